@@ -1,0 +1,58 @@
+"""What can go wrong, by name.  Exit codes and HTTP statuses stand in one table: `operations/outcomes.py`.
+
+Every message is one sentence that names the field, the value, and what would have worked.
+"""
+
+
+class ScenarioctlError(Exception):
+    """Anything a user can mend or wait out.  All else is a bug."""
+
+    code = "bug"
+
+
+class BadJson(ScenarioctlError):
+    """The text is not JSON (or TOML, in a flow file)."""
+
+    code = "bad_json"
+
+
+class InvalidRequest(ScenarioctlError):
+    """A field's value cannot be used."""
+
+    code = "invalid_request"
+
+
+class NotFound(ScenarioctlError):
+    """There is no such scenario, job or chain."""
+
+    code = "not_found"
+
+
+class Conflict(ScenarioctlError):
+    """What is there already stands in the way."""
+
+    code = "conflict"
+
+
+class TooLarge(ScenarioctlError):
+    """More bytes than this program is willing to hold."""
+
+    code = "too_large"
+
+
+class ChainRefused(ScenarioctlError):
+    """The chain was reached and said no."""
+
+    code = "chain_refused"
+
+
+class ChainUnreachable(ScenarioctlError):
+    """No endpoint answered, or `--offline` forbade asking."""
+
+    code = "chain_unreachable"
+
+
+def shorten(value: object, limit: int = 60) -> str:
+    """Return *value* quoted for an error sentence, cut so that a 50 MB value does not flood a terminal."""
+    text = repr(value) if not isinstance(value, (bytes, bytearray)) else "0x" + bytes(value[:limit]).hex()
+    return text if len(text) <= limit else text[: limit - 1] + "…"

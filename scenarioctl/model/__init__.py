@@ -1,0 +1,1 @@
+"""What scenarioctl speaks of: diagrams, calls, transactions, amounts.  Standard library only."""

@@ -1,0 +1,95 @@
+"""Amounts: text at the edge, Decimal while scaling, int on chain.  Never float."""
+
+import re
+from decimal import Decimal
+
+from scenarioctl.errors import InvalidRequest, shorten
+
+#: The largest balance a chain can hold.
+U128_MAX = 2**128 - 1
+
+_NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
+
+
+def parse_number(value: object, *, field: str, zero: bool = False) -> Decimal:
+    """Return *value*, a JSON number or numeric text, exactly as written.
+
+    Booleans, NaN, infinities, negatives, digits of other scripts and (unless *zero*) zero are refused.
+    """
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
+        raise InvalidRequest(f"{field} {shorten(value)} is not a number, expected one like 1.5")
+    text = _as_text(value)
+    if text.startswith("-") and _NUMBER.fullmatch(text[1:]):
+        raise InvalidRequest(f"{field} {shorten(value)} is negative, expected a number above zero")
+    if len(text) > 200 or not _NUMBER.fullmatch(text):
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is not a number, expected digits with an optional point, like 1.5"
+        )
+    number = Decimal(text)
+    if number.adjusted() > 60 and number:
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is more than any chain can hold (2^128 - 1 smallest units)"
+        )
+    if not number and not zero:
+        raise InvalidRequest(f"{field} {shorten(value)} is zero, expected a number above zero")
+    return number
+
+
+def parse_raw(value: object, *, field: str, zero: bool = False) -> int:
+    """Return *value* as a whole number of smallest units, at most 2^128 - 1."""
+    number = parse_number(value, field=field, zero=zero)
+    raw = _integral(number)
+    if raw is None:
+        raise InvalidRequest(
+            f"{field} {shorten(value)} has a fraction, but is counted in the smallest unit: expected a whole number"
+        )
+    return _within_u128(raw, value, field)
+
+
+def to_raw(amount: Decimal, decimals: int, *, field: str = "amount", symbol: str = "the asset") -> int:
+    """Return *amount* whole tokens in the smallest unit.
+
+    Never goes through float: 0.1 DOT has to be 1000000000, not one less.  Nor through Decimal's own
+    arithmetic, which rounds to 28 digits where a u128 has 39.
+    """
+    raw = _integral(amount, scale=10**decimals)
+    if raw is None:
+        raise InvalidRequest(f"{field} {to_text(amount)} has too many decimals, {symbol} has {decimals}")
+    return _within_u128(raw, to_text(amount), field)
+
+
+def to_whole(raw: int, decimals: int) -> str:
+    """Return *raw* smallest units as whole tokens: 15000000000 with 10 decimals is `1.5`."""
+    if not decimals:
+        return str(raw)
+    digits = str(raw).rjust(decimals + 1, "0")
+    return f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".")
+
+
+def to_text(amount: Decimal) -> str:
+    """Return *amount* without an exponent and without trailing zeros."""
+    text = f"{amount:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _as_text(value: str | int | float | Decimal) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and value.bit_length() > 512:
+        # str() of a huge int is slow, and refused by Python above 4300 digits.
+        return "1e400" if value > 0 else "-1e400"
+    return str(value)
+
+
+def _integral(number: Decimal, scale: int = 1) -> int | None:
+    numerator, denominator = number.as_integer_ratio()
+    whole, rest = divmod(numerator * scale, denominator)
+    return None if rest else whole
+
+
+def _within_u128(raw: int, value: object, field: str) -> int:
+    if raw > U128_MAX:
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is more than any chain can hold (2^128 - 1 smallest units)"
+        )
+    return raw
