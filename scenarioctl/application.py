@@ -1,0 +1,99 @@
+"""What every handler receives: settings, store, chains, clock and ids."""
+
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.config import Settings
+from scenarioctl.errors import ChainUnreachable
+
+if TYPE_CHECKING:
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.stores import Store
+
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def random_scenario_id() -> str:
+    """Return 9 characters of `A-Z a-z 0-9`, unguessable."""
+    import secrets
+
+    return "".join(secrets.choice(_ALPHABET) for _ in range(9))
+
+
+#: What an application and its unconnected view have in common, once it is there.
+_SHARED = ("registry", "assets", "store")
+
+
+class Application:
+    """One program run: opened lazily, closed once."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        new_id: Callable[[], str] = random_scenario_id,
+    ) -> None:
+        self.settings = settings
+        #: Nanoseconds since 1970, UTC.
+        self.clock = clock
+        self.new_id = new_id
+
+    @cached_property
+    def registry(self) -> Registry:
+        return Registry(self.settings.chains)
+
+    @cached_property
+    def assets(self) -> Assets:
+        return Assets(self.registry)
+
+    @cached_property
+    def store(self) -> "Store":
+        from scenarioctl.stores import open_store
+
+        return open_store(self.settings.store)
+
+    def known_runtime(self, chain: Chain) -> "RuntimeTable | None":
+        """Return the newest runtime table of *chain* in the cache or the bundle, without asking a node."""
+        from scenarioctl.runtime.table import load_bundled, load_cached
+
+        bundled = load_bundled(chain.name)
+        cached = load_cached(chain.genesis, self.settings.cache) if chain.genesis else None
+        if cached is not None and bundled is not None:
+            return max(cached, bundled, key=lambda table: table.spec_version)
+        return cached or bundled
+
+    async def runtime(self, chain: Chain) -> "RuntimeTable":
+        """Return the table to build with: the connected chain's, or offline the newest known."""
+        if not self.settings.offline:
+            return self.connected_runtime(chain)
+        table = self.known_runtime(chain)
+        if table is None:
+            raise ChainUnreachable(
+                f"{chain.name} has no runtime table in the cache or the bundle, and --offline forbids asking a node"
+            )
+        return table
+
+    def connected_runtime(self, chain: Chain) -> "RuntimeTable":
+        """Return the runtime table that *chain* has now, read from a node."""
+        from scenarioctl.chains.connection import fetch_runtime
+
+        return fetch_runtime(chain, self.known_runtime(chain), self.settings.cache)
+
+    def unconnected(self) -> "Application":
+        """Return this application, but asking no node: for judging a scenario before it is drafted."""
+        from dataclasses import replace
+
+        if self.settings.offline:
+            return self
+        other = Application(replace(self.settings, offline=True), clock=self.clock, new_id=self.new_id)
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name in _SHARED})
+        return other
+
+    def close(self) -> None:
+        if "store" in self.__dict__:
+            self.store.close()

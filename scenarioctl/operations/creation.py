@@ -1,0 +1,192 @@
+"""Create scenarios: a transfer, a swap, a remark, a query, or a flow of several steps."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from scenarioctl.application import Application
+from scenarioctl.errors import ChainUnreachable
+from scenarioctl.model.diagram import read_diagram
+from scenarioctl.operations.scenarios import store_document
+from scenarioctl.operations.signing import Signing, check_output_format, write_transaction
+
+__all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "create_swap"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateScenario:
+    """Create a transfer scenario between two chains, or within one."""
+
+    source_chain: str
+    dest_chain: str
+    #: SS58 or 0x public key, on the destination chain.
+    destination_address: str
+    #: Whole tokens, as text or a number.
+    amount: str | int | float
+    #: Id or symbol of the asset on the source chain.
+    assetid: str | int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Created:
+    id: str
+    warnings: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        return {"result": self.id}
+
+
+async def create_scenario(app: Application, request: CreateScenario) -> Created:
+    from scenarioctl.actions import transfer_diagram
+
+    document = transfer_diagram(
+        app,
+        source_chain=request.source_chain,
+        dest_chain=request.dest_chain,
+        destination_address=request.destination_address,
+        amount=request.amount,
+        assetid=request.assetid,
+    )
+    return await _store_drafting(app, document)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateSwap(Signing):
+    """Create a swap scenario on the exchange parachain, and draft its transaction."""
+
+    #: Id or symbol of the asset sold.
+    assetin: str | int
+    #: Id or symbol of the asset received.
+    assetout: str | int
+    #: Whole tokens of the asset sold, as text or a number.
+    amount: str | int | float
+    #: Raw amount of the asset received below which the swap fails on chain.
+    min_amount_out: str | int | None = None
+    #: Per cent below the quote that the minimum lies, where no minimum is given.
+    slippage: str | int | float | None = None
+    #: Hops, as `5>omnipool>102>stableswap:102>10` or as a JSON list.
+    route: Any = None
+    #: The exchange parachain, where there is more than one.
+    chain: str = "hydraDx"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swap:
+    swap_tx: str
+    scenarioid: str
+    spec_version: int
+    offline: bool = False
+    warnings: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        swap: dict[str, Any] = {
+            "swap_tx": self.swap_tx,
+            "scenarioid": self.scenarioid,
+            "spec_version": self.spec_version,
+        }
+        if self.offline:
+            swap["offline"] = True
+        return {"success": True, "swap": swap}
+
+
+async def create_swap(app: Application, request: CreateSwap) -> Swap:
+    from scenarioctl.actions import draft_first, swap_diagram
+
+    check_output_format(request.output_format)
+    document = swap_diagram(
+        app,
+        chain=request.chain,
+        assetin=request.assetin,
+        assetout=request.assetout,
+        amount=request.amount,
+        min_amount_out=request.min_amount_out,
+        slippage=request.slippage,
+        route=request.route,
+    )
+    drafted = await draft_first(app, read_diagram(document))
+    swap_tx = await write_transaction(app, drafted.transaction, request)
+    return Swap(
+        swap_tx=swap_tx,
+        scenarioid=await store_document(app, document),
+        spec_version=drafted.transaction.spec_version,
+        offline=drafted.transaction.offline,
+        warnings=drafted.transaction.warnings,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateRemark:
+    """Create a scenario that writes a text to a chain's history."""
+
+    chain: str
+    text: str
+    #: `System.remark`, which leaves no event, in place of `System.remark_with_event`.
+    plain: bool = False
+
+
+async def create_remark(app: Application, request: CreateRemark) -> Created:
+    from scenarioctl.actions import remark_diagram
+
+    document = remark_diagram(app, chain=request.chain, text=request.text, plain=request.plain)
+    return await _store_drafting(app, document)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateQuery:
+    """Create a scenario that reads a chain: a storage entry, a constant, or a runtime call."""
+
+    chain: str
+    pallet_name: str
+    method_name: str
+    params: tuple[Any, ...] = ()
+    #: Hash of the block to read at; the newest where left out.
+    block: str = ""
+
+
+async def create_query(app: Application, request: CreateQuery) -> Created:
+    from scenarioctl.actions import query_diagram
+
+    document = query_diagram(
+        app,
+        chain=request.chain,
+        pallet_name=request.pallet_name,
+        method_name=request.method_name,
+        params=request.params,
+        block=request.block,
+    )
+    return Created(id=await store_document(app, document))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateFlow:
+    """Create a scenario of several steps from a flow file."""
+
+    #: The file's text, or its content where it comes as JSON.
+    flow: Any
+    #: `toml` or `json`.
+    syntax: str = "toml"
+
+
+async def create_flow(app: Application, request: CreateFlow) -> Created:
+    from scenarioctl.actions import flow_diagram
+    from scenarioctl.formats.flow import read_flow
+
+    document = flow_diagram(app, read_flow(request.flow, syntax=request.syntax))
+    return Created(id=await store_document(app, document))
+
+
+async def _store_drafting(app: Application, document: Any) -> Created:
+    """Store a scenario that must be able to draft: what no runtime would take is refused here.
+
+    It asks no node: a scenario can be written where there is no network.
+    """
+    from scenarioctl.actions import draft_first
+
+    warnings: tuple[str, ...] = ()
+    try:
+        drafted = await draft_first(app.unconnected(), read_diagram(document))
+    except ChainUnreachable:
+        # No table of this chain is at hand; the first draft will judge.
+        pass
+    else:
+        warnings = drafted.transaction.warnings
+    return Created(id=await store_document(app, document), warnings=warnings)

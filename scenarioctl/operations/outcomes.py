@@ -1,0 +1,23 @@
+"""The one table of what an error's code means to a shell and to an HTTP client."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A code's exit status and HTTP status."""
+
+    exit: int
+    status: int
+
+
+OUTCOMES = {
+    "bug": Outcome(exit=1, status=500),
+    "bad_json": Outcome(exit=2, status=400),
+    "invalid_request": Outcome(exit=2, status=422),
+    "too_large": Outcome(exit=2, status=413),
+    "not_found": Outcome(exit=3, status=404),
+    "conflict": Outcome(exit=4, status=409),
+    "chain_unreachable": Outcome(exit=5, status=503),
+    "chain_refused": Outcome(exit=6, status=502),
+}

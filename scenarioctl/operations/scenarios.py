@@ -1,0 +1,302 @@
+"""Stored scenarios: find, show, summarise, import, export, delete."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from scenarioctl.application import Application
+from scenarioctl.errors import Conflict, InvalidRequest, shorten
+from scenarioctl.model.diagram import Diagram, read_diagram
+from scenarioctl.operations.signing import Signing, check_output_format, write_transaction
+
+__all__ = [
+    "delete_scenario",
+    "export_scenario",
+    "full_scenario_info",
+    "import_scenario",
+    "list_scenarios",
+    "scenario_info",
+    "show_scenario",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioInfo:
+    """Summarise a scenario in one line."""
+
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    result: str
+
+    def answer(self) -> dict[str, Any]:
+        return {"result": self.result}
+
+
+async def scenario_info(app: Application, request: ScenarioInfo) -> Summary:
+    return Summary(result=(await app.store.get_scenario(request.id)).summary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullScenarioInfo(Signing):
+    """Describe the first step of a scenario that drafts a transaction, and draft it."""
+
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullInfo:
+    tx: str
+    summary: str
+    asset: str
+    #: Whole tokens, as the scenario has it.
+    amount: str
+    source_chain: str
+    dest_chain: str
+    txtype: str
+    spec_version: int
+    offline: bool = False
+    warnings: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        fields = ("tx", "summary", "asset", "amount", "source_chain", "dest_chain", "txtype", "spec_version")
+        answer: dict[str, Any] = {"result": {name: getattr(self, name) for name in fields}}
+        if self.offline:
+            answer["result"]["offline"] = True
+        return answer
+
+
+async def full_scenario_info(app: Application, request: FullScenarioInfo) -> FullInfo:
+    from scenarioctl.actions import draft_first
+
+    check_output_format(request.output_format)
+    stored = await app.store.get_scenario(request.id)
+    drafted = await draft_first(app, open_blob(stored.blob, request.id))
+    transaction = drafted.transaction
+    return FullInfo(
+        tx=await write_transaction(app, transaction, request),
+        summary=stored.summary,
+        asset=drafted.asset,
+        amount=drafted.amount,
+        source_chain=drafted.source_chain,
+        dest_chain=drafted.dest_chain,
+        txtype=drafted.txtype,
+        spec_version=transaction.spec_version,
+        offline=transaction.offline,
+        warnings=transaction.warnings,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListScenarios:
+    """List the stored scenarios, a page at a time."""
+
+    #: At most this many.
+    limit: int | str = 50
+    #: The `next` of the page before.
+    after: str = ""
+    chain: str = ""
+    #: Text that the summary or the id holds.
+    search: str = ""
+    #: `created`, `id` or `summary`.
+    sort: str = "created"
+    descending: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioPage:
+    scenarios: tuple[dict[str, Any], ...]
+    total: int
+    next: str = ""
+
+    def answer(self) -> dict[str, Any]:
+        return {"scenarios": list(self.scenarios), "total": self.total, "next": self.next or None}
+
+
+async def list_scenarios(app: Application, request: ListScenarios) -> ScenarioPage:
+    chain = app.registry.find(request.chain).name if request.chain else ""
+    page = await app.store.list_scenarios(
+        limit=page_size(request.limit),
+        after=request.after,
+        chain=chain,
+        search=request.search,
+        sort=request.sort,
+        descending=request.descending,
+    )
+    rows = tuple(
+        {
+            "id": row.id,
+            "summary": row.summary,
+            "chains": list(row.chains),
+            "created": timestamp(row.created),
+            "size": row.size,
+        }
+        for row in page.scenarios
+    )
+    return ScenarioPage(scenarios=rows, total=page.total, next=page.next)
+
+
+def page_size(value: int | str) -> int:
+    """Return how many rows a page holds, 1 to 1000."""
+    try:
+        size = int(value) if not isinstance(value, bool) and str(value).isascii() else 0
+    except ValueError:
+        size = 0
+    if not 1 <= size <= 1000:
+        raise InvalidRequest(f"limit {shorten(value)} is not a page size, expected a number from 1 to 1000")
+    return size
+
+
+def timestamp(nanoseconds: int) -> str:
+    """Return ISO 8601 UTC with nanoseconds, as the interface writes dates."""
+    from datetime import UTC, datetime
+
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowScenario:
+    """Show a scenario's steps, and what is wrong with them."""
+
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioView:
+    id: str
+    summary: str
+    created: str
+    nodes: tuple[dict[str, str], ...]
+    edges: tuple[dict[str, str], ...]
+    problems: tuple[dict[str, str], ...]
+
+    def answer(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "summary": self.summary,
+            "created": self.created,
+            "nodes": list(self.nodes),
+            "edges": list(self.edges),
+            "problems": list(self.problems),
+        }
+
+
+async def show_scenario(app: Application, request: ShowScenario) -> ScenarioView:
+    from scenarioctl.actions import describe_node, problems
+
+    stored = await app.store.get_scenario(request.id)
+    diagram = open_blob(stored.blob, request.id)
+    return ScenarioView(
+        id=stored.id,
+        summary=stored.summary,
+        created=timestamp(stored.created),
+        nodes=tuple(
+            {"id": node.id, "type": node.type, "text": describe_node(node, diagram)}
+            for node in diagram.in_safe_order()
+        ),
+        edges=tuple({"source": edge.source, "target": edge.target} for edge in diagram.edges),
+        problems=tuple(
+            {"node": problem.node, "problem": problem.sentence}
+            for problem in await problems(app.unconnected(), diagram)
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportScenario:
+    """Store a diagram: the editor's share string, a link with one, or the diagram's JSON."""
+
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    id: str
+
+    def answer(self) -> dict[str, Any]:
+        return {"success": True, "shortUrl": self.id}
+
+
+async def import_scenario(app: Application, request: ImportScenario) -> Imported:
+    from scenarioctl.formats.share import read_share
+
+    return Imported(id=await store_document(app, read_share(request.url, field="url")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportScenario:
+    """Give a scenario back as the editor's share string, or as JSON."""
+
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    share: str
+    document: dict[str, Any]
+
+    def answer(self) -> dict[str, Any]:
+        return {"success": True, "longUrl": self.share}
+
+
+async def export_scenario(app: Application, request: ExportScenario) -> Exported:
+    from scenarioctl.formats.share import write_share
+
+    stored = await app.store.get_scenario(request.id)
+    document = open_blob(stored.blob, request.id).document
+    return Exported(share=write_share(document), document=dict(document))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeleteScenario:
+    """Remove a scenario from the store."""
+
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deleted:
+    id: str
+
+    def answer(self) -> dict[str, Any]:
+        return {"success": True, "result": f"Deleted {self.id}"}
+
+
+async def delete_scenario(app: Application, request: DeleteScenario) -> Deleted:
+    await app.store.delete_scenario(request.id)
+    return Deleted(id=request.id)
+
+
+def open_blob(blob: bytes, scenario_id: str) -> Diagram:
+    """Return the diagram in a stored blob."""
+    from scenarioctl.formats.blob import unpack
+
+    return read_diagram(unpack(blob, name=f"scenario {scenario_id}"), field=f"scenario {scenario_id}")
+
+
+async def store_document(app: Application, document: Any) -> str:
+    """Store a diagram document under a fresh id, and return the id."""
+    from scenarioctl.actions import chains_of, summarise
+    from scenarioctl.formats.blob import pack
+    from scenarioctl.stores import StoredScenario
+
+    diagram = read_diagram(document, field="diagram")
+    blob = pack(document)
+    now = app.clock()
+    for _ in range(8):
+        scenario = StoredScenario(
+            id=app.new_id(),
+            blob=blob,
+            summary=summarise(diagram),
+            chains=tuple(sorted(chains_of(diagram, app.registry))),
+            created=now,
+            updated=now,
+        )
+        try:
+            await app.store.put_scenario(scenario)
+        except Conflict:
+            continue
+        return scenario.id
+    raise Conflict("no free scenario id was found in 8 tries, try again")

@@ -1,0 +1,139 @@
+"""Transactions as bytes: what they say, and what their sender signs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.operations.signing import Signer, parse_hex, signing_options
+
+__all__ = ["decode_transaction", "transaction_payload"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodeTransaction:
+    """Say in words and numbers what a transaction does."""
+
+    #: 0x hex of an extrinsic, signed or not, or of call data.
+    tx: str
+    chain: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodedTransaction:
+    chain: str
+    #: `extrinsic`, `signed extrinsic` or `call`.
+    form: str
+    call: dict[str, Any]
+    call_data: str
+    call_hash: str
+    spec_version: int
+    signature: dict[str, Any] | None = None
+    offline: bool = False
+
+    def answer(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {
+            "chain": self.chain,
+            "form": self.form,
+            "call": self.call,
+            "call_data": self.call_data,
+            "call_hash": self.call_hash,
+            "spec_version": self.spec_version,
+        }
+        if self.signature is not None:
+            answer["signature"] = self.signature
+        if self.offline:
+            answer["offline"] = True
+        return answer
+
+
+async def decode_transaction(app: Application, request: DecodeTransaction) -> DecodedTransaction:
+    from hashlib import blake2b
+
+    from scenarioctl.transactions.explain import describe_call, describe_signature
+    from scenarioctl.transactions.extrinsic import decode_extrinsic, looks_like_extrinsic
+
+    chain = app.registry.find(request.chain)
+    data = parse_hex(request.tx, field="tx")
+    table = await app.runtime(chain)
+    signature = None
+    if looks_like_extrinsic(data):
+        extrinsic = decode_extrinsic(table, data)
+        call = extrinsic.call
+        form = "signed extrinsic" if extrinsic.signer is not None else "extrinsic"
+        if extrinsic.signer is not None:
+            signature = describe_signature(extrinsic, chain)
+    else:
+        form = "call"
+        call = table.decode_call(data)
+    call_data = table.encode_call(call)
+    return DecodedTransaction(
+        chain=chain.name,
+        form=form,
+        call=describe_call(table, chain, call, app.assets),
+        call_data="0x" + call_data.hex(),
+        call_hash="0x" + blake2b(call_data, digest_size=32).hexdigest(),
+        spec_version=table.spec_version,
+        signature=signature,
+        offline=app.settings.offline,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransactionPayload(Signer):
+    """Make the exact bytes that a sender signs for a transaction."""
+
+    #: 0x hex of an unsigned extrinsic or of call data.
+    tx: str
+    chain: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payload:
+    chain: str
+    payload: str
+    #: The payload itself, or its blake2b-256 where it is longer than 256 bytes.
+    bytes_to_sign: str
+    parts: dict[str, Any]
+    spec_version: int
+    transaction_version: int
+    offline: bool = False
+
+    def answer(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {
+            "chain": self.chain,
+            "payload": self.payload,
+            "bytes_to_sign": self.bytes_to_sign,
+            "parts": self.parts,
+            "spec_version": self.spec_version,
+            "transaction_version": self.transaction_version,
+        }
+        if self.offline:
+            answer["offline"] = True
+        return answer
+
+
+async def transaction_payload(app: Application, request: TransactionPayload) -> Payload:
+    from scenarioctl.transactions.extrinsic import decode_extrinsic, looks_like_extrinsic, signing_payload
+
+    chain = app.registry.find(request.chain)
+    data = parse_hex(request.tx, field="tx")
+    options = signing_options(chain, request)
+    table = await app.runtime(chain)
+    if looks_like_extrinsic(data):
+        extrinsic = decode_extrinsic(table, data)
+        if extrinsic.signer is not None:
+            raise InvalidRequest("tx is signed already, expected an unsigned extrinsic or call data")
+        data = table.encode_call(extrinsic.call)
+    else:
+        table.decode_call(data)
+    payload = signing_payload(table, data, options)
+    return Payload(
+        chain=chain.name,
+        payload="0x" + payload.payload.hex(),
+        bytes_to_sign="0x" + payload.bytes_to_sign.hex(),
+        parts=payload.describe(),
+        spec_version=table.spec_version,
+        transaction_version=table.transaction_version,
+        offline=app.settings.offline,
+    )
