@@ -4,7 +4,7 @@ To add a setting, add a row to SETTINGS and a field to Settings.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -153,3 +153,120 @@ def _first_given(
     if setting.name in written:
         return written[setting.name], "config.toml"
     return None, "default"
+
+
+def template() -> str:
+    """Return a config.toml in which every setting is explained and none is set."""
+    lines = ["# Settings of scenarioctl. Flags and SCENARIOCTL_* variables win over this file.", ""]
+    for setting in SETTINGS:
+        example = setting.default or f'"/path/to/{setting.name}"'
+        lines += [f"# {setting.help[0].upper()}{setting.help[1:]} (--{setting.name}, {setting.variable})."]
+        lines += [f"# {setting.name} = {example}", ""]
+    lines += [
+        "# A chain of your own, or other endpoints for a chain that is built in:",
+        "# [chains.rig]",
+        '# role = "asset_hub"          # relay, asset_hub, dex, contracts or parachain',
+        '# relay = "kusama"            # the chain its messages go through',
+        "# para_id = 1000",
+        '# genesis = "0x…"             # 64 hex digits; an endpoint that serves another chain is refused',
+        "# ss58_prefix = 2",
+        '# symbol = "KSM"',
+        "# decimals = 12",
+        '# endpoints = ["ws://127.0.0.1:9945"]',
+        "# [[chains.rig.assets]]",
+        '# id = "1984"',
+        '# symbol = "USDT"',
+        "# decimals = 6",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def write_config(path: Path, text: str) -> None:
+    """Write config.toml whole or not at all."""
+    import tempfile
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".config-", delete=False, encoding="utf-8") as file:
+            temporary = Path(file.name)
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be written: {error.strerror}") from None
+
+
+def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str, Any]], object]) -> None:
+    """Write *key* = *value* to config.toml, keeping the rest of the file, comments too.
+
+    *judge* sees the whole new document and raises where it would not do.
+    """
+    names = key.split(".")
+    settings = {setting.name: setting for setting in SETTINGS}
+    if names[0] == "chains":
+        if len(names) != 3 or not all(names):
+            raise InvalidRequest(f"key {shorten(key)} is not a setting of a chain, expected chains.NAME.SETTING")
+        parsed = _parse_value(value)
+    elif key in settings:
+        parsed = _parse_value(value) if settings[key].kind == "switch" else value
+        read_value(settings[key], parsed, "config set")
+        parsed = read_value(settings[key], parsed, "config set") if settings[key].kind == "switch" else value
+    else:
+        raise InvalidRequest(f"key {shorten(key)} is not a setting, expected one of: {', '.join(settings)}, chains.NAME.SETTING")
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    document = read_config(path)
+    table = document
+    for name in names[:-1]:
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise InvalidRequest(f"key {shorten(key)} cannot be set, {name} is not a table in {path}")
+    table[names[-1]] = parsed
+    judge(document)
+    write_config(path, _edit(text, names, parsed, document))
+
+
+def _parse_value(value: str) -> Any:
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return value
+
+
+def _edit(text: str, names: list[str], value: Any, document: Mapping[str, Any]) -> str:
+    """Return *text* with one line changed or added; where that would not give *document*, write it anew."""
+    import tomllib
+
+    import tomli_w
+
+    line = tomli_w.dumps({names[-1]: value}).rstrip("\n")
+    header = f"[{'.'.join(names[:-1])}]" if len(names) > 1 else ""
+    lines = text.splitlines()
+    starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
+    if header:
+        first = next((number for number in starts if lines[number].strip() == header), None)
+        if first is None:
+            lines += ["", header] if lines else [header]
+            first = len(lines) - 1
+        first += 1
+    else:
+        first = 0
+    last = next((number for number in starts if number >= first), len(lines))
+    for number in range(first, last):
+        if lines[number].partition("=")[0].strip() == names[-1]:
+            lines[number] = line
+            break
+    else:
+        while last > first and not lines[last - 1].strip():
+            last -= 1
+        lines.insert(last, line)
+    edited = "\n".join(lines) + "\n"
+    try:
+        if tomllib.loads(edited) == document:
+            return edited
+    except tomllib.TOMLDecodeError:
+        pass
+    return tomli_w.dumps(document)

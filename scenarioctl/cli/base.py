@@ -1,0 +1,266 @@
+"""What all commands share: global options, running a handler, printing an answer, failing."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, TooLarge, shorten
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class OneOption(click.Option):
+    """An option with several spellings that means one thing: two different values are refused.
+
+    Where money moves, the last of two contradicting words must not win in silence.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.fallback = kwargs.pop("default", None)
+        self.is_needed = kwargs.pop("required", False)
+        super().__init__(*args, multiple=True, **kwargs)
+        if self.is_needed and self.help:
+            self.help += "  [required]"
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        values = super().process_value(ctx, value)
+        if not values:
+            if self.is_needed and not ctx.resilient_parsing:
+                raise InvalidRequest(f"{self.name} is missing, expected {'/'.join(self.opts)}")
+            return self.fallback
+        if any(other != values[0] for other in values):
+            raise InvalidRequest(
+                f"{self.name} is given twice, as {shorten(values[0])} and as "
+                f"{shorten(next(other for other in values if other != values[0]))}: which one is meant?"
+            )
+        return values[0]
+
+
+def option(*names: str, **attributes: Any) -> Callable[[F], F]:
+    """Return a click option of which two different values are refused."""
+    return click.option(*names, cls=OneOption, **attributes)
+
+
+class GlobalOptions:
+    """`--json`, `--offline`, `--config`, `--store`: accepted before and after the command, with one meaning."""
+
+    OPTIONS = (
+        click.Option(["--json"], is_flag=True, default=None, help="Answer with the endpoint's JSON."),
+        click.Option(["--offline"], is_flag=True, default=None, help="Never ask a node."),
+        click.Option(["--config"], metavar="FILE", help="The settings, in place of the user's config.toml."),
+        click.Option(["--store"], metavar="FILE", help="The scenario store."),
+    )
+
+
+def take_global_options(context: click.Context) -> None:
+    """Keep the global flags given to *context*'s command; one after the command wins over one before it."""
+    kept = context.find_root().ensure_object(dict)
+    for each in GlobalOptions.OPTIONS:
+        value = context.params.pop(str(each.name), None)
+        if value is not None:
+            kept[each.name] = value
+
+
+class Command(click.Command):
+    """A command that takes the global options too, and names the operation it is an edge of."""
+
+    def __init__(self, *args: Any, operation: str = "", example: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        #: `module.handler` under scenarioctl.operations; empty for what works on this machine alone.
+        self.operation = operation
+        if example:
+            self.epilog = f"\b\nExample:\n  {example}"
+        self.params = [*self.params, *GlobalOptions.OPTIONS]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        take_global_options(ctx)
+        return super().invoke(ctx)
+
+
+class Group(click.Group):
+    """A group of commands; the group and each command take the global options."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params = [*self.params, *GlobalOptions.OPTIONS]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        take_global_options(ctx)
+        return super().invoke(ctx)
+
+
+def open_application() -> "Application":
+    """Return the application of this run, made with the flags given anywhere on the line."""
+    from scenarioctl.application import Application
+    from scenarioctl.config import load_settings
+
+    context = click.get_current_context()
+    root = context.find_root()
+    flags = root.ensure_object(dict)
+    app = root.meta.get("scenarioctl.application")
+    if app is None:
+        app = root.meta["scenarioctl.application"] = Application(load_settings(flags))
+        root.call_on_close(app.close)
+    return app
+
+
+def finish(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a handler that never waits: on the command line stores and chains block instead.
+
+    Importing asyncio would cost as much as all the rest of a short command.
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        value: T = done.value
+        return value
+    raise RuntimeError("a handler waited on the command line")
+
+
+def perform(operation: str, request_type: str, **fields: Any) -> Any:
+    """Run the operation `module.handler` with a request of *fields*, show its warnings, return its result."""
+    from importlib import import_module
+
+    module_name, _, handler = operation.partition(".")
+    module = import_module(f"scenarioctl.operations.{module_name}")
+    request = getattr(module, request_type)(**fields)
+    result = finish(getattr(module, handler)(open_application(), request))
+    for warning in getattr(result, "warnings", ()):
+        click.echo(f"Warning: {warning}", err=True)
+    return result
+
+
+def asked_for_json() -> bool:
+    return open_application().settings.json
+
+
+def print_answer(result: Any, plain: str | None = None, draw: Callable[[], Any] | None = None) -> None:
+    """Print a result on stdout.
+
+    With `--json` the documented answer; else *plain* where the answer is one value; else a drawing on a
+    terminal, and indented JSON everywhere else.
+    """
+    if asked_for_json():
+        click.echo(dump_json(result.answer()))
+    elif plain is not None:
+        click.echo(plain)
+    elif draw is not None and sys.stdout.isatty():
+        draw()
+    else:
+        click.echo(dump_json(result.answer(), indent=2))
+
+
+def dump_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def read_text(path: str, *, field: str, limit: int) -> str:
+    """Return the text of the file *path*, or of stdin for `-`."""
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(limit + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(limit + 1)
+    except FileNotFoundError:
+        raise NotFound(f"{field} {shorten(path, 200)} is not there, expected the path of a file, or - for stdin") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be read: {reason}") from None
+    if len(data) > limit:
+        raise TooLarge(f"{field} {shorten(path, 200)} is larger than {limit} bytes, too much for what it should be")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{field} {shorten(path, 200)} is not UTF-8 text: byte {error.start} is wrong") from None
+
+
+def draw_facts(facts: Mapping[str, object]) -> None:
+    """Draw names and values in two columns; for terminals only."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    for name, value in facts.items():
+        table.add_row(Text(name, style="bold"), Text(str(value)))
+    Console(soft_wrap=False).print(table)
+
+
+def draw_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Draw a table on a terminal; tab-separated lines without a header everywhere else."""
+    if not sys.stdout.isatty():
+        for row in rows:
+            click.echo("\t".join(str(cell) for cell in row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        # Text, not str: what people put in a diagram is not markup.
+        table.add_row(*(Text(str(cell)) for cell in row))
+    Console().print(table)
+
+
+def draw_json(value: Any) -> None:
+    """Draw nested data on a terminal."""
+    from rich.console import Console
+
+    Console().print_json(dump_json(value))
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Tell whether errors are wanted as JSON, even where the line could not be parsed."""
+    if "--json" in arguments:
+        return True
+    return os.environ.get("SCENARIOCTL_JSON", "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+def fail(error: Exception, *, as_json: bool) -> NoReturn:
+    """End the program with the sentence and the exit code of *error*."""
+    from scenarioctl.operations.outcomes import OUTCOMES
+
+    if isinstance(error, ScenarioctlError):
+        code, sentence = error.code, str(error)
+    elif isinstance(error, click.ClickException):
+        code, sentence = "invalid_request", error.format_message().rstrip(".")
+    else:
+        code, sentence = "bug", _explain_bug(error)
+    # A stray control character in a name must not reach the terminal as a command to it.
+    sentence = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in sentence)
+    with suppress(BrokenPipeError):
+        if as_json:
+            sys.stdout.write(dump_json({"error": sentence, "code": code}) + "\n")
+            sys.stdout.flush()
+        else:
+            click.echo(f"Error: {sentence}", err=True)
+            if isinstance(error, click.UsageError) and error.ctx is not None:
+                click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+    sys.exit(OUTCOMES[code].exit)
+
+
+def _explain_bug(error: Exception) -> str:
+    if os.environ.get("SCENARIOCTL_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    return (
+        f"this is a bug in scenarioctl, not in what you typed ({type(error).__name__}: {shorten(str(error), 200)}); "
+        "nothing was sent or signed; SCENARIOCTL_DEBUG=1 shows the traceback for a report"
+    )

@@ -1,0 +1,76 @@
+"""`scenarioctl config`: the settings of this machine."""
+
+from pathlib import Path
+
+import click
+
+from scenarioctl.cli.base import Group, asked_for_json, draw_table, dump_json, open_application
+from scenarioctl.errors import Conflict
+
+
+@click.group(cls=Group)
+def config() -> None:
+    """Show and change the settings."""
+
+
+@config.command()
+def show() -> None:
+    """Show the settings in force, and where each comes from."""
+    from scenarioctl.config import SETTINGS
+
+    settings = open_application().settings
+    values = {each.name: getattr(settings, each.name) for each in SETTINGS}
+    if asked_for_json():
+        shown = {name: value if isinstance(value, bool) else str(value) for name, value in values.items()}
+        click.echo(dump_json({**shown, "config": str(settings.config), "chains": sorted(settings.chains)}))
+        return
+    rows = [
+        (name, str(value).lower() if isinstance(value, bool) else str(value), settings.origins[name])
+        for name, value in values.items()
+    ]
+    rows += [(f"chains.{name}", "", "config.toml") for name in sorted(settings.chains)]
+    draw_table(("setting", "value", "from"), rows)
+
+
+@config.command()
+def path() -> None:
+    """Print the path of config.toml."""
+    click.echo(str(_target()))
+
+
+@config.command()
+def init() -> None:
+    """Write a config.toml with every setting explained; print its path."""
+    from scenarioctl.config import template, write_config
+
+    target = _target()
+    if target.exists():
+        raise Conflict(f"config {target} is there already: change it with scenarioctl config set, or remove it first")
+    write_config(target, template())
+    click.echo(str(target))
+
+
+@config.command("set")
+@click.argument("key")
+@click.argument("value")
+def set_(key: str, value: str) -> None:
+    """Write KEY = VALUE to config.toml: `store`, `offline`, `chains.rig.endpoints`, …
+
+    VALUE is TOML where it reads as TOML (true, 42, ["ws://127.0.0.1:9944"]), else text.
+    """
+    from scenarioctl.chains.registry import Registry
+    from scenarioctl.config import set_value
+
+    target = _target()
+    set_value(target, key, value, judge=lambda written: Registry(written.get("chains", {})))
+    click.echo(str(target))
+
+
+def _target() -> Path:
+    """Return the path of config.toml, without reading it: it may be what is broken."""
+    import os
+
+    from scenarioctl.config import config_path
+
+    flags = click.get_current_context().find_root().ensure_object(dict)
+    return config_path(flags.get("config"), os.environ)

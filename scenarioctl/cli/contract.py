@@ -1,0 +1,36 @@
+"""`scenarioctl contract`."""
+
+import click
+
+from scenarioctl.cli.base import Group, draw_table, option, perform, print_answer, read_text
+
+#: Contract metadata with the code blob in it stays below this.
+ABI_LIMIT = 16 * 1024 * 1024
+
+
+@click.group(cls=Group)
+def contract() -> None:
+    """Describe ink! smart contracts."""
+
+
+@contract.command(operation="contracts.contract_info")
+@option("--abi", "abi", metavar="FILE", required=True, help="The contract's JSON metadata (or .contract bundle); - reads stdin.")
+@option("--chain", metavar="CHAIN", default="", help="The contracts chain on which to look for it.")
+@click.argument("address", metavar="ADDRESS")
+def info(abi: str, chain: str, address: str) -> None:
+    """List what a deployed contract can be called for: name, selector, whether it mutates, arguments."""
+    from scenarioctl.formats.documents import parse_json
+
+    metadata = parse_json(read_text(abi, field="abi", limit=ABI_LIMIT), field="abi")
+    result = perform("contracts.contract_info", "ContractInfo", abiJson=metadata, address=address, chain=chain)
+
+    def draw() -> None:
+        draw_table(
+            ("selector", "mutates", "function"),
+            [
+                (each["selector"], "yes" if each["mutates"] else "no", f"{each['function_name']}({', '.join(each['args'])})")
+                for each in result.functions
+            ],
+        )
+
+    print_answer(result, draw=draw)

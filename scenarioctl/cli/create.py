@@ -1,0 +1,115 @@
+"""`scenarioctl create`: scenarios from options or from a flow file."""
+
+from typing import Any
+
+import click
+
+from scenarioctl.cli.base import Group, option, perform, print_answer, read_text
+from scenarioctl.cli.signing import transaction_options
+from scenarioctl.errors import InvalidRequest
+
+#: A flow file is written by hand; one larger than this is something else.
+FLOW_LIMIT = 1024 * 1024
+
+
+class CreateGroup(Group):
+    """`create` is a group, and with `--file` a command."""
+
+    operation = "creation.create_flow"
+
+
+@click.group(cls=CreateGroup, invoke_without_command=True)
+@option("--file", "-f", "flow", metavar="FILE", help="A flow file of several steps (.toml or .json); - reads stdin.")
+@option("--syntax", metavar="toml|json", default="", help="Syntax of the flow, where the file's name does not tell.")
+@click.pass_context
+def create(context: click.Context, flow: str | None, syntax: str) -> None:
+    """Create a scenario; its id is printed.
+
+    With --file, create one of several steps: docs/flow.md describes the file.
+    """
+    if context.invoked_subcommand is not None:
+        if flow is not None:
+            raise InvalidRequest(f"--file does not go with {context.invoked_subcommand}: give one of the two")
+        return
+    if flow is None:
+        raise click.UsageError("Missing command or --file", context)
+    syntax = syntax or ("json" if flow.lower().endswith(".json") else "toml")
+    result = perform("creation.create_flow", "CreateFlow", flow=read_text(flow, field="file", limit=FLOW_LIMIT), syntax=syntax)
+    print_answer(result, plain=result.id)
+
+
+@create.command(
+    operation="creation.create_scenario",
+    example="scenarioctl create scenario --from polkadot --to assetHub --amount 1.5 --asset DOT \\\n"
+    "    --destination-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+)
+@option("--source-chain", "--sourchain", "--from", "source_chain", metavar="CHAIN", required=True, help="Chain it leaves.")
+@option(
+    "--dest-chain", "--destchain", "--deschain", "--to", "dest_chain", metavar="CHAIN", required=True, help="Chain it reaches."
+)
+@option(
+    "--destination-address",
+    "--destinationaddress",
+    "destination_address",
+    metavar="ADDRESS",
+    required=True,
+    help="Receiver on the destination chain: SS58 of any prefix, or 0x public key.",
+)
+@option("--amount", metavar="TOKENS", required=True, help="Whole tokens, like 1.5.")
+@option("--assetid", "--asset", "assetid", metavar="ASSET", required=True, help="Id or symbol on the source chain.")
+def scenario(**fields: Any) -> None:
+    """Create a transfer scenario between two chains, or within one."""
+    result = perform("creation.create_scenario", "CreateScenario", **fields)
+    print_answer(result, plain=result.id)
+
+
+@create.command(
+    operation="creation.create_swap",
+    example="scenarioctl --offline create swap --assetin DOT --assetout HDX --amount 2 --min-amount-out 900000000000000",
+)
+@option("--assetin", "--asset-in", "assetin", metavar="ASSET", required=True, help="Id or symbol of the asset sold.")
+@option("--assetout", "--asset-out", "assetout", metavar="ASSET", required=True, help="Id or symbol of the asset received.")
+@option("--amount", metavar="TOKENS", required=True, help="Whole tokens sold, like 1.5.")
+@option(
+    "--min-amount-out",
+    metavar="RAW",
+    help="Least to receive, in its smallest unit; the swap fails on chain below it.",
+)
+@option("--slippage", metavar="PERCENT", help="How far below the quote the minimum lies (default 1).")
+@option("--route", metavar="HOPS", help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list.")
+@option("--chain", metavar="CHAIN", default="hydraDx", help="The exchange parachain (default hydraDx).")
+@transaction_options
+def swap(**fields: Any) -> None:
+    """Create a swap scenario on the exchange parachain, and draft it.
+
+    The id is printed; `--json` gives the unsigned transaction too.
+    """
+    result = perform("creation.create_swap", "CreateSwap", **fields)
+    print_answer(result, plain=result.scenarioid)
+
+
+@create.command(
+    operation="creation.create_remark", example="scenarioctl create remark --chain polkadot --text 'paid in full'"
+)
+@option("--chain", metavar="CHAIN", required=True, help="Chain to write to.")
+@option("--text", metavar="TEXT", required=True, help="What to write.")
+@click.option("--plain", is_flag=True, help="System.remark, which leaves no event.")
+def remark(**fields: Any) -> None:
+    """Create a scenario that writes a text to a chain's history."""
+    result = perform("creation.create_remark", "CreateRemark", **fields)
+    print_answer(result, plain=result.id)
+
+
+@create.command(
+    operation="creation.create_query",
+    example="scenarioctl create query --chain polkadot System Account 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+)
+@option("--chain", metavar="CHAIN", required=True, help="Chain to read.")
+@option("--block", metavar="0xHASH", default="", help="Read at this block; the newest where left out.")
+@click.argument("pallet_name", metavar="PALLET")
+@click.argument("method_name", metavar="METHOD")
+@click.argument("params", metavar="[PARAM]...", nargs=-1)
+def query(**fields: Any) -> None:
+    """Create a scenario that reads a chain: a storage entry, a constant, or a runtime call."""
+    result = perform("creation.create_query", "CreateQuery", **fields)
+    print_answer(result, plain=result.id)

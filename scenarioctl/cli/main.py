@@ -1,0 +1,110 @@
+"""The program `scenarioctl`.  To add a command, write a module and add a row to COMMANDS.
+
+The table keeps `--help` and TAB completion from importing every command for one line of help.
+"""
+
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from scenarioctl import __version__
+from scenarioctl.cli.base import Group, fail, wants_json
+from scenarioctl.errors import ScenarioctlError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+#: Name -> (module under scenarioctl.cli, attribute, short help).
+COMMANDS = {
+    "chain": ("chain", "chain", "The chains that scenarioctl knows."),
+    "config": ("config", "config", "Show and change the settings."),
+    "contract": ("contract", "contract", "Describe ink! smart contracts."),
+    "create": ("create", "create", "Create a scenario."),
+    "info": ("scenario", "info", "Summarise a scenario in one line."),
+    "scenario": ("scenario", "scenario", "Look at stored scenarios; import, export, delete them."),
+    "template": ("template", "template", "Count stored scenarios."),
+    "tx": ("tx", "tx", "Read transactions, and make the bytes that are signed."),
+    "xcm": ("xcm", "xcm", "Build unsigned cross-chain transfers."),
+}
+
+
+class LazyGroup(Group):
+    """A group that imports a command when it runs, not to mention it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        row = COMMANDS.get(cmd_name)
+        if row is None:
+            return None
+        from importlib import import_module
+
+        command = getattr(import_module(f"scenarioctl.cli.{row[0]}"), row[1])
+        return command if isinstance(command, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            expected = f"did you mean {close[0]}?" if close else f"expected one of: {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {args[0]!r}, {expected}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, row[2]) for name, row in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [
+            CompletionItem(name, help=row[2]) for name, row in COMMANDS.items() if name.startswith(incomplete)
+        ]
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Answers go to stdout, everything else to stderr. Exit codes: 0 ok, 1 bug, 2 bad input, 3 not found, "
+    "4 conflict, 5 chain unreachable, 6 the chain refused.",
+)
+@click.version_option(__version__, "-V", "--version", message="scenarioctl %(version)s")
+def cli() -> None:
+    """Unsigned transactions for Polkadot, Asset Hub and Hydration, from saved scenarios.
+
+    scenarioctl builds transactions and never signs them: it holds no keys.
+    """
+
+
+def main() -> NoReturn:
+    """Run the program, and end it with the exit code of the one table."""
+    arguments = sys.argv[1:]
+    try:
+        cli.main(args=arguments, prog_name="scenarioctl", standalone_mode=False)
+        sys.stdout.flush()
+    except ScenarioctlError as error:
+        fail(error, as_json=wants_json(arguments))
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        fail(error, as_json=wants_json(arguments))
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader has had enough (`| head`): not an error, and nothing more can be said to it.
+        sys.stderr.close()
+        sys.exit(141)
+    except Exception as error:  # noqa: BLE001 - the last line: no traceback reaches a user
+        fail(error, as_json=wants_json(arguments))
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

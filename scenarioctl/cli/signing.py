@@ -1,0 +1,56 @@
+"""Options of every command that answers with a transaction."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+
+from scenarioctl.cli.base import option
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: The fields of `operations/signing.py: Signer`, in its order.
+SIGNER = (
+    option("--sender", metavar="ADDRESS", default="", help="Account that will sign: SS58 or 0x public key."),
+    option("--nonce", metavar="N", help="How many transactions the sender has sent before."),
+    option(
+        "--era",
+        metavar="ERA",
+        default="immortal",
+        help="immortal (default), a period in blocks like 64, or the era's 0x hex.",
+    ),
+    option("--block", metavar="N", help="Number of the block that a mortal era starts from."),
+    option("--block-hash", metavar="0xHASH", default="", help="Hash of that block."),
+    option("--tip", metavar="RAW", default=0, help="Tip in the native asset's smallest unit."),
+    option(
+        "--metadata-hash",
+        metavar="0xHASH",
+        default="",
+        help="Commit the signature to the runtime's metadata (CheckMetadataHash).",
+    ),
+    option("--genesis", metavar="0xHASH", default="", help="Genesis hash, where the registry's is not meant."),
+)
+
+OUTPUT_FORMAT = option(
+    "--output-format",
+    metavar="FORM",
+    default="extrinsic",
+    help="extrinsic (default; bare, what wallets read), call (call data alone) or payload (what the sender signs).",
+)
+
+
+def signer_options(function: F) -> F:
+    """Add the options that say what a signature covers."""
+    return _add(function, SIGNER)
+
+
+def transaction_options(function: F) -> F:
+    """Add the output form, and what a payload needs."""
+    return _add(function, (OUTPUT_FORMAT, *SIGNER))
+
+
+def _add(function: F, options: tuple[Callable[[Any], Any], ...]) -> F:
+    for each in reversed(options):
+        function = each(function)
+    return function
+
+
