@@ -1,0 +1,43 @@
+"""How a scenario is stored: an LZ4 frame of canonical JSON, which `lz4.frame.decompress` reads."""
+
+import json
+from typing import Any
+
+from scenarioctl.errors import InvalidRequest, TooLarge
+from scenarioctl.formats.documents import MAX_BYTES, canonical_json
+
+
+def pack(document: object) -> bytes:
+    """Return *document* as it is stored; TooLarge above 16 MiB of JSON."""
+    import lz4.frame  # type: ignore[import-untyped]
+
+    text = canonical_json(document)
+    if len(text) > MAX_BYTES:
+        raise TooLarge(f"the diagram is {len(text)} bytes of JSON, the limit is {MAX_BYTES}")
+    packed: bytes = lz4.frame.compress(text, content_checksum=True)
+    return packed
+
+
+def unpack(blob: bytes, *, name: str = "the stored diagram") -> Any:
+    """Return the document in *blob*, whole or not at all; *name* says in an error whose it is."""
+    import lz4.frame
+
+    decompressor = lz4.frame.LZ4FrameDecompressor()
+    try:
+        text = decompressor.decompress(blob, max_length=MAX_BYTES + 1)
+    except (RuntimeError, EOFError) as error:
+        raise InvalidRequest(f"{name} is damaged: {_reason(error)}") from None
+    if len(text) > MAX_BYTES:
+        raise TooLarge(f"{name} unpacks to more than {MAX_BYTES} bytes")
+    if not decompressor.eof:
+        raise InvalidRequest(f"{name} is damaged: its end is missing")
+    if decompressor.unused_data:
+        raise InvalidRequest(f"{name} is damaged: {len(decompressor.unused_data)} bytes follow its end")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidRequest(f"{name} is damaged: it does not hold JSON") from None
+
+
+def _reason(error: Exception) -> str:
+    return "it is not an LZ4 frame" if "ERROR_frameType" in str(error) else "its LZ4 frame does not read"

@@ -1,0 +1,146 @@
+"""JSON in and out, with nothing lost on the way and nothing unbounded."""
+
+import json
+import re
+from decimal import Decimal
+from typing import Any
+
+from scenarioctl.errors import BadJson, InvalidRequest, TooLarge, shorten
+from scenarioctl.model.diagram import check_depth
+
+#: The largest document, in bytes of UTF-8.
+MAX_BYTES = 16 * 1024 * 1024
+
+#: More digits than the largest integer of any chain (a u256) has.
+_MAX_DIGITS = 80
+
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89abAB-F]")
+
+
+def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:
+    """Return the value that *text* holds, numbers exactly as written.
+
+    Refused beside what is not JSON: NaN and infinities, a key given twice, a fraction with more digits
+    than a double keeps, lone surrogates, nesting beyond `MAX_DEPTH`, more than *limit* bytes.
+    """
+    text = decode_text(text, field=field, limit=limit)
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_read_object,
+            parse_int=_read_int,
+            parse_float=_read_float,
+            parse_constant=_refuse_constant,
+        )
+    except json.JSONDecodeError as error:
+        raise BadJson(
+            f"{field} is not JSON: {_lower_first(error.msg)} (line {error.lineno}, column {error.colno})"
+        ) from None
+    except _Unacceptable as error:
+        raise BadJson(f"{field} {error}") from None
+    except RecursionError:
+        # check_depth's own sentence, for what the parser itself could not take.
+        check_depth(_deep_list(), field=field)
+        raise
+    if isinstance(value, (dict, list)):
+        check_depth(value, field=field)
+    if _SURROGATE_ESCAPE.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise BadJson(f"{field} holds half of a surrogate pair, expected whole characters") from None
+    return value
+
+
+def canonical_json(document: object) -> bytes:
+    """Return *document* as JSON that is the same for the same content: compact, keys sorted, UTF-8."""
+    return _write(document, sort_keys=True)
+
+
+def write_json(document: object) -> bytes:
+    """Return *document* as compact JSON in UTF-8, keys in their own order."""
+    return _write(document, sort_keys=False)
+
+
+def decode_text(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> str:
+    """Return *text* as characters; TooLarge above *limit* bytes, BadJson if it is not UTF-8."""
+    if len(text) > limit:
+        raise TooLarge(f"{field} is larger than {limit} bytes")
+    try:
+        if isinstance(text, bytes):
+            # Editors on Windows put a mark before the text, which JSON does not allow.
+            return text.decode("utf-8-sig")
+        if not text.isascii() and len(text.encode()) > limit:
+            raise TooLarge(f"{field} is larger than {limit} bytes")
+    except UnicodeError:
+        raise BadJson(f"{field} is not UTF-8 text") from None
+    return text.removeprefix("\ufeff")
+
+
+class _Unacceptable(Exception):
+    """Raised inside the parser, which does not know the field's name."""
+
+
+def _write(document: object, *, sort_keys: bool) -> bytes:
+    try:
+        return json.dumps(
+            document, sort_keys=sort_keys, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+        ).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest(
+            "the document holds half of a surrogate pair, expected whole characters"
+        ) from None
+    except RecursionError:
+        raise InvalidRequest("the document nests too deep to be written") from None
+    except ValueError:
+        raise InvalidRequest("the document holds a number that JSON cannot express") from None
+
+
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _Unacceptable(f"gives the key {shorten(key)} twice in one object")
+            seen.add(key)
+    return found
+
+
+def _read_int(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise _Unacceptable(f"holds a number of {len(text)} digits, the limit is {_MAX_DIGITS}")
+    return int(text)
+
+
+def _read_float(text: str) -> float:
+    value = float(text)
+    # Fifteen digits always survive; beyond, the shortest text of the double has to be the same number.
+    if len(text) < 16 and "e" not in text and "E" not in text:
+        return value
+    if value in (float("inf"), float("-inf")):
+        raise _Unacceptable(f"holds {shorten(text)}, which is beyond any number here; write it as text")
+    if value:
+        exact = Decimal(text) == Decimal(repr(value))
+    else:
+        exact = not text.upper().partition("E")[0].strip("-0.")
+    if not exact:
+        raise _Unacceptable(
+            f"holds {shorten(text)}, which has more digits than a JSON number keeps; write it as text"
+        )
+    return value
+
+
+def _refuse_constant(name: str) -> object:
+    raise _Unacceptable(f"holds {name}, which is not JSON")
+
+
+def _deep_list() -> list[Any]:
+    nested: list[Any] = []
+    for _ in range(200):
+        nested = [nested]
+    return nested
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,132 @@
+"""Nodes and edges in the shape that the web editor saves, laid out from left to right."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scenarioctl.errors import TooLarge
+from scenarioctl.model.diagram import MAX_NODES
+
+#: What the editor draws for a node: its label, its picture, width and height.
+_LOOKS: dict[str, tuple[str, str, int, int]] = {
+    "chain": ("Chain", "./chain.svg", 245, 443),
+    "action": ("action", "", 200, 250),
+    "chainQuery": ("Query Chain", "./chainQuery.svg", 80, 80),
+    "chainTx": ("Chain Tx", "./chainTx.svg", 80, 80),
+    "http": ("http", "", 80, 80),
+    "webhook": ("Webhook", "./webhook.svg", 80, 80),
+    "delay": ("Delay", "", 80, 80),
+}
+
+_GAP = 140
+_ROW = 520
+#: Where the first row's boxes have their middle.
+_MIDDLE = 300
+
+
+def random_suffix() -> str:
+    """Return 6 hexadecimal digits."""
+    return os.urandom(3).hex()
+
+
+def random_uuid() -> str:
+    """Return a fresh UUID for a webhook's address."""
+    from uuid import uuid4
+
+    return str(uuid4())
+
+
+class Canvas:
+    """A diagram being drawn.  Every box knows what it follows, and gets its place at the end."""
+
+    def __init__(
+        self, new_suffix: Callable[[], str] = random_suffix, new_uuid: Callable[[], str] = random_uuid
+    ) -> None:
+        self.new_uuid = new_uuid
+        self._new_suffix = new_suffix
+        self._nodes: dict[str, dict[str, Any]] = {}
+        self._before: dict[str, list[str]] = {}
+
+    def add(self, kind: str, form: Mapping[str, Any], *, extra: Mapping[str, Any] | None = None) -> str:
+        """Draw a box and return its id; *extra* are keys that the editor keeps beside the form."""
+        if len(self._nodes) >= MAX_NODES:
+            raise TooLarge(f"the diagram would have more than {MAX_NODES} nodes")
+        identifier = f"{kind}_{self._new_suffix()}"
+        while identifier in self._nodes:
+            identifier = f"{kind}_{self._new_suffix()}"
+        label, image, width, height = _LOOKS[kind]
+        data = {"label": label, "image": image, "name": label} if image else {"label": label}
+        self._nodes[identifier] = {
+            "id": identifier,
+            "type": kind,
+            "position": {"x": 0, "y": 0},
+            "data": data,
+            "style": {},
+            "formData": dict(form),
+            "width": width,
+            "height": height,
+            "selected": False,
+            "dragging": False,
+            **(extra or {}),
+        }
+        self._before[identifier] = []
+        return identifier
+
+    def connect(self, source: str, target: str) -> None:
+        """Draw an arrow."""
+        if source not in self._before[target]:
+            self._before[target].append(source)
+
+    def form(self, identifier: str) -> dict[str, Any]:
+        """Return the form of a box, to fill in."""
+        form: dict[str, Any] = self._nodes[identifier]["formData"]
+        return form
+
+    def document(self, *, name: str = "") -> dict[str, Any]:
+        """Return the diagram; a box must have been added after all that it follows."""
+        self._place()
+        document: dict[str, Any] = {
+            "nodes": list(self._nodes.values()),
+            "edges": [
+                _edge(source, target) for target, sources in self._before.items() for source in sources
+            ],
+        }
+        return {"name": name, **document} if name else document
+
+    def _place(self) -> None:
+        columns: dict[str, int] = {}
+        rows: dict[str, int] = {}
+        taken: list[set[int]] = []
+        widths: list[int] = []
+        for identifier, sources in self._before.items():
+            column = max((columns[source] + 1 for source in sources), default=0)
+            if column == len(taken):
+                taken.append(set())
+                widths.append(0)
+            row = rows[sources[0]] if sources else 0
+            while row in taken[column]:
+                row += 1
+            taken[column].add(row)
+            columns[identifier], rows[identifier] = column, row
+            widths[column] = max(widths[column], self._nodes[identifier]["width"])
+        lefts = [0]
+        for width in widths:
+            lefts.append(lefts[-1] + width + _GAP)
+        for identifier, node in self._nodes.items():
+            x = lefts[columns[identifier]]
+            y = _MIDDLE + rows[identifier] * _ROW - node["height"] // 2
+            node["position"] = {"x": x, "y": y}
+            node["positionAbsolute"] = {"x": x, "y": y}
+
+
+def _edge(source: str, target: str) -> dict[str, Any]:
+    return {
+        "id": f"{source}-{target}",
+        "source": source,
+        "target": target,
+        "type": "simplebezier",
+        "style": {"stroke": "green", "strokeWidth": 2},
+        "markerEnd": {"type": "arrow", "strokeWidth": 1},
+        "label": "",
+        "focusable": True,
+    }

@@ -1,0 +1,90 @@
+"""The web editor's share format: standard base64 of a zlib stream of the diagram's JSON."""
+
+import binascii
+import re
+import zlib
+from typing import Any
+
+from scenarioctl.errors import InvalidRequest, TooLarge, shorten
+from scenarioctl.formats.documents import MAX_BYTES, parse_json, write_json
+
+#: Base64 of the largest document that does not compress at all, and some white space.
+_MAX_TEXT = MAX_BYTES * 3 // 2
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+", re.ASCII)
+_SCENARIO_ID = re.compile(r"[A-Za-z0-9_-]{1,32}", re.ASCII)
+_FROM_URLSAFE = str.maketrans("-_", "+/")
+_PARAMETER = "diagramData="
+
+
+def read_share(text: str, *, field: str = "url") -> Any:
+    """Return the document in *text*: a share string, however padded or broken into lines, or a link with one."""
+    if len(text) > _MAX_TEXT:
+        raise TooLarge(f"{field} is longer than {_MAX_TEXT} characters")
+    packed = "".join(_parameter_of(text).split())
+    if not packed:
+        raise InvalidRequest(f"{field} is empty, expected the base64 share string of a diagram")
+    if packed != text and _SCENARIO_ID.fullmatch(packed) and _PARAMETER in text:
+        raise InvalidRequest(
+            f"{field} is a link to the stored scenario {shorten(packed)}, expected one that holds the diagram itself"
+        )
+    packed = packed.rstrip("=").translate(_FROM_URLSAFE)
+    if not _BASE64.fullmatch(packed) or len(packed) % 4 == 1:
+        raise InvalidRequest(f"{field} {shorten(text)} is not base64, expected the share string of a diagram")
+    stream = binascii.a2b_base64(packed + "=" * (-len(packed) % 4))
+    inflater = zlib.decompressobj()
+    try:
+        document = inflater.decompress(stream, MAX_BYTES + 1)
+    except zlib.error:
+        raise InvalidRequest(
+            f"{field} {shorten(text)} holds no zlib stream, expected the share string of a diagram"
+        ) from None
+    if len(document) > MAX_BYTES:
+        raise TooLarge(f"{field} unpacks to more than {MAX_BYTES} bytes")
+    if not inflater.eof:
+        raise InvalidRequest(
+            f"{field} {shorten(text)} breaks off before its end, expected the whole share string"
+        )
+    if inflater.unused_data:
+        raise InvalidRequest(
+            f"{field} has {len(inflater.unused_data)} bytes after the diagram's end, expected none"
+        )
+    return parse_json(document, field=field)
+
+
+def write_share(document: object) -> str:
+    """Return *document* as the editor's own share string, padded standard base64."""
+    text = write_json(document)
+    if len(text) > MAX_BYTES:
+        raise TooLarge(f"the diagram is {len(text)} bytes of JSON, the limit is {MAX_BYTES}")
+    return binascii.b2a_base64(zlib.compress(text), newline=False).decode()
+
+
+def read_import(text: str | bytes, *, field: str = "diagram") -> Any:
+    """Return the document in *text*, be it the diagram's JSON, its share string or a link with one."""
+    start = text[:256].lstrip()
+    if isinstance(text, bytes):
+        if start[:3] == b"\xef\xbb\xbf" or start[:1] in (b"{", b"[", b'"'):
+            return parse_json(text, field=field)
+        if len(text) > _MAX_TEXT:
+            raise TooLarge(f"{field} is longer than {_MAX_TEXT} characters")
+        try:
+            text = text.decode()
+        except UnicodeDecodeError:
+            raise InvalidRequest(f"{field} is neither JSON nor a share string, it is not even text") from None
+    elif start[:1] in ("{", "[", '"', "\ufeff"):
+        return parse_json(text, field=field)
+    return read_share(text, field=field)
+
+
+def _parameter_of(text: str) -> str:
+    _, found, value = text.partition(_PARAMETER)
+    if not found:
+        return text
+    for end in ("&", "#"):
+        value = value.partition(end)[0]
+    if "%" not in value:
+        return value
+    from urllib.parse import unquote
+
+    return unquote(value, errors="replace")

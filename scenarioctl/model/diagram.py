@@ -1,0 +1,294 @@
+"""A diagram of the web editor: its nodes, its edges, and the order in which they run.
+
+The document is kept exactly as it came, so that what is exported is what was imported; nodes and edges are
+views into it.
+"""
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from scenarioctl.errors import InvalidRequest, TooLarge, shorten
+
+#: What a diagram may hold.  The largest one seen has 40 nodes and nests 9 levels.
+MAX_NODES = 10_000
+MAX_EDGES = 20_000
+MAX_DEPTH = 100
+
+#: So many nodes of a cycle are named in a sentence.
+_NAMED = 8
+
+_NO_FORM: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One thing that keeps a diagram from running."""
+
+    #: The node's id; empty where it is the diagram as a whole.
+    node: str
+    sentence: str
+    #: Nothing is wrong: the step waits for a webhook's data.
+    waiting: bool = False
+    #: As in errors.py: `chain_unreachable` is no fault of the diagram.
+    code: str = "invalid_request"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """One box of the diagram."""
+
+    id: str
+    type: str
+    #: `formData`, empty where the editor saved none.
+    form: Mapping[str, Any]
+    #: Index in the file.
+    position: int
+    raw: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edge:
+    """One arrow of the diagram."""
+
+    id: str
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagram:
+    """What an editor saved, runnable or not."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    document: Mapping[str, Any]
+
+    def in_order(self) -> tuple[Node, ...]:
+        """Return the nodes as the edges order them, ties by position in the file.
+
+        InvalidRequest names the duplicated id, the edge that leads nowhere or the cycle.
+        """
+        nodes = self.nodes
+        index = {node.id: node.position for node in nodes}
+        try:
+            pairs = [(index[edge.source], index[edge.target]) for edge in self.edges]
+        except KeyError:
+            raise InvalidRequest(self.problems()[0].sentence) from None
+        if len(index) != len(nodes):
+            raise InvalidRequest(self.problems()[0].sentence)
+        order = sort_by_edges(len(nodes), pairs)
+        if len(order) != len(nodes):
+            raise InvalidRequest(self._cycle_sentence(find_cycle(len(nodes), pairs)))
+        return tuple([nodes[position] for position in order])
+
+    def in_safe_order(self) -> tuple[Node, ...]:
+        """Return the nodes in the order of the edges, or in the file's where the edges give none."""
+        try:
+            return self.in_order()
+        except InvalidRequest:
+            return self.nodes
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return what is wrong with the graph itself; empty means that `in_order` works."""
+        found = []
+        index: dict[str, int] = {}
+        duplicated = set()
+        for node in self.nodes:
+            if index.setdefault(node.id, node.position) != node.position and node.id not in duplicated:
+                duplicated.add(node.id)
+                found.append(
+                    Problem(node=node.id, sentence=f"the id {shorten(node.id)} is used by more than one node")
+                )
+        pairs = []
+        for edge in self.edges:
+            source, target = index.get(edge.source), index.get(edge.target)
+            if source is not None and target is not None:
+                pairs.append((source, target))
+                continue
+            missing = edge.source if source is None else edge.target
+            sentence = (
+                f"the edge from {shorten(edge.source)} to {shorten(edge.target)} "
+                f"leads to no node: there is no {shorten(missing)}"
+            )
+            found.append(Problem(node="", sentence=sentence))
+        cycle = find_cycle(len(self.nodes), pairs)
+        if cycle:
+            found.append(Problem(node=self.nodes[cycle[0]].id, sentence=self._cycle_sentence(cycle)))
+        return tuple(found)
+
+    def nearest(
+        self, node: Node, types: frozenset[str], *, upstream: bool, stop: frozenset[str]
+    ) -> list[Node]:
+        """Return the closest nodes of *types* along the edges, passing through others but those of *stop*."""
+        links = self._incoming if upstream else self._outgoing
+        found: dict[int, Node] = {}
+        seen = {node.id}
+        level = [node.id]
+        while level and not found:
+            following = []
+            for name in level:
+                for neighbour in links.get(name, ()):
+                    if neighbour in seen:
+                        continue
+                    seen.add(neighbour)
+                    reached = self._by_id.get(neighbour)
+                    if reached is None:
+                        continue
+                    if reached.type in types:
+                        found[reached.position] = reached
+                    elif reached.type not in stop:
+                        following.append(neighbour)
+            level = following
+        return [found[position] for position in sorted(found)]
+
+    @cached_property
+    def _by_id(self) -> dict[str, Node]:
+        return {node.id: node for node in reversed(self.nodes)}
+
+    @cached_property
+    def _incoming(self) -> dict[str, list[str]]:
+        links: dict[str, list[str]] = {}
+        for edge in self.edges:
+            links.setdefault(edge.target, []).append(edge.source)
+        return links
+
+    @cached_property
+    def _outgoing(self) -> dict[str, list[str]]:
+        links: dict[str, list[str]] = {}
+        for edge in self.edges:
+            links.setdefault(edge.source, []).append(edge.target)
+        return links
+
+    def _cycle_sentence(self, cycle: Sequence[int]) -> str:
+        names = [shorten(self.nodes[position].id) for position in [*cycle, cycle[0]]]
+        if len(names) > _NAMED:
+            names = [*names[: _NAMED - 2], "…", names[-1]]
+        return f"the edges run in a circle: {' > '.join(names)}"
+
+
+def read_diagram(document: object, *, field: str = "diagram") -> Diagram:
+    """Return the diagram in *document*, any `{nodes, edges}` of React Flow; one without forms is fine.
+
+    InvalidRequest names the place that is malformed, TooLarge a diagram beyond the limits above.
+    """
+    if not isinstance(document, dict):
+        raise InvalidRequest(f"{field} is {name_of(document)}, expected an object with `nodes` and `edges`")
+    raw_nodes, raw_edges = (_list_in(document, key, field) for key in ("nodes", "edges"))
+    for key, entries, limit in (("nodes", raw_nodes, MAX_NODES), ("edges", raw_edges, MAX_EDGES)):
+        if len(entries) > limit:
+            raise TooLarge(f"{field} has {len(entries)} {key}, the limit is {limit}")
+    check_depth(document, field=field)
+    nodes = []
+    for position, raw in enumerate(raw_nodes):
+        if not isinstance(raw, dict):
+            raise _unexpected(f"{field}.nodes[{position}]", raw, "an object")
+        identifier, kind, form = raw.get("id"), raw.get("type"), raw.get("formData")
+        if not isinstance(identifier, str) or not identifier:
+            raise _unexpected(f"{field}.nodes[{position}].id", identifier, "text")
+        if kind is None:
+            kind = ""
+        elif not isinstance(kind, str):
+            raise _unexpected(f"{field}.nodes[{position}].type", kind, "text")
+        if form is None:
+            form = _NO_FORM
+        elif not isinstance(form, dict):
+            raise _unexpected(f"{field}.nodes[{position}].formData", form, "an object")
+        nodes.append(Node(id=identifier, type=kind, form=form, position=position, raw=raw))
+    edges = []
+    for position, raw in enumerate(raw_edges):
+        if not isinstance(raw, dict):
+            raise _unexpected(f"{field}.edges[{position}]", raw, "an object")
+        source, target, identifier = raw.get("source"), raw.get("target"), raw.get("id")
+        if not isinstance(source, str) or not source:
+            raise _unexpected(f"{field}.edges[{position}].source", source, "the id of a node")
+        if not isinstance(target, str) or not target:
+            raise _unexpected(f"{field}.edges[{position}].target", target, "the id of a node")
+        edges.append(Edge(id=identifier if isinstance(identifier, str) else "", source=source, target=target))
+    return Diagram(nodes=tuple(nodes), edges=tuple(edges), document=document)
+
+
+def check_depth(document: object, *, field: str) -> None:
+    """Refuse what nests so deep that writing it again could exhaust the stack."""
+    level: list[Any] = [document]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for value in level
+            for child in (value.values() if type(value) is dict else value)
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return
+    raise InvalidRequest(f"{field} nests deeper than {MAX_DEPTH} levels")
+
+
+def sort_by_edges(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Return 0…count-1 so that every pair's first comes before its second, ties by number.
+
+    What lies on a cycle, or behind one, is missing from the answer.
+    """
+    waiting = [0] * count
+    following: list[list[int]] = [[] for _ in range(count)]
+    for source, target in pairs:
+        waiting[target] += 1
+        following[source].append(target)
+    ready = [number for number in range(count) if not waiting[number]]
+    order = []
+    while ready:
+        number = heapq.heappop(ready)
+        order.append(number)
+        for target in following[number]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                heapq.heappush(ready, target)
+    return order
+
+
+def find_cycle(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the numbers on one cycle, in its direction from its smallest on; empty if there is none."""
+    free = set(sort_by_edges(count, pairs))
+    if len(free) == count:
+        return []
+    before = {
+        target: source for source, target in reversed(pairs) if source not in free and target not in free
+    }
+    # Whatever the sort left over has another left-over before it, so walking back has to come round.
+    at = min(before)
+    steps: dict[int, int] = {}
+    while at not in steps:
+        steps[at] = len(steps)
+        at = before[at]
+    cycle = [number for number, step in steps.items() if step >= steps[at]][::-1]
+    start = cycle.index(min(cycle))
+    return cycle[start:] + cycle[:start]
+
+
+def name_of(value: object) -> str:
+    """Return what *value* is, in JSON's words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    return shorten(value)
+
+
+def _list_in(document: dict[str, Any], key: str, field: str) -> list[Any]:
+    if key not in document:
+        raise InvalidRequest(f"{field} has no `{key}`, expected an object with `nodes` and `edges`")
+    entries = document[key]
+    if not isinstance(entries, list):
+        raise _unexpected(f"{field}.{key}", entries, "a list")
+    return entries
+
+
+def _unexpected(place: str, value: object, expected: str) -> InvalidRequest:
+    if value is None or value == "":
+        return InvalidRequest(f"{place} is missing, expected {expected}")
+    return InvalidRequest(f"{place} is {name_of(value)}, expected {expected}")
