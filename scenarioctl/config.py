@@ -135,11 +135,15 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
             return True
         if text in {"0", "false", "no", "off"}:
             return False
-        raise InvalidRequest(f"{setting.name} {shorten(value)} ({origin}) is not a switch, expected true or false")
+        raise InvalidRequest(
+            f"{setting.name} {shorten(value)} ({origin}) is not a switch, expected true or false"
+        )
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
         raise InvalidRequest(f"{setting.name} {shorten(value)} ({origin}) is not a path")
     if "\0" in os.fspath(value):
-        raise InvalidRequest(f"{setting.name} {shorten(value)} ({origin}) holds a NUL character, no path does")
+        raise InvalidRequest(
+            f"{setting.name} {shorten(value)} ({origin}) holds a NUL character, no path does"
+        )
     return Path(value).expanduser()
 
 
@@ -188,14 +192,18 @@ def write_config(path: Path, text: str) -> None:
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".config-", delete=False, encoding="utf-8") as file:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=".config-", delete=False, encoding="utf-8"
+        ) as file:
             temporary = Path(file.name)
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be written: {error.strerror}") from None
+        raise InvalidRequest(
+            f"config {shorten(str(path), 200)} cannot be written: {error.strerror}"
+        ) from None
 
 
 def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str, Any]], object]) -> None:
@@ -207,14 +215,18 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
     settings = {setting.name: setting for setting in SETTINGS}
     if names[0] == "chains":
         if len(names) != 3 or not all(names):
-            raise InvalidRequest(f"key {shorten(key)} is not a setting of a chain, expected chains.NAME.SETTING")
+            raise InvalidRequest(
+                f"key {shorten(key)} is not a setting of a chain, expected chains.NAME.SETTING"
+            )
         parsed = _parse_value(value)
     elif key in settings:
         parsed = _parse_value(value) if settings[key].kind == "switch" else value
         read_value(settings[key], parsed, "config set")
         parsed = read_value(settings[key], parsed, "config set") if settings[key].kind == "switch" else value
     else:
-        raise InvalidRequest(f"key {shorten(key)} is not a setting, expected one of: {', '.join(settings)}, chains.NAME.SETTING")
+        raise InvalidRequest(
+            f"key {shorten(key)} is not a setting, expected one of: {', '.join(settings)}, chains.NAME.SETTING"
+        )
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     document = read_config(path)
     table = document

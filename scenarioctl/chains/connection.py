@@ -34,7 +34,9 @@ class Connection:
             genesis = self.call("chain_getBlockHash", 0)
             if genesis != chain.genesis:
                 self.close()
-                raise ChainUnreachable(f"{endpoint} serves another chain: genesis {genesis}, not {chain.genesis}")
+                raise ChainUnreachable(
+                    f"{endpoint} serves another chain: genesis {genesis}, not {chain.genesis}"
+                )
 
     def call(self, method: str, *params: Any) -> Any:
         """Return the result of one JSON-RPC call."""
@@ -66,7 +68,10 @@ def connect(chain: Chain) -> Connection:
             return Connection(chain, endpoint)
         except (ChainUnreachable, ChainRefused) as error:
             reasons.append(str(error))
-    tried = "; ".join(reasons) or "it has no endpoints, give some with: scenarioctl config set chains.NAME.endpoints"
+    tried = (
+        "; ".join(reasons)
+        or "it has no endpoints, give some with: scenarioctl config set chains.NAME.endpoints"
+    )
     raise ChainUnreachable(
         f"{chain.name} cannot be reached ({tried}); --offline builds with the runtime table at hand"
     )

@@ -71,6 +71,10 @@ def take_global_options(context: click.Context) -> None:
             kept[each.name] = value
 
 
+#: Prints one value of a structured answer, bare, for scripts.
+field_option = option("--field", metavar="NAME", help="Print this field of the answer alone.")
+
+
 class Command(click.Command):
     """A command that takes the global options too, and names the operation it is an edge of."""
 
@@ -84,6 +88,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         take_global_options(ctx)
+        ctx.meta["scenarioctl.field"] = ctx.params.pop("field", None)
         return super().invoke(ctx)
 
 
@@ -152,7 +157,11 @@ def print_answer(result: Any, plain: str | None = None, draw: Callable[[], Any] 
     With `--json` the documented answer; else *plain* where the answer is one value; else a drawing on a
     terminal, and indented JSON everywhere else.
     """
-    if asked_for_json():
+    field = click.get_current_context().meta.get("scenarioctl.field")
+    if field is not None:
+        value = find_field(result.answer(), field)
+        click.echo(value if isinstance(value, str) else dump_json(value))
+    elif asked_for_json():
         click.echo(dump_json(result.answer()))
     elif plain is not None:
         click.echo(plain)
@@ -160,6 +169,16 @@ def print_answer(result: Any, plain: str | None = None, draw: Callable[[], Any] 
         draw()
     else:
         click.echo(dump_json(result.answer(), indent=2))
+
+
+def find_field(answer: Mapping[str, Any], name: str) -> Any:
+    """Return the value of *name* in an answer, or in the object that the answer wraps."""
+    inner = next((value for value in answer.values() if isinstance(value, Mapping)), {})
+    for level in (answer, inner):
+        if name in level:
+            return level[name]
+    known = ", ".join([*answer, *inner])
+    raise InvalidRequest(f"field {shorten(name)} is not in the answer, expected one of: {known}")
 
 
 def dump_json(value: Any, indent: int | None = None) -> str:
@@ -175,16 +194,22 @@ def read_text(path: str, *, field: str, limit: int) -> str:
             with Path(path).open("rb") as file:
                 data = file.read(limit + 1)
     except FileNotFoundError:
-        raise NotFound(f"{field} {shorten(path, 200)} is not there, expected the path of a file, or - for stdin") from None
+        raise NotFound(
+            f"{field} {shorten(path, 200)} is not there, expected the path of a file, or - for stdin"
+        ) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be read: {reason}") from None
     if len(data) > limit:
-        raise TooLarge(f"{field} {shorten(path, 200)} is larger than {limit} bytes, too much for what it should be")
+        raise TooLarge(
+            f"{field} {shorten(path, 200)} is larger than {limit} bytes, too much for what it should be"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidRequest(f"{field} {shorten(path, 200)} is not UTF-8 text: byte {error.start} is wrong") from None
+        raise InvalidRequest(
+            f"{field} {shorten(path, 200)} is not UTF-8 text: byte {error.start} is wrong"
+        ) from None
 
 
 def draw_facts(facts: Mapping[str, object]) -> None:

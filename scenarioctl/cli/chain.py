@@ -15,7 +15,12 @@ def chain() -> None:
 
 @chain.command("list")
 @option("--role", metavar="ROLE", default="", help="Only relay, asset_hub, dex, contracts or parachain.")
-@option("--sort", metavar="KEY", default="", help="name, role, symbol or para_id; as in the registry where left out.")
+@option(
+    "--sort",
+    metavar="KEY",
+    default="",
+    help="name, role, symbol or para_id; as in the registry where left out.",
+)
 def list_(role: str, sort: str) -> None:
     """List the chains, those of config.toml too, with the runtime table at hand for each."""
     app = open_application()
@@ -25,7 +30,9 @@ def list_(role: str, sort: str) -> None:
         raise InvalidRequest(f"role {shorten(role)} fits no chain, expected one of: {', '.join(roles)}")
     if sort:
         if sort not in {"name", "role", "symbol", "para_id"}:
-            raise InvalidRequest(f"sort {shorten(sort)} is not known, expected one of: name, role, symbol, para_id")
+            raise InvalidRequest(
+                f"sort {shorten(sort)} is not known, expected one of: name, role, symbol, para_id"
+            )
         rows.sort(key=lambda row: (row[sort] is None, row[sort]))
     if asked_for_json():
         click.echo(dump_json({"chains": rows}))

@@ -45,7 +45,9 @@ def init() -> None:
 
     target = _target()
     if target.exists():
-        raise Conflict(f"config {target} is there already: change it with scenarioctl config set, or remove it first")
+        raise Conflict(
+            f"config {target} is there already: change it with scenarioctl config set, or remove it first"
+        )
     write_config(target, template())
     click.echo(str(target))
 

@@ -14,7 +14,13 @@ def contract() -> None:
 
 
 @contract.command(operation="contracts.contract_info")
-@option("--abi", "abi", metavar="FILE", required=True, help="The contract's JSON metadata (or .contract bundle); - reads stdin.")
+@option(
+    "--abi",
+    "abi",
+    metavar="FILE",
+    required=True,
+    help="The contract's JSON metadata (or .contract bundle); - reads stdin.",
+)
 @option("--chain", metavar="CHAIN", default="", help="The contracts chain on which to look for it.")
 @click.argument("address", metavar="ADDRESS")
 def info(abi: str, chain: str, address: str) -> None:
@@ -22,13 +28,19 @@ def info(abi: str, chain: str, address: str) -> None:
     from scenarioctl.formats.documents import parse_json
 
     metadata = parse_json(read_text(abi, field="abi", limit=ABI_LIMIT), field="abi")
-    result = perform("contracts.contract_info", "ContractInfo", abiJson=metadata, address=address, chain=chain)
+    result = perform(
+        "contracts.contract_info", "ContractInfo", abiJson=metadata, address=address, chain=chain
+    )
 
     def draw() -> None:
         draw_table(
             ("selector", "mutates", "function"),
             [
-                (each["selector"], "yes" if each["mutates"] else "no", f"{each['function_name']}({', '.join(each['args'])})")
+                (
+                    each["selector"],
+                    "yes" if each["mutates"] else "no",
+                    f"{each['function_name']}({', '.join(each['args'])})",
+                )
                 for each in result.functions
             ],
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Group, option, perform, print_answer, read_text
+from scenarioctl.cli.base import Group, field_option, option, perform, print_answer, read_text
 from scenarioctl.cli.signing import transaction_options
 from scenarioctl.errors import InvalidRequest
 
@@ -19,8 +19,19 @@ class CreateGroup(Group):
 
 
 @click.group(cls=CreateGroup, invoke_without_command=True)
-@option("--file", "-f", "flow", metavar="FILE", help="A flow file of several steps (.toml or .json); - reads stdin.")
-@option("--syntax", metavar="toml|json", default="", help="Syntax of the flow, where the file's name does not tell.")
+@option(
+    "--file",
+    "-f",
+    "flow",
+    metavar="FILE",
+    help="A flow file of several steps (.toml or .json); - reads stdin.",
+)
+@option(
+    "--syntax",
+    metavar="toml|json",
+    default="",
+    help="Syntax of the flow, where the file's name does not tell.",
+)
 @click.pass_context
 def create(context: click.Context, flow: str | None, syntax: str) -> None:
     """Create a scenario; its id is printed.
@@ -34,7 +45,12 @@ def create(context: click.Context, flow: str | None, syntax: str) -> None:
     if flow is None:
         raise click.UsageError("Missing command or --file", context)
     syntax = syntax or ("json" if flow.lower().endswith(".json") else "toml")
-    result = perform("creation.create_flow", "CreateFlow", flow=read_text(flow, field="file", limit=FLOW_LIMIT), syntax=syntax)
+    result = perform(
+        "creation.create_flow",
+        "CreateFlow",
+        flow=read_text(flow, field="file", limit=FLOW_LIMIT),
+        syntax=syntax,
+    )
     print_answer(result, plain=result.id)
 
 
@@ -43,9 +59,24 @@ def create(context: click.Context, flow: str | None, syntax: str) -> None:
     example="scenarioctl create scenario --from polkadot --to assetHub --amount 1.5 --asset DOT \\\n"
     "    --destination-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
-@option("--source-chain", "--sourchain", "--from", "source_chain", metavar="CHAIN", required=True, help="Chain it leaves.")
 @option(
-    "--dest-chain", "--destchain", "--deschain", "--to", "dest_chain", metavar="CHAIN", required=True, help="Chain it reaches."
+    "--source-chain",
+    "--sourchain",
+    "--from",
+    "source_chain",
+    metavar="CHAIN",
+    required=True,
+    help="Chain it leaves.",
+)
+@option(
+    "--dest-chain",
+    "--destchain",
+    "--deschain",
+    "--to",
+    "dest_chain",
+    metavar="CHAIN",
+    required=True,
+    help="Chain it reaches.",
 )
 @option(
     "--destination-address",
@@ -56,7 +87,14 @@ def create(context: click.Context, flow: str | None, syntax: str) -> None:
     help="Receiver on the destination chain: SS58 of any prefix, or 0x public key.",
 )
 @option("--amount", metavar="TOKENS", required=True, help="Whole tokens, like 1.5.")
-@option("--assetid", "--asset", "assetid", metavar="ASSET", required=True, help="Id or symbol on the source chain.")
+@option(
+    "--assetid",
+    "--asset",
+    "assetid",
+    metavar="ASSET",
+    required=True,
+    help="Id or symbol on the source chain.",
+)
 def scenario(**fields: Any) -> None:
     """Create a transfer scenario between two chains, or within one."""
     result = perform("creation.create_scenario", "CreateScenario", **fields)
@@ -67,8 +105,22 @@ def scenario(**fields: Any) -> None:
     operation="creation.create_swap",
     example="scenarioctl --offline create swap --assetin DOT --assetout HDX --amount 2 --min-amount-out 900000000000000",
 )
-@option("--assetin", "--asset-in", "assetin", metavar="ASSET", required=True, help="Id or symbol of the asset sold.")
-@option("--assetout", "--asset-out", "assetout", metavar="ASSET", required=True, help="Id or symbol of the asset received.")
+@option(
+    "--assetin",
+    "--asset-in",
+    "assetin",
+    metavar="ASSET",
+    required=True,
+    help="Id or symbol of the asset sold.",
+)
+@option(
+    "--assetout",
+    "--asset-out",
+    "assetout",
+    metavar="ASSET",
+    required=True,
+    help="Id or symbol of the asset received.",
+)
 @option("--amount", metavar="TOKENS", required=True, help="Whole tokens sold, like 1.5.")
 @option(
     "--min-amount-out",
@@ -76,9 +128,12 @@ def scenario(**fields: Any) -> None:
     help="Least to receive, in its smallest unit; the swap fails on chain below it.",
 )
 @option("--slippage", metavar="PERCENT", help="How far below the quote the minimum lies (default 1).")
-@option("--route", metavar="HOPS", help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list.")
+@option(
+    "--route", metavar="HOPS", help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list."
+)
 @option("--chain", metavar="CHAIN", default="hydraDx", help="The exchange parachain (default hydraDx).")
 @transaction_options
+@field_option
 def swap(**fields: Any) -> None:
     """Create a swap scenario on the exchange parachain, and draft it.
 
@@ -89,7 +144,8 @@ def swap(**fields: Any) -> None:
 
 
 @create.command(
-    operation="creation.create_remark", example="scenarioctl create remark --chain polkadot --text 'paid in full'"
+    operation="creation.create_remark",
+    example="scenarioctl create remark --chain polkadot --text 'paid in full'",
 )
 @option("--chain", metavar="CHAIN", required=True, help="Chain to write to.")
 @option("--text", metavar="TEXT", required=True, help="What to write.")

@@ -101,7 +101,7 @@ def main() -> NoReturn:
         # The reader has had enough (`| head`): not an error, and nothing more can be said to it.
         sys.stderr.close()
         sys.exit(141)
-    except Exception as error:  # noqa: BLE001 - the last line: no traceback reaches a user
+    except Exception as error:
         fail(error, as_json=wants_json(arguments))
     sys.exit(0)
 

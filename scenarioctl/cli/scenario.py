@@ -11,6 +11,7 @@ from scenarioctl.cli.base import (
     draw_facts,
     draw_table,
     dump_json,
+    field_option,
     option,
     perform,
     print_answer,
@@ -29,7 +30,9 @@ def scenario() -> None:
 
 
 @scenario.command(
-    "list", operation="scenarios.list_scenarios", example="scenarioctl scenario list --chain hydraDx --search swap --limit 20"
+    "list",
+    operation="scenarios.list_scenarios",
+    example="scenarioctl scenario list --chain hydraDx --search swap --limit 20",
 )
 @option("--limit", metavar="N", default=50, help="At most this many (default 50, at most 1000).")
 @option("--after", metavar="CURSOR", default="", help="Go on after the page that gave this cursor.")
@@ -53,6 +56,7 @@ def list_(**fields: Any) -> None:
 
 @scenario.command(operation="scenarios.show_scenario")
 @click.argument("scenario_id", metavar="ID")
+@field_option
 def show(scenario_id: str) -> None:
     """Show a scenario's steps, and what is wrong with them."""
     view = perform("scenarios.show_scenario", "ShowScenario", id=scenario_id)
@@ -78,16 +82,21 @@ def info(scenario_id: str) -> None:
 scenario.add_command(info)
 
 
-@scenario.command(operation="scenarios.full_scenario_info", example="scenarioctl --offline scenario full 3kf9Qz7aB")
+@scenario.command(
+    operation="scenarios.full_scenario_info", example="scenarioctl --offline scenario full 3kf9Qz7aB"
+)
 @click.argument("scenario_id", metavar="ID")
 @transaction_options
+@field_option
 def full(scenario_id: str, **fields: Any) -> None:
     """Describe the first step that drafts a transaction, and draft it."""
     result = perform("scenarios.full_scenario_info", "FullScenarioInfo", id=scenario_id, **fields)
     print_answer(result, draw=lambda: draw_facts(result.answer()["result"]))
 
 
-@scenario.command("import", operation="scenarios.import_scenario", example="scenarioctl scenario import diagram.json")
+@scenario.command(
+    "import", operation="scenarios.import_scenario", example="scenarioctl scenario import diagram.json"
+)
 @click.argument("source", metavar="PATH|-|STRING")
 def import_(source: str) -> None:
     """Store a diagram of the web editor, and print its id.
@@ -115,7 +124,9 @@ def _read_source(source: str) -> str:
     return source
 
 
-@scenario.command(operation="scenarios.export_scenario", example="scenarioctl scenario export 3kf9Qz7aB --as json")
+@scenario.command(
+    operation="scenarios.export_scenario", example="scenarioctl scenario export 3kf9Qz7aB --as json"
+)
 @click.argument("scenario_id", metavar="ID")
 @option("--as", "form", metavar="FORM", default="share", help="share (default; for the web editor) or json.")
 def export(scenario_id: str, form: str) -> None:

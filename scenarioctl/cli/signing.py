@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-
 from scenarioctl.cli.base import option
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -27,7 +26,9 @@ SIGNER = (
         default="",
         help="Commit the signature to the runtime's metadata (CheckMetadataHash).",
     ),
-    option("--genesis", metavar="0xHASH", default="", help="Genesis hash, where the registry's is not meant."),
+    option(
+        "--genesis", metavar="0xHASH", default="", help="Genesis hash, where the registry's is not meant."
+    ),
 )
 
 OUTPUT_FORMAT = option(
@@ -52,5 +53,3 @@ def _add(function: F, options: tuple[Callable[[Any], Any], ...]) -> F:
     for each in reversed(options):
         function = each(function)
     return function
-
-

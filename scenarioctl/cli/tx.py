@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Group, draw_json, option, perform, print_answer, read_text
+from scenarioctl.cli.base import Group, draw_json, field_option, option, perform, print_answer, read_text
 from scenarioctl.cli.signing import signer_options
 
 #: The largest transaction that a chain takes is smaller than this, as hex.
@@ -16,9 +16,13 @@ def tx() -> None:
     """Read transactions, and make the bytes that are signed."""
 
 
-@tx.command(operation="transactions.decode_transaction", example="scenarioctl --offline tx decode 0x00071468656c6c6f --chain polkadot")
+@tx.command(
+    operation="transactions.decode_transaction",
+    example="scenarioctl --offline tx decode 0x00071468656c6c6f --chain polkadot",
+)
 @click.argument("tx", metavar="HEX|-")
 @option("--chain", metavar="CHAIN", required=True, help="Chain it is meant for.")
+@field_option
 def decode(tx: str, **fields: Any) -> None:
     """Say what a transaction does: an extrinsic, signed or not, or call data."""
     result = perform("transactions.decode_transaction", "DecodeTransaction", tx=_read(tx), **fields)
@@ -33,6 +37,7 @@ def decode(tx: str, **fields: Any) -> None:
 @click.argument("tx", metavar="HEX|-")
 @option("--chain", metavar="CHAIN", required=True, help="Chain it is meant for.")
 @signer_options
+@field_option
 def payload(tx: str, **fields: Any) -> None:
     """Make the exact bytes that SENDER signs for an unsigned transaction.
 

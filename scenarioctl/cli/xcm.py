@@ -18,11 +18,33 @@ def xcm() -> None:
     example="scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub --assetid DOT \\\n"
     "    --amount 15000000000 --destinationaddress 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
-@option("--sourchain", "--source-chain", "--from", "sourchain", metavar="CHAIN", required=True, help="Chain it leaves.")
 @option(
-    "--destchain", "--deschain", "--dest-chain", "--to", "destchain", metavar="CHAIN", required=True, help="Chain it reaches."
+    "--sourchain",
+    "--source-chain",
+    "--from",
+    "sourchain",
+    metavar="CHAIN",
+    required=True,
+    help="Chain it leaves.",
 )
-@option("--assetid", "--asset", "assetid", metavar="ASSET", required=True, help="Id or symbol on the source chain.")
+@option(
+    "--destchain",
+    "--deschain",
+    "--dest-chain",
+    "--to",
+    "destchain",
+    metavar="CHAIN",
+    required=True,
+    help="Chain it reaches.",
+)
+@option(
+    "--assetid",
+    "--asset",
+    "assetid",
+    metavar="ASSET",
+    required=True,
+    help="Id or symbol on the source chain.",
+)
 @option("--amount", metavar="RAW", required=True, help="Amount in the smallest unit: 10000000000 is 1 DOT.")
 @option(
     "--destinationaddress",

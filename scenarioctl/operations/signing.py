@@ -87,7 +87,9 @@ def signing_options(chain: "Chain", request: Signer) -> "SigningOptions":
     if not genesis:
         raise InvalidRequest(f"genesis is missing, the genesis hash of {chain.name} is not in the registry")
     genesis_hash = parse_hash(genesis, field="genesis")
-    metadata_hash = parse_hash(request.metadata_hash, field="metadata_hash") if request.metadata_hash else None
+    metadata_hash = (
+        parse_hash(request.metadata_hash, field="metadata_hash") if request.metadata_hash else None
+    )
     era = parse_era_fields(request)
     immortal = era == b"\0"
     if not immortal and not request.block_hash:
@@ -142,5 +144,7 @@ def parse_hex(value: object, *, field: str) -> bytes:
     except ValueError:
         data = b""
     if not data:
-        raise InvalidRequest(f"{field} {shorten(value)} is not hex, expected 0x and an even number of hex digits")
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is not hex, expected 0x and an even number of hex digits"
+        )
     return data

@@ -1,0 +1,44 @@
+# One virtual environment for all of it; PYTHON picks the interpreter (3.11 or newer).
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+JOBS ?= auto
+
+.PHONY: demo test check soak bench generate clean
+
+demo: $(VENV)/.installed
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
+
+test: $(VENV)/.developed
+	$(BIN)/python -m pytest -n $(JOBS) -m "not soak"
+
+check: $(VENV)/.developed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/generate.py --check
+	$(BIN)/python tools/bundle_runtimes.py --check --from tests/data/metadata
+
+# The long sizes: every call of every runtime, 100 000 scenarios, many kills. By hand.
+soak: $(VENV)/.developed
+	$(BIN)/python -m pytest -m soak
+
+bench: $(VENV)/.developed
+	$(BIN)/python benchmarks/run.py
+
+generate: $(VENV)/.developed
+	$(BIN)/python tools/generate.py
+
+$(VENV)/.installed: setup.cfg setup.py pyproject.toml
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("scenarioctl needs Python 3.11 or newer; name one with: make PYTHON=python3.12 …")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.developed: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,136 @@
+"""Commands, endpoints and operations are the same set of handlers, and speak of the same fields."""
+
+import inspect
+import pkgutil
+from dataclasses import fields
+from importlib import import_module
+from typing import Any, get_type_hints
+
+import click
+import pytest
+
+import scenarioctl.operations
+from scenarioctl import errors
+from scenarioctl.cli.base import GlobalOptions
+from scenarioctl.cli.main import COMMANDS, cli
+from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.server.endpoints import ENDPOINTS
+
+#: Commands that are no operation, and why.
+LOCAL = {
+    "chain list": "what this machine's registry and cache hold; a client has its own",
+    "config show": "settings of this machine",
+    "config path": "settings of this machine",
+    "config init": "settings of this machine",
+    "config set": "settings of this machine",
+}
+
+#: Options that belong to the command line and not to the request, and why.
+ONLY_ON_THE_LINE = {
+    ("scenarios.export_scenario", "form"): "how the answer is printed",
+}
+
+#: Parameters of a command that have another name in the request, and why.
+RENAMED = {
+    ("scenario_id", "id"): "`id` is a Python builtin",
+    ("source", "url"): "the interface calls a share string a url",
+    ("abi", "abiJson"): "the option names a file, the field is its content",
+}
+
+
+def operations() -> dict[str, Any]:
+    found = {}
+    for module in pkgutil.iter_modules(scenarioctl.operations.__path__):
+        loaded = import_module(f"scenarioctl.operations.{module.name}")
+        found |= {f"{module.name}.{name}": getattr(loaded, name) for name in getattr(loaded, "__all__", ())}
+    return found
+
+
+def commands() -> dict[str, click.Command]:
+    """Return every command that does something, by its words."""
+    found: dict[str, click.Command] = {}
+
+    def walk(command: click.Command, words: tuple[str, ...]) -> None:
+        if isinstance(command, click.Group):
+            if getattr(command, "operation", ""):
+                found[" ".join(words)] = command
+            for name, below in command.commands.items():
+                walk(below, (*words, name))
+        else:
+            found[" ".join(words)] = command
+
+    context = click.Context(cli)
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        walk(command, (name,))
+    return found
+
+
+def request_of(handler: Any) -> Any:
+    return get_type_hints(handler)["request"]
+
+
+def test_commands_and_operations_are_the_same_set() -> None:
+    by_command = {words: getattr(command, "operation", "") for words, command in commands().items()}
+
+    assert {words for words, operation in by_command.items() if not operation} == set(LOCAL)
+    assert {operation for operation in by_command.values() if operation} == set(operations())
+
+
+def test_endpoints_and_operations_are_the_same_set() -> None:
+    by_endpoint = [endpoint.operation for endpoint in ENDPOINTS]
+
+    assert sorted(by_endpoint) == sorted(operations())
+
+
+def test_no_two_endpoints_share_a_path() -> None:
+    paths = [(endpoint.method, path) for endpoint in ENDPOINTS for path in (endpoint.path, *endpoint.also)]
+
+    assert len(paths) == len(set(paths))
+
+
+@pytest.mark.parametrize("words", sorted(words for words in commands() if words not in LOCAL))
+def test_a_commands_parameters_are_the_requests_fields(words: str) -> None:
+    command = commands()[words]
+    operation = getattr(command, "operation", "")
+    own = {str(option.name) for option in GlobalOptions.OPTIONS} | {"help", "field"}
+    renamed = dict(RENAMED)
+    parameters = {
+        renamed.get(str(parameter.name), str(parameter.name))
+        for parameter in command.params
+        if parameter.name not in own and (operation, parameter.name) not in ONLY_ON_THE_LINE
+    }
+
+    assert parameters == {field.name for field in fields(request_of(operations()[operation]))}
+
+
+@pytest.mark.parametrize("name", sorted(operations()))
+def test_a_handler_takes_the_application_and_a_request_and_its_result_has_an_answer(name: str) -> None:
+    handler = operations()[name]
+    result = get_type_hints(handler)["return"]
+
+    assert inspect.iscoroutinefunction(handler)
+    assert list(inspect.signature(handler).parameters) == ["app", "request"]
+    assert callable(result.answer)
+
+
+def test_every_error_has_an_exit_code_and_a_status() -> None:
+    classes = [
+        each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, Exception)
+    ]
+
+    assert {each.code for each in classes} == set(OUTCOMES)
+
+
+@pytest.mark.parametrize("words", sorted(commands()))
+def test_every_option_has_help(words: str) -> None:
+    command = commands()[words]
+    silent = [
+        parameter.name
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and not parameter.help
+    ]
+
+    assert command.help
+    assert silent == []

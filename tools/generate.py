@@ -1,0 +1,163 @@
+"""Write what is made from the commands: completions/, man/ and docs/commands.md.
+
+`python tools/generate.py` writes, `python tools/generate.py --check` compares and names what is stale.
+"""
+
+import sys
+from collections.abc import Iterator
+from inspect import cleandoc
+from pathlib import Path
+
+import click
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
+from click_man.core import generate_man_page
+
+from scenarioctl import __version__
+from scenarioctl.cli.main import COMMANDS, cli
+from scenarioctl.operations.outcomes import OUTCOMES
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Date in the man pages' footer: of the release, so that a build does not change them.
+DATE = "2026-11-20"
+
+SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+
+ENVIRONMENT = {
+    "SCENARIOCTL_STORE": "The scenario store, as --store.",
+    "SCENARIOCTL_CONFIG": "The settings, as --config.",
+    "SCENARIOCTL_CACHE": "Directory for the runtime tables of connected chains.",
+    "SCENARIOCTL_OFFLINE": "1: as --offline.",
+    "SCENARIOCTL_JSON": "1: as --json.",
+    "SCENARIOCTL_DEBUG": "1: show the traceback of a bug.",
+}
+
+
+def main() -> None:
+    files = dict(generate())
+    if "--check" in sys.argv:
+        stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+        stale += [path for path in existing() if path not in files]
+        for path in stale:
+            print(f"stale: {path.relative_to(ROOT)} (run: python tools/generate.py)")
+        sys.exit(1 if stale else 0)
+    for path in existing():
+        if path not in files:
+            path.unlink()
+    for path, text in files.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+
+def existing() -> Iterator[Path]:
+    for folder in ("completions", "man"):
+        yield from (ROOT / folder).iterdir()
+
+
+def generate() -> Iterator[tuple[Path, str]]:
+    """Yield each generated file and its text."""
+    for shell, complete in SHELLS.items():
+        completion = complete(cli, {}, "scenarioctl", "_SCENARIOCTL_COMPLETE")
+        yield (
+            ROOT / "completions" / f"scenarioctl.{shell}",
+            completion.source_template % completion.source_vars(),
+        )
+    contexts = list(walk())
+    for context in contexts:
+        name = context.command_path.replace(" ", "-")
+        yield ROOT / "man" / f"{name}.1", man_page(context)
+    yield ROOT / "docs" / "commands.md", reference(contexts)
+
+
+def walk() -> Iterator[click.Context]:
+    """Yield a context for the program and for each command below it."""
+    # click-man reads `.commands`; the lazy group leaves it empty.
+    root = click.Context(cli, info_name="scenarioctl")
+    cli.commands = {name: command for name in COMMANDS if (command := cli.get_command(root, name))}
+    yield from _below(root)
+
+
+def _below(context: click.Context) -> Iterator[click.Context]:
+    # Whole, where click would cut it for its column.
+    context.command.short_help = cleandoc(context.command.help or "").split("\n\n")[0].replace("\n", " ")
+    yield context
+    if isinstance(context.command, click.Group):
+        for name, command in sorted(context.command.commands.items()):
+            yield from _below(click.Context(command, info_name=name, parent=context))
+
+
+def man_page(context: click.Context) -> str:
+    """Return the man page of one command: click-man's, with the sections that it does not write."""
+    page = generate_man_page(context, version=f"scenarioctl {__version__}", date=DATE)
+    page = page.replace("\b\n", "")
+    sections = [page.rstrip("\n")]
+    if example := example_of(context.command):
+        sections += [".SH EXAMPLE", ".nf", *(escape(line) for line in example.splitlines()), ".fi"]
+    sections += [".SH EXIT STATUS"]
+    for code, meaning in exit_codes().items():
+        sections += [".TP", rf"\fB{code}\fP", meaning]
+    if context.parent is None:
+        sections += [".SH ENVIRONMENT"]
+        for name, meaning in ENVIRONMENT.items():
+            sections += [".TP", rf"\fB{name}\fP", escape(meaning)]
+        sections += [
+            ".SH FILES",
+            ".TP",
+            r"\fB~/.config/scenarioctl/config.toml\fP",
+            "Settings and chains of your own.",
+        ]
+        sections += [".TP", r"\fB~/.local/share/scenarioctl/scenarios.db\fP", "The scenario store."]
+    else:
+        parent = context.parent.command_path.replace(" ", "-")
+        sections += [".SH SEE ALSO", rf"\fB{escape(parent)}\fP(1)"]
+    return "\n".join(sections) + "\n"
+
+
+def example_of(command: click.Command) -> str:
+    """Return the example in a command's epilog."""
+    _, found, example = (command.epilog or "").partition("Example:\n")
+    return cleandoc(example) if found else ""
+
+
+def exit_codes() -> dict[int, str]:
+    meanings = {0: "The answer is on stdout.", 1: "A bug in scenarioctl."}
+    meanings |= {
+        2: "Bad input.",
+        3: "Not found.",
+        4: "Conflict.",
+        5: "No chain could be reached.",
+        6: "The chain refused.",
+    }
+    if {outcome.exit for outcome in OUTCOMES.values()} != set(meanings) - {0}:
+        raise SystemExit("the exit codes here and in operations/outcomes.py differ")
+    return meanings
+
+
+def escape(text: str) -> str:
+    """Return *text* as troff prints it."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + text if text.startswith((".", "'")) else text
+
+
+def reference(contexts: list[click.Context]) -> str:
+    """Return docs/commands.md: the help of every command."""
+    parts = [
+        "# Commands",
+        "",
+        "Generated from the commands by `tools/generate.py`; `scenarioctl COMMAND --help` says the same.",
+    ]
+    for context in contexts:
+        context.max_content_width = 100
+        context.terminal_width = 100
+        parts += [
+            "",
+            f"## {context.command_path}",
+            "",
+            "```text",
+            context.command.get_help(context).replace("\b\n", ""),
+            "```",
+        ]
+    return "\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    main()
