@@ -1,0 +1,387 @@
+"""The assets of each chain: `assets.json` (made by `tools/curate_assets.py`), the native ones, and those of config.toml.
+
+An id is canonical, a symbol is a convenience: anybody can register a "USDT", so a symbol that fits two assets
+is an error that names them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from scenarioctl.chains.locations import absolute, read_location
+from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.amounts import parse_raw
+
+#: How each kind is held, and so moved: Balances, Assets, ForeignAssets, Tokens, Currencies.
+KINDS = ("native", "assets", "foreign", "tokens", "erc20")
+_U32 = 2**32 - 1
+#: Where an Asset Hub keeps its own, trust-backed assets.
+_TRUST_BACKED = "0/PalletInstance(50)/GeneralIndex({})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asset:
+    """One asset as one chain holds it."""
+
+    #: The literal of the chain.
+    chain: str
+    #: As it is printed and stored: `0`, `1984`, on an Asset Hub the native asset's symbol.
+    id: str
+    symbol: str
+    name: str = ""
+    #: None where it is not known: then only raw amounts can be used.
+    decimals: int | None
+    #: The smallest balance an account can hold, raw; None where it is not known.
+    existential_deposit: int | None = None
+    kind: str
+    #: As text, seen from its chain; "" where it is not known.
+    place: str = ""
+    #: The literal of the chain that backs it; "" where that is none of ours.
+    reserve: str = ""
+    #: Whether its Asset Hub takes fees in it; None where that is not known.
+    pays_fees: bool | None = None
+
+    @cached_property
+    def location(self) -> dict[str, Any] | None:
+        """The XCM Location as seen from its chain, shaped for V4 and V5."""
+        return read_location(self.place) if self.place else None
+
+    @property
+    def label(self) -> str:
+        """The asset in a sentence: `10 (USDT, Tether USD of Asset Hub)`."""
+        if self.kind == "native":
+            return f"{self.symbol} (the native asset)"
+        return f"{self.id} ({', '.join(filter(None, (self.symbol, self.name)))})" if self.symbol else self.id
+
+
+class Assets:
+    """The assets of every chain of *registry*, read when first asked for."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        #: Chain -> id -> the asset, or its row until somebody asks for it: building 500 takes longer than reading them.
+        self._tables: dict[str, dict[str, Asset | list[Any]]] = {}
+
+    def find(
+        self,
+        chain: Chain,
+        asset_id: object,
+        *,
+        symbol: object = "",
+        field: str = "assetid",
+        diagram: bool = False,
+    ) -> Asset:
+        """Return the asset of *chain* that *asset_id* names: an id, a symbol, or `native`.
+
+        *symbol* is what a diagram writes beside the id; it may not contradict it.  With *diagram*, an Asset
+        Hub's 1000 with the native symbol is the native asset, as the editor writes it.
+        """
+        text = self._read_id(asset_id, field, chain)
+        beside = symbol.strip() if isinstance(symbol, str) else ""
+        native = self.native(chain)
+        if text.lower() in ("native", native.symbol.lower()):
+            return native
+        if not (text.isascii() and text.isdigit()):
+            return self._find_symbol(chain, text, field)
+        if (
+            diagram
+            and chain.role == "asset_hub"
+            and text == "1000"
+            and beside.lower() == native.symbol.lower()
+        ):
+            return native
+        asset = self._find_number(chain, text.lstrip("0") or "0", asset_id, field)
+        if beside and asset.symbol and beside.lower() != asset.symbol.lower():
+            raise InvalidRequest(
+                f"{field} {shorten(asset_id)} of {chain.name} is {asset.symbol}, not {shorten(beside)}: expected an id and a symbol that agree"
+            )
+        return asset
+
+    def all(self, chain: Chain) -> tuple[Asset, ...]:
+        """Return every listed asset of *chain*, the native one first."""
+        return tuple(self._built(chain, number) for number in tuple(self._table(chain)))
+
+    def native(self, chain: Chain) -> Asset:
+        """Return the asset that pays *chain*'s fees."""
+        return self._built(chain, next(iter(self._table(chain))))
+
+    def counterpart(self, asset: Asset, destination: Chain) -> Asset | None:
+        """Return the same asset as *destination* holds it, or None where it is not known to hold it."""
+        wanted = self._identities(asset)
+        if not wanted:
+            return None
+        if destination.name == asset.chain:
+            return asset
+        source = self._registry.find(asset.chain)
+        if source.relay != destination.relay or not destination.relay:
+            return None
+        for number, row in self._table(destination).items():
+            place, kind = (row.place, row.kind) if isinstance(row, Asset) else (_place_of(row), _kind_of(row))
+            if not wanted.isdisjoint(_identities(destination, number, kind, place)):
+                return self._built(destination, number)
+        if destination.role == "asset_hub":
+            own = f"Parachain({destination.para_id})/PalletInstance(50)/GeneralIndex("
+            for identity in wanted:
+                if identity.startswith(own):
+                    return self._unlisted(destination, identity[len(own) : -1])
+        return None
+
+    def same_asset(self, a: Asset, b: Asset) -> bool:
+        """Tell whether the two are one asset, held on one chain or on two."""
+        if a.chain == b.chain:
+            return a.id == b.id
+        if self._registry.find(a.chain).relay != self._registry.find(b.chain).relay:
+            return False
+        return not self._identities(a).isdisjoint(self._identities(b))
+
+    def _read_id(self, asset_id: object, field: str, chain: Chain) -> str:
+        if isinstance(asset_id, float) and asset_id.is_integer() and abs(asset_id) < 2**53:
+            asset_id = int(asset_id)
+        if isinstance(asset_id, bool) or not isinstance(asset_id, (str, int)):
+            raise InvalidRequest(
+                f"{field} {shorten(asset_id)} is not an asset, expected an id or a symbol of {chain.name}, like {self._examples(chain)}"
+            )
+        if isinstance(asset_id, int) and not 0 <= asset_id < 2**128:
+            raise self._unknown_number(chain, asset_id, field)
+        text = str(asset_id).strip()
+        if not text:
+            raise InvalidRequest(
+                f"{field} {shorten(asset_id)} is empty, expected an id or a symbol of {chain.name}, like {self._examples(chain)}"
+            )
+        return text
+
+    def _find_number(self, chain: Chain, number: str, given: object, field: str) -> Asset:
+        if number in self._table(chain):
+            return self._built(chain, number)
+        # An Asset Hub's 0 would be somebody's token; people who type it mean the native asset.
+        if chain.role == "asset_hub" and number != "0" and len(number) <= 10 and int(number) <= _U32:
+            return self._unlisted(chain, number)
+        raise self._unknown_number(chain, given, field)
+
+    def _find_symbol(self, chain: Chain, text: str, field: str) -> Asset:
+        table = self._table(chain)
+        if text in table:
+            return self._built(chain, text)
+        lowered = text.lower()
+        fits = [
+            self._built(chain, number) for number, row in table.items() if _symbol_of(row).lower() == lowered
+        ]
+        if len(fits) == 1:
+            return fits[0]
+        if not fits:
+            raise InvalidRequest(
+                f"{field} {shorten(text)} is not an asset of {chain.name} that is known here, expected an id or a symbol like {self._examples(chain)}"
+            )
+        candidates = ", ".join(asset.label for asset in fits)
+        raise InvalidRequest(
+            f"{field} {shorten(text)} fits more than one asset of {chain.name}: {candidates}, expected an id"
+        )
+
+    def _unknown_number(self, chain: Chain, given: object, field: str) -> InvalidRequest:
+        return InvalidRequest(
+            f"{field} {shorten(given)} is not an asset of {chain.name} that is known here, expected an id or a symbol like {self._examples(chain)}"
+        )
+
+    def _examples(self, chain: Chain) -> str:
+        native = self.native(chain)
+        hub = self._registry.sibling(chain, "asset_hub")
+        shown = [
+            f"{asset.id} ({asset.symbol})"
+            for asset in self.all(chain)
+            if asset is not native and asset.name and hub is not None and asset.reserve == hub.name
+        ]
+        return f"{', '.join([native.id, *shown[:1]])} or {shown[1]}" if len(shown) > 1 else native.symbol
+
+    def _unlisted(self, hub: Chain, number: str) -> Asset:
+        return Asset(
+            chain=hub.name,
+            id=number,
+            symbol="",
+            decimals=None,
+            kind="assets",
+            place=_TRUST_BACKED.format(number),
+            reserve=hub.name,
+        )
+
+    def _identities(self, asset: Asset) -> frozenset[str]:
+        return _identities(self._registry.find(asset.chain), asset.id, asset.kind, asset.place)
+
+    def _built(self, chain: Chain, number: str) -> Asset:
+        table = self._table(chain)
+        asset = table[number]
+        if not isinstance(asset, Asset):
+            asset = table[number] = self._from_row(chain, asset)
+        return asset
+
+    def _table(self, chain: Chain) -> dict[str, Asset | list[Any]]:
+        """Return *chain*'s assets by id, the native one first."""
+        table = self._tables.get(chain.name)
+        if table is None:
+            native = self._plain_native(chain)
+            table = {native.id: native}
+            table.update((row[0], row) for row in _read_rows(chain.name))
+            for written in self._registry.asset_tables(chain):
+                asset = self._from_config(chain, written, native)
+                table[asset.id] = asset
+            self._tables[chain.name] = table
+        return table
+
+    def _plain_native(self, chain: Chain) -> Asset:
+        relay = self._registry.relay_of(chain)
+        place = {"relay": "0/Here", "asset_hub": "1/Here", "dex": "0/GeneralIndex(0)"}.get(chain.role)
+        if place is None:
+            place = "1/Here" if relay is not None and relay.symbol == chain.symbol else ""
+        return Asset(
+            chain=chain.name,
+            id="0" if chain.role in ("relay", "dex") else chain.symbol,
+            symbol=chain.symbol,
+            name=chain.title,
+            decimals=chain.decimals,
+            kind="native",
+            place=place,
+            reserve=self._reserve(chain, place),
+            pays_fees=True,
+        )
+
+    def _from_row(self, chain: Chain, row: list[Any]) -> Asset:
+        number, symbol, decimals, deposit, _, _, pays, name = row + [None] * (8 - len(row))
+        place = _place_of(row)
+        return Asset(
+            chain=chain.name,
+            id=number,
+            symbol=symbol,
+            name=name or "",
+            decimals=decimals,
+            existential_deposit=deposit,
+            kind=_kind_of(row),
+            place=place,
+            reserve=self._reserve(chain, place),
+            pays_fees=pays,
+        )
+
+    def _from_config(self, chain: Chain, table: Mapping[str, Any], native: Asset) -> Asset:
+        where = f"chains.{chain.name}.assets"
+        for key, value in table.items():
+            kinds = _CONFIG_KEYS.get(key)
+            if kinds is None:
+                raise InvalidRequest(
+                    f"{where} has the unknown key {shorten(key)}, expected one of: {', '.join(_CONFIG_KEYS)}"
+                )
+            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+                raise InvalidRequest(f"{where}.{key} {shorten(value)} is not {_CONFIG_WORDS[kinds]}")
+        for key in ("id", "symbol", "decimals"):
+            if key not in table:
+                raise InvalidRequest(f"{where}.{key} is missing, expected id, symbol and decimals")
+        identity = str(table["id"])
+        is_native = identity == native.id
+        decimals = table["decimals"]
+        if not 0 <= decimals <= 38:
+            raise InvalidRequest(f"{where}.decimals {shorten(decimals)} is not from 0 to 38")
+        if is_native and decimals != chain.decimals:
+            raise InvalidRequest(
+                f"{where}.decimals {decimals} contradicts chains.{chain.name}.decimals {chain.decimals}, expected the same"
+            )
+        default = "native" if is_native else {"asset_hub": "assets"}.get(chain.role, "tokens")
+        kind = table.get("kind", default)
+        if kind not in KINDS or (kind == "native") != is_native:
+            raise InvalidRequest(
+                f"{where}.kind {shorten(kind)} does not fit {identity}, expected one of: {', '.join(KINDS)}"
+            )
+        if kind in ("assets", "tokens", "erc20") and not (
+            identity.isascii() and identity.isdigit() and len(identity) <= 10 and int(identity) <= _U32
+        ):
+            raise InvalidRequest(f"{where}.id {shorten(table['id'])} is not a number from 0 to {_U32}")
+        place = table.get("location", native.place if is_native else "")
+        if kind == "assets":
+            place = place or _TRUST_BACKED.format(identity)
+        if place:
+            read_location(place, field=f"{where}.location")
+        deposit = table.get("existential_deposit")
+        return Asset(
+            chain=chain.name,
+            id=identity,
+            symbol=table["symbol"],
+            name=table.get("name", chain.title if is_native else ""),
+            decimals=decimals,
+            existential_deposit=None
+            if deposit is None
+            else parse_raw(deposit, field=f"{where}.existential_deposit", zero=True),
+            kind=kind,
+            place=place,
+            reserve=self._reserve(chain, place),
+            pays_fees=table.get("pays_fees", True if is_native else None),
+        )
+
+    def _reserve(self, chain: Chain, place: str) -> str:
+        """Return the chain that backs what lives at *place* as *chain* sees it.
+
+        The relay's own asset is backed by the Asset Hub: in November 2025 its reserve was moved there.
+        """
+        if not place:
+            return ""
+        hub = self._registry.sibling(chain, "asset_hub")
+        where = absolute(place, chain.para_id)
+        if not where:
+            return hub.name if hub is not None else chain.relay
+        if hub is not None and where.startswith(f"Parachain({hub.para_id})/"):
+            return hub.name
+        if chain.para_id is not None and where.startswith(f"Parachain({chain.para_id})/"):
+            return chain.name
+        dex = self._registry.sibling(chain, "dex")
+        return dex.name if dex is not None and where.startswith(f"Parachain({dex.para_id})/") else ""
+
+
+_CONFIG_KEYS: Mapping[str, tuple[type, ...]] = {
+    "id": (int, str),
+    "symbol": (str,),
+    "name": (str,),
+    "decimals": (int,),
+    "existential_deposit": (int, str),
+    "kind": (str,),
+    "location": (str,),
+    "pays_fees": (bool,),
+}
+_CONFIG_WORDS: Mapping[tuple[type, ...], str] = {
+    (int, str): "a whole number",
+    (str,): "a text",
+    (int,): "a whole number",
+    (bool,): "true or false",
+}
+
+
+def _symbol_of(row: Asset | list[Any]) -> str:
+    return row.symbol if isinstance(row, Asset) else str(row[1])
+
+
+def _kind_of(row: list[Any]) -> str:
+    return str(row[4]) if len(row) > 4 and row[4] else "assets"
+
+
+def _place_of(row: list[Any]) -> str:
+    return str(row[5]) if len(row) > 5 and row[5] else _TRUST_BACKED.format(row[0])
+
+
+def _identities(chain: Chain, number: str, kind: str, place: str) -> frozenset[str]:
+    """Return the names under which the network knows an asset, seen from the relay chain."""
+    if not place or (chain.role != "relay" and chain.para_id is None):
+        return frozenset()
+    name = absolute(place, chain.para_id)
+    if kind == "erc20" and chain.role == "dex":
+        # Abroad, what a contract of the exchange holds goes by its number there.
+        return frozenset((name, f"Parachain({chain.para_id})/GeneralIndex({number})"))
+    return frozenset((name,))
+
+
+def _read_rows(chain: str) -> Iterator[list[Any]]:
+    """Give the rows of assets.json for *chain*, parsing its line only."""
+    from json import loads
+    from pathlib import Path
+
+    text = Path(__file__).with_name("assets.json").read_text(encoding="utf-8")
+    start = text.find(f'\n"{chain}":')
+    if start < 0:
+        return
+    end = text.index("\n", start + 1)
+    yield from loads(text[start + len(chain) + 4 : end].rstrip(","))

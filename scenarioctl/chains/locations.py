@@ -1,0 +1,77 @@
+"""Where an asset lives, as text and as XCM's Location.
+
+`1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)` is: one level up, then down through the junctions.
+`0/Here` is the chain itself, `1/Here` its relay chain.
+"""
+
+from typing import Any
+
+from scenarioctl.errors import InvalidRequest, shorten
+
+_NUMBERED = {
+    "Parachain": 2**32 - 1,
+    "PalletInstance": 2**8 - 1,
+    "GeneralIndex": 2**128 - 1,
+}
+_EXPECTED = "expected one like 1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984) or 1/Here"
+
+
+def read_location(text: str, *, field: str = "location") -> dict[str, Any]:
+    """Return the Location that *text* writes, shaped for XCM V4 and V5 (`X1` holds a list)."""
+    parents, _, path = text.partition("/")
+    if parents not in ("0", "1", "2") or not path:
+        raise InvalidRequest(f"{field} {shorten(text, 120)} is not a location, {_EXPECTED}")
+    junctions = [] if path == "Here" else [_read_junction(part, text, field) for part in path.split("/")]
+    if len(junctions) > 8:
+        raise InvalidRequest(
+            f"{field} {shorten(text, 120)} has {len(junctions)} junctions, XCM has at most 8"
+        )
+    return {"parents": int(parents), "interior": interior(junctions)}
+
+
+def interior(junctions: list[Any]) -> Any:
+    """Return the junctions as XCM's `Here`, `X1`, `X2`, …"""
+    return {f"X{len(junctions)}": junctions} if junctions else "Here"
+
+
+def absolute(text: str, para_id: int | None) -> str:
+    """Return *text*, seen from the parachain *para_id* (None: from the relay), as seen from the relay: `` is the relay itself."""
+    parents, _, path = text.partition("/")
+    path = "" if path == "Here" else path
+    up = int(parents)
+    if para_id is None:
+        up += 1
+    elif up == 0:
+        own = f"Parachain({para_id})"
+        return f"{own}/{path}" if path else own
+    return path if up == 1 else f"../{path}"
+
+
+def _read_junction(part: str, text: str, field: str) -> Any:
+    name, opened, argument = part.partition("(")
+    if opened and argument.endswith(")"):
+        argument = argument[:-1]
+        if name in _NUMBERED and argument.isascii() and argument.isdigit() and len(argument) < 40:
+            number = int(argument)
+            if number <= _NUMBERED[name]:
+                return {name: number}
+        elif name == "AccountKey20" and (key := _read_hex(argument)) is not None and len(key) == 20:
+            return {name: {"network": None, "key": key}}
+        elif name == "GeneralKey" and (key := _read_hex(argument)) is not None and 0 < len(key) <= 32:
+            return {name: {"length": len(key), "data": key.ljust(32, b"\0")}}
+        elif name == "GlobalConsensus":
+            if argument in ("Polkadot", "Kusama"):
+                return {name: argument}
+            network, _, number_text = argument.partition(":")
+            if network == "Ethereum" and number_text.isascii() and number_text.isdigit():
+                return {name: {"Ethereum": {"chain_id": int(number_text)}}}
+    raise InvalidRequest(
+        f"{field} {shorten(text, 120)} has the unknown junction {shorten(part)}, {_EXPECTED}"
+    )
+
+
+def _read_hex(text: str) -> bytes | None:
+    try:
+        return bytes.fromhex(text[2:]) if text.startswith("0x") else None
+    except ValueError:
+        return None

@@ -1,0 +1,248 @@
+"""Make scenarioctl/chains/assets.json from two npm packages.
+
+    python tools/curate_assets.py            writes the table
+    python tools/curate_assets.py --check    compares, exit 1 where it differs
+
+`npm pack` brings the packages into a temporary folder; nothing of their code is run or kept, only facts are
+read: ids, symbols, decimals, existential deposits, locations.  Where both speak, the first is believed.
+
+One line per chain, so that a reader parses only the one it needs; the rows are
+[id, symbol, decimals, existential deposit, kind, location, pays fees on arrival, name]
+without their trailing nulls.  No kind is "assets", whose location follows from the id; a location is written as
+in `chains/locations.py`.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any
+
+TARGET = Path(__file__).resolve().parent.parent / "scenarioctl" / "chains" / "assets.json"
+PARASPELL = "@paraspell/assets@14.1.1"
+PARITY = "@substrate/asset-transfer-api-registry@0.3.0"
+
+#: Our literal -> the name in PARASPELL, the relay and para id in PARITY.
+CHAINS: dict[str, tuple[str, str, str]] = {
+    "polkadot": ("Polkadot", "polkadot", "0"),
+    "assetHub": ("AssetHubPolkadot", "polkadot", "1000"),
+    "hydraDx": ("Hydration", "polkadot", "2034"),
+    "kusama": ("Kusama", "kusama", "0"),
+    "assetHub_kusama": ("AssetHubKusama", "kusama", "1000"),
+    "paseo": ("Paseo", "paseo", "0"),
+    "assetHub_paseo": ("AssetHubPaseo", "paseo", "1000"),
+}
+RELAYS = ("polkadot", "kusama", "paseo")
+DEX_PARA_ID = 2034
+
+#: Which chain a location's first parachain is, for the names.
+PARACHAINS = {
+    2000: "Acala",
+    2001: "Bifrost",
+    2004: "Moonbeam",
+    2006: "Astar",
+    2023: "Moonriver",
+    2030: "Bifrost",
+    2031: "Centrifuge",
+    2032: "Interlay",
+    2034: "Hydration",
+    2035: "Phala",
+}
+#: What the packages do not say, by hand.
+NAMES = {
+    ("polkadot", "0"): "Polkadot",
+    ("assetHub", "DOT"): "Polkadot",
+    ("kusama", "0"): "Kusama",
+    ("assetHub_kusama", "KSM"): "Kusama",
+    ("paseo", "0"): "Paseo",
+    ("assetHub_paseo", "PAS"): "Paseo",
+    ("hydraDx", "0"): "Hydration",
+    ("hydraDx", "1"): "Lerna, the Omnipool's hub asset",
+    ("hydraDx", "5"): "Polkadot",
+    ("hydraDx", "10"): "Tether USD of Asset Hub",
+    ("hydraDx", "22"): "USD Coin of Asset Hub",
+    ("assetHub", "1984"): "Tether USD",
+    ("assetHub", "1337"): "USD Coin",
+    ("assetHub_kusama", "1984"): "Tether USD",
+}
+Row = list[Any]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Make scenarioctl/chains/assets.json from two npm packages.")
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    arguments = parser.parse_args()
+    text = curate()
+    if arguments.check:
+        if TARGET.read_text(encoding="utf-8") == text:
+            return 0
+        print(f"{TARGET} is not what {Path(__file__).name} makes", file=sys.stderr)
+        return 1
+    TARGET.write_text(text, encoding="utf-8")
+    return 0
+
+
+def curate() -> str:
+    """Return the whole text of assets.json."""
+    with tempfile.TemporaryDirectory() as folder:
+        module = unpack(PARASPELL, "package/dist/index.mjs", Path(folder))
+        registry = json.loads(unpack(PARITY, "package/docs/registry.json", Path(folder)))
+    lines = []
+    for chain, (name, relay, para_id) in CHAINS.items():
+        rows = read_paraspell(chain, object_literal(module, name))
+        known = {row[0] for row in rows}
+        rows += [row for row in read_parity(chain, registry[relay][para_id]) if row[0] not in known]
+        if chain == "hydraDx":
+            # PARASPELL leaves it out.
+            rows.append(["1", "LRNA", 12, None, "tokens", "0/GeneralIndex(1)", None, ""])
+        for row in rows:
+            row[7] = NAMES.get((chain, row[0])) or origin(row[5], row[1])
+        rows.sort(key=order)
+        lines.append(f"{json.dumps(chain)}:{json.dumps([trim(row) for row in rows], separators=(',', ':'))}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def unpack(package: str, member: str, folder: Path) -> str:
+    """Return the text of one file of an npm package."""
+    packed = subprocess.run(
+        ["npm", "pack", "--silent", "--pack-destination", str(folder), package],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+    )
+    with tarfile.open(folder / packed.stdout.split()[-1]) as archive:
+        file = archive.extractfile(member)
+        if file is None:
+            raise SystemExit(f"{package} has no {member}")
+        return file.read().decode("utf-8")
+
+
+def object_literal(module: str, name: str) -> dict[str, Any]:
+    """Return the object that the JavaScript module assigns to *name*: JSON but for its unquoted keys."""
+    start = module.index(f"\nvar {name} = {{") + len(f"\nvar {name} = ")
+    text = module[start : module.index("\n};", start) + 2]
+    literal: dict[str, Any] = json.loads(re.sub(r"(?m)^(\s*)(\w+):", r'\1"\2":', text))
+    return literal
+
+
+def read_paraspell(chain: str, record: dict[str, Any]) -> list[Row]:
+    rows = []
+    hub = chain.startswith("assetHub")
+    for asset in record["assets"]:
+        place = write_location(asset["location"], chain)
+        deposit = int(asset["existentialDeposit"]) if "existentialDeposit" in asset else None
+        pays = bool(asset.get("isFeeAsset")) if hub else None
+        if asset.get("isNative"):
+            identity, kind = (asset["symbol"] if hub else "0"), "native"
+            place = "1/Here" if hub else "0/Here" if chain in RELAYS else "0/GeneralIndex(0)"
+        elif hub:
+            # An asset of pallet 50 goes by its number, one from elsewhere by its location.
+            number = asset.get("assetId")
+            identity, kind = (number, "assets") if number else (place, "foreign")
+        else:
+            identity = asset["assetId"]
+            kind = "erc20" if place.startswith("0/AccountKey20") else "tokens"
+        rows.append([identity, asset["symbol"], asset["decimals"], deposit, kind, place, pays, ""])
+    return rows
+
+
+def read_parity(chain: str, record: dict[str, Any]) -> list[Row]:
+    """Return what only PARITY lists: numbers and symbols, without decimals on an Asset Hub."""
+    rows: list[Row] = [
+        [
+            number,
+            symbol.strip(),
+            None,
+            None,
+            "assets",
+            f"0/PalletInstance(50)/GeneralIndex({number})",
+            None,
+            "",
+        ]
+        for number, symbol in record["assetsInfo"].items()
+        # Anybody can register an asset, under any name.
+        if number.isdigit() and symbol.strip() and symbol.isascii() and symbol.isprintable()
+    ]
+    if chain == "hydraDx":
+        for asset in record.get("xcAssetsData", ()):
+            if isinstance(asset["asset"], str) and asset["asset"].isdigit():
+                place = write_location(json.loads(asset["xcmV1MultiLocation"])["v1"], chain)
+                rows.append(
+                    [asset["asset"], asset["symbol"], asset["decimals"], None, "tokens", place, None, ""]
+                )
+    return rows
+
+
+def write_location(location: dict[str, Any], chain: str) -> str:
+    """Return a package's location as seen from *chain*, which the packages give as seen from a sibling."""
+    parents = int(location["parents"])
+    interior = location["interior"]
+    junctions: list[Any] = []
+    if isinstance(interior, dict):
+        name, inner = next(iter(interior.items()))
+        if name.lower() != "here":
+            junctions = inner if isinstance(inner, list) else [inner]
+    parts = [write_junction(junction) for junction in junctions]
+    own = {"hydraDx": DEX_PARA_ID}.get(chain, 1000 if chain.startswith("assetHub") else None)
+    if parents == 1 and parts and parts[0] == f"Parachain({own})":
+        parents, parts = 0, parts[1:]
+    return f"{parents}/{'/'.join(parts) or 'Here'}"
+
+
+def write_junction(junction: dict[str, Any]) -> str:
+    name, value = next(iter(junction.items()))
+    name = name[0].upper() + name[1:]
+    if name == "GlobalConsensus":
+        network, inner = next(iter(value.items()))
+        network = network.capitalize()
+        return f"GlobalConsensus({network}:{inner['chainId']})" if inner else f"GlobalConsensus({network})"
+    if name == "AccountKey20":
+        return f"AccountKey20({value['key'].lower()})"
+    if name == "GeneralKey":
+        data = value["data"][: 2 + 2 * int(value["length"])] if isinstance(value, dict) else value
+        return f"GeneralKey({data.lower()})"
+    return f"{name}({int(value)})"
+
+
+def origin(place: str, symbol: str) -> str:
+    """Return where an asset comes from, in a few words that tell look-alikes apart."""
+    parts = place.split("/")
+    if parts[0] == "2":
+        network = parts[1].removeprefix("GlobalConsensus(").rstrip(")").split(":")[0]
+        return f"{symbol} of {network}"
+    first = parts[1]
+    if first.startswith("Parachain("):
+        number = int(first[10:-1])
+        if number == 1000:
+            return f"{symbol} of Asset Hub, {parts[-1][13:-1]} there"
+        return f"{symbol} of {PARACHAINS.get(number, f'parachain {number}')}"
+    if first == "GeneralKey(0x7768)":
+        return f"{symbol} of Wormhole"
+    return ""
+
+
+def trim(row: Row) -> Row:
+    """Return *row* without what follows from the rest."""
+    short = list(row)
+    if short[4] == "assets":
+        short[4] = short[5] = None
+    while short[-1] in (None, ""):
+        short.pop()
+    return short
+
+
+def order(row: Row) -> tuple[int, int, str]:
+    return (
+        0 if row[4] == "native" else 1,
+        int(row[0]) if row[0].isdigit() else 2**64,
+        row[0],
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
