@@ -1,0 +1,1 @@
+"""Speed, measured: medians and ratios against a yardstick in the same run."""

@@ -1,0 +1,173 @@
+"""`make bench`: cold commands, metadata, encoding and the store, as medians and ratios.
+
+Each figure stands beside a yardstick measured in the same run, since machines differ and ratios less so.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from scenarioctl.model.calls import Call
+from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.table import RuntimeTable, load_bundled
+
+ROOT = Path(__file__).resolve().parent.parent
+METADATA = ROOT / "tests" / "data" / "metadata"
+BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
+ACCOUNT = bytes.fromhex("8eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a48")
+TRANSFER = ["--from", "polkadot", "--to", "assetHub", "--assetid", "DOT", "--amount", "12345678900"]
+
+
+def main() -> None:
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 31
+    print("median of", rounds, "runs each, Python", sys.version.split()[0], flush=True)
+    cold(rounds)
+    metadata(rounds)
+    encoding()
+
+
+def cold(rounds: int) -> None:
+    """Time whole processes, from exec to exit, taken in turns so that a slow moment hits all of them."""
+    program = str(Path(sys.executable).with_name("scenarioctl"))
+    with tempfile.TemporaryDirectory() as home:
+        environment = {**os.environ, "HOME": home, "SCENARIOCTL_STORE": f"{home}/s.db"}
+        commands = {
+            "python -c pass": [sys.executable, "-c", "pass"],
+            "scenarioctl --help": [program, "--help"],
+            "--offline xcm asset-transfer": [
+                program, "--offline", "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB,
+            ],
+            "--offline create swap": [
+                program, "--offline", "create", "swap", "--assetin", "DOT", "--assetout", "HDX",
+                "--amount", "2", "--min-amount-out", "900000000000000",
+            ],
+        }  # fmt: skip
+        times: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(rounds):
+            for name, command in commands.items():
+                times[name].append(seconds(lambda command=command: run(command, environment)))  # type: ignore[misc]
+        environment = {
+            **environment,
+            "_SCENARIOCTL_COMPLETE": "bash_complete",
+            "COMP_WORDS": "scenarioctl cr",
+            "COMP_CWORD": "1",
+        }
+        times["TAB completion"] = [seconds(lambda: run([program], environment)) for _ in range(rounds)]
+    yardstick = statistics.median(times["python -c pass"])
+    for name, taken in times.items():
+        report(f"cold: {name}", statistics.median(taken), yardstick, "python -c pass")
+    full = seconds(lambda: run([sys.executable, "-m", "benchmarks.substrate"], dict(os.environ)))
+    report(
+        "cold: the same through SubstrateInterface",
+        full,
+        statistics.median(times["--offline xcm asset-transfer"]),
+        "ours",
+    )
+
+
+def run(command: list[str], environment: dict[str, str]) -> None:
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{command} failed: {done.stderr}")
+
+
+def metadata(rounds: int) -> None:
+    """Time reading metadata into a table, beside Python's own reading of as much JSON."""
+    import json
+
+    for path in sorted(METADATA.glob("*.scale")):
+        data = path.read_bytes()
+        taken = statistics.median(seconds(lambda data=data: read_metadata(data)) for _ in range(rounds))  # type: ignore[misc]
+        text = json.dumps(list(data))
+        yardstick = statistics.median(seconds(lambda text=text: json.loads(text)) for _ in range(rounds))  # type: ignore[misc]
+        report(f"read {path.name} ({len(data) // 1000} kB)", taken, yardstick, "json.loads of its bytes")
+
+
+def encoding() -> None:
+    """Time encoding calls with a warm table, beside Python's json.dumps of the same arguments."""
+    import json
+
+    table = load_bundled("polkadot")
+    if table is None:
+        sys.exit("the bundled table of polkadot is missing")
+    simple = Call(
+        pallet="Balances", method="transfer_keep_alive", args={"dest": {"Id": ACCOUNT}, "value": 12345678900}
+    )
+    here: object = "Here"
+    location = {"parents": 0, "interior": {"X1": [{"Parachain": 1000}]}}
+    teleport = Call(
+        pallet="XcmPallet",
+        method="limited_teleport_assets",
+        args={
+            "dest": {"V5": location},
+            "beneficiary": {
+                "V5": {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": ACCOUNT}}]}}
+            },
+            "assets": {"V5": [{"id": {"parents": 0, "interior": here}, "fun": {"Fungible": 12345678900}}]},
+            "fee_asset_item": 0,
+            "weight_limit": "Unlimited",
+        },
+    )
+    for name, call in (("simple call", simple), ("XCM transfer", teleport)):
+        text = json.loads(json.dumps(call.args, default=bytes.hex))
+        yardstick = each(lambda text=text: json.dumps(text))  # type: ignore[misc]
+        rate(f"encode {name}", each(lambda call=call: table.encode_call(call)), yardstick)  # type: ignore[misc]
+        data = table.encode_call(call)
+        rate(f"decode {name}", each(lambda data=data: table.decode_call(data)), yardstick)  # type: ignore[misc]
+    built(table)
+
+
+def built(table: RuntimeTable) -> None:
+    """Time a transfer from its inputs to the extrinsic's bytes: route, gate, XCM, encoding."""
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.registry import Registry
+    from scenarioctl.transactions.extrinsic import bare_extrinsic
+    from scenarioctl.transactions.transfer import Transfer, build_transfer
+
+    registry = Registry()
+    assets = Assets(registry)
+    source, destination = registry.find("polkadot"), registry.find("assetHub")
+    transfer = Transfer(
+        source=source,
+        destination=destination,
+        asset=assets.find(source, "DOT"),
+        amount=12345678900,
+        beneficiary=ACCOUNT,
+    )
+    there = load_bundled("assetHub")
+
+    def build() -> bytes:
+        draft = build_transfer(transfer, table, registry=registry, assets=assets, destination_table=there)
+        return bare_extrinsic(table.encode_call(draft.call))
+
+    rate("build and encode an XCM transfer", each(build), each(lambda: sum(range(1000))))
+
+
+def each(action: Callable[[], object]) -> float:
+    """Return the seconds that one warm call of *action* takes, the best of five rounds."""
+    action()
+    count = 1000
+    return min(seconds(lambda: [action() for _ in range(count)]) / count for _ in range(5))
+
+
+def seconds(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def report(name: str, taken: float, yardstick: float, of: str) -> None:
+    print(f"{name:<62} {taken * 1000:9.2f} ms  {taken / yardstick:8.2f} x {of}", flush=True)
+
+
+def rate(name: str, taken: float, yardstick: float) -> None:
+    print(f"{name:<62} {1 / taken:9.0f} /s  {taken / yardstick:8.2f} x its yardstick", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""A node for tests: JSON-RPC over a WebSocket on loopback, with the answers that a test gives it."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+from aiohttp import WSMsgType, web
+
+
+class Node:
+    """A WebSocket server in a thread; `answers` maps a method to a value or to a function of its parameters.
+
+    A method without an answer gets JSON-RPC's "method not found".
+    """
+
+    def __init__(self, answers: Mapping[str, Any]) -> None:
+        self.answers = dict(answers)
+        self.asked: list[str] = []
+        self.url = ""
+        self._loop = asyncio.new_event_loop()
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> "Node":
+        self._thread.start()
+        if not self._started.wait(10):
+            raise RuntimeError("the test node did not start")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        runner = self._loop.run_until_complete(self._start())
+        self._started.set()
+        self._loop.run_forever()
+        self._loop.run_until_complete(runner.cleanup())
+        self._loop.close()
+
+    async def _start(self) -> web.AppRunner:
+        app = web.Application()
+        app.router.add_get("/", self._serve)
+        # No grace for connections that a test left open.
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        self.url = f"ws://127.0.0.1:{port}/"
+        return runner
+
+    async def _serve(self, request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse(max_msg_size=0)
+        await socket.prepare(request)
+        async for message in socket:
+            if message.type is WSMsgType.TEXT:
+                await socket.send_str(json.dumps(self._answer(json.loads(message.data))))
+        return socket
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        method: str = request["method"]
+        self.asked.append(method)
+        head = {"jsonrpc": "2.0", "id": request["id"]}
+        if method not in self.answers:
+            return {**head, "error": {"code": -32601, "message": "Method not found"}}
+        answer: Any = self.answers[method]
+        result = answer(*request.get("params", ())) if isinstance(answer, Callable) else answer  # type: ignore[arg-type]
+        return {**head, "result": result}
