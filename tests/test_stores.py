@@ -1,0 +1,737 @@
+"""What a store promises.  A new store gets a row in `STORES` and has to pass `TestEveryStore` as it stands."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound, ScenarioctlError
+from scenarioctl.stores import (
+    ListedScenario,
+    ScenarioPage,
+    Store,
+    StoredScenario,
+    check_id,
+    open_store,
+    sqlite,
+)
+from scenarioctl.stores.sqlite import MIGRATIONS, SqliteStore
+
+T = TypeVar("T")
+
+STORES: dict[str, Callable[[Path], Store]] = {"sqlite": lambda folder: open_store(folder / "scenarios.db")}
+
+FIRST = StoredScenario(
+    id="lnr8CfoQX",
+    blob=b"\x04\x22\x4d\x18 any bytes \x00\xff",
+    summary="assetHub > xTransfer > polkadot",
+    chains=("assetHub", "polkadot"),
+    created=1_763_666_958_123_456_789,
+    updated=1_763_666_958_123_456_789,
+)
+SECOND = replace(
+    FIRST, id="hLhmE6m0j", summary="hydraDx > swap", chains=("hydraDx",), created=FIRST.created + 1
+)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Drive what never waits, as the command line does; a store that waits will need a loop here."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    raise AssertionError("the store waited")
+
+
+def fill(store: Store, count: int) -> list[StoredScenario]:
+    """Put *count* scenarios of which every second is on hydraDx too, two at each moment."""
+    scenarios = [
+        StoredScenario(
+            id=f"id-{number * 7919 % count:05}",
+            blob=bytes([number % 256]) * 20,
+            summary=f"polkadot > xTransfer > {('hydraDx', 'assetHub')[number % 2]}",
+            chains=("polkadot", "hydraDx") if number % 2 == 0 else ("polkadot",),
+            created=1000 + number // 2,
+            updated=1000,
+        )
+        for number in range(count)
+    ]
+    run(store.put_scenarios(scenarios))
+    return scenarios
+
+
+def all_pages(store: Store, **question: Any) -> list[str]:
+    ids: list[str] = []
+    after = ""
+    while True:
+        page = run(store.list_scenarios(after=after, **question))
+        ids += [item.id for item in page.items]
+        if not page.next:
+            return ids
+        after = page.next
+
+
+def message(error: type[ScenarioctlError], work: Coroutine[Any, Any, object]) -> str:
+    with pytest.raises(error) as caught:
+        run(work)
+    assert type(caught.value) is error
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", STORES)
+class TestEveryStore:
+    @pytest.fixture
+    def store(self, kind: str, tmp_path: Path) -> Iterator[Store]:
+        store = STORES[kind](tmp_path)
+        yield store
+        run(store.close())
+
+    def test_what_is_put_is_got(self, store: Store) -> None:
+        run(store.put_scenario(FIRST))
+
+        assert run(store.get_scenario(FIRST.id)) == FIRST
+
+    def test_what_is_put_is_there_for_the_next_who_opens_the_store(
+        self, store: Store, kind: str, tmp_path: Path
+    ) -> None:
+        run(store.put_scenario(FIRST))
+        other = STORES[kind](tmp_path)
+
+        assert run(other.get_scenario(FIRST.id)) == FIRST
+        run(other.close())
+
+    def test_an_empty_blob_no_chain_and_no_summary_are_kept(self, store: Store) -> None:
+        bare = StoredScenario(id="-_", blob=b"", summary="", chains=(), created=0, updated=2**63 - 1)
+        run(store.put_scenario(bare))
+
+        assert run(store.get_scenario("-_")) == bare
+        assert run(store.count_scenarios()) == 1
+
+    def test_a_chain_named_twice_is_kept_once(self, store: Store) -> None:
+        run(store.put_scenario(replace(FIRST, chains=("polkadot", "assetHub", "polkadot"))))
+
+        assert run(store.get_scenario(FIRST.id)).chains == ("assetHub", "polkadot")
+        assert run(store.count_scenarios("polkadot")) == 1
+
+    def test_ids_differ_in_their_case(self, store: Store) -> None:
+        run(store.put_scenarios([replace(FIRST, id="Aa"), replace(SECOND, id="aA")]))
+
+        assert run(store.get_scenario("aA")).summary == "hydraDx > swap"
+
+    def test_an_unknown_id_is_not_found(self, store: Store) -> None:
+        assert message(NotFound, store.get_scenario("x")) == "scenario 'x' is not in the store"
+        assert message(NotFound, store.delete_scenario("x")) == "scenario 'x' is not in the store"
+
+    def test_an_id_is_taken_once(self, store: Store) -> None:
+        run(store.put_scenario(FIRST))
+
+        assert message(Conflict, store.put_scenario(replace(SECOND, id=FIRST.id))) == (
+            "scenario 'lnr8CfoQX' is already in the store"
+        )
+        assert run(store.get_scenario(FIRST.id)) == FIRST
+
+    def test_replacing_keeps_the_time_of_creation_only(self, store: Store) -> None:
+        run(store.put_scenario(FIRST))
+        changed = replace(
+            FIRST, blob=b"new", summary="new", chains=("hydraDx",), created=5, updated=FIRST.updated + 9
+        )
+        run(store.put_scenario(changed, replace=True))
+
+        assert run(store.get_scenario(FIRST.id)) == replace(changed, created=FIRST.created)
+        assert run(store.list_scenarios()).items == (
+            ListedScenario(
+                id=FIRST.id,
+                summary="new",
+                chains=("hydraDx",),
+                created=FIRST.created,
+                updated=FIRST.updated + 9,
+                size=3,
+            ),
+        )
+
+    def test_replacing_what_is_not_there_puts_it(self, store: Store) -> None:
+        run(store.put_scenario(FIRST, replace=True))
+
+        assert run(store.get_scenario(FIRST.id)) == FIRST
+
+    def test_a_deleted_scenario_is_gone_and_its_id_free(self, store: Store) -> None:
+        run(store.put_scenarios([FIRST, SECOND]))
+        run(store.delete_scenario(FIRST.id))
+
+        assert message(NotFound, store.get_scenario(FIRST.id)) == "scenario 'lnr8CfoQX' is not in the store"
+        assert [item.id for item in run(store.list_scenarios()).items] == [SECOND.id]
+        run(store.put_scenario(FIRST))
+        assert run(store.get_scenario(FIRST.id)) == FIRST
+
+    def test_of_many_all_are_put_or_none(self, store: Store) -> None:
+        run(store.put_scenario(SECOND))
+
+        assert message(Conflict, store.put_scenarios([FIRST, SECOND])) == (
+            "scenario 'hLhmE6m0j' is already in the store"
+        )
+        assert [item.id for item in run(store.list_scenarios()).items] == [SECOND.id]
+        assert run(store.count_scenarios("assetHub")) == 0
+        assert run(store.put_scenarios([FIRST, replace(SECOND, id="third")])) == 2
+        assert run(store.count_scenarios()) == 3
+
+    def test_a_source_of_scenarios_that_breaks_leaves_the_store_usable(self, store: Store) -> None:
+        def broken() -> Iterator[StoredScenario]:
+            yield FIRST
+            raise RuntimeError("the source broke")
+
+        with pytest.raises(RuntimeError, match="the source broke"):
+            run(store.put_scenarios(broken()))
+
+        run(store.put_scenario(SECOND))
+        assert run(store.count_scenarios()) == 1
+
+    @pytest.mark.parametrize(
+        ("change", "sentence"),
+        [
+            ({"id": ""}, "id '' cannot name a scenario, expected 1 to 64 letters, digits, - or _"),
+            ({"id": "a/b"}, "id 'a/b' cannot name a scenario, expected 1 to 64 letters, digits, - or _"),
+            ({"id": "１"}, "id '１' cannot name a scenario, expected 1 to 64 letters, digits, - or _"),
+            ({"id": "a\n"}, "id 'a\\n' cannot name a scenario, expected 1 to 64 letters, digits, - or _"),
+            ({"id": "a\0"}, "id 'a\\x00' cannot name a scenario, expected 1 to 64 letters, digits, - or _"),
+            ({"summary": "\ud800"}, "summary '\\ud800' is not valid text"),
+            ({"chains": ("\udfff",)}, "chain '\\udfff' is not valid text"),
+            ({"chains": ("",)}, "chain '' is empty, expected a chain's name"),
+            ({"created": -1}, "created -1 is not a time in nanoseconds since 1970"),
+            ({"updated": 2**63}, "updated 9223372036854775808 is not a time in nanoseconds since 1970"),
+        ],
+    )
+    def test_what_cannot_be_kept_is_refused(
+        self, store: Store, change: dict[str, Any], sentence: str
+    ) -> None:
+        assert message(InvalidRequest, store.put_scenario(replace(FIRST, **change))) == sentence
+        assert run(store.count_scenarios()) == 0
+
+    def test_an_impossible_id_is_refused_wherever_it_is_given(self, store: Store) -> None:
+        sentence = f"id '{'x' * 58}… cannot name a scenario, expected 1 to 64 letters, digits, - or _"
+
+        assert message(InvalidRequest, store.get_scenario("x" * 65)) == sentence
+        assert message(InvalidRequest, store.delete_scenario("x" * 65)) == sentence
+        assert check_id("x" * 64) == "x" * 64
+
+    def test_a_scenario_is_counted_once_for_each_of_its_chains(self, store: Store) -> None:
+        run(store.put_scenarios([FIRST, SECOND, replace(FIRST, id="third", chains=("polkadot",))]))
+
+        counts = [
+            run(store.count_scenarios(chain)) for chain in ("polkadot", "assetHub", "hydraDx", "kusama", "")
+        ]
+        assert counts == [2, 1, 1, 0, 3]
+
+    @settings(max_examples=40, deadline=None)
+    @given(
+        steps=st.lists(
+            st.tuples(
+                st.sampled_from(["put", "replace", "delete", "refused"]),
+                st.sampled_from("abcd"),
+                st.lists(st.sampled_from(["polkadot", "assetHub", "hydraDx", "Ünïcode ' chain"]), max_size=4),
+            ),
+            max_size=25,
+        )
+    )
+    def test_counts_never_drift(
+        self, kind: str, tmp_path_factory: pytest.TempPathFactory, steps: Any
+    ) -> None:
+        store = STORES[kind](tmp_path_factory.mktemp("drift"))
+        held: dict[str, set[str]] = {}
+        for step, id, chains in steps:
+            scenario = replace(FIRST, id=id, chains=tuple(chains))
+            try:
+                if step == "delete":
+                    run(store.delete_scenario(id))
+                    del held[id]
+                elif step == "refused":
+                    run(store.put_scenarios([scenario, replace(scenario, id="?")], replace=True))
+                else:
+                    run(store.put_scenario(scenario, replace=step == "replace"))
+                    held[id] = set(chains)
+            except (Conflict, NotFound, InvalidRequest):
+                pass
+
+        for chain in ("polkadot", "assetHub", "hydraDx", "Ünïcode ' chain"):
+            expected = sorted(id for id, chains in held.items() if chain in chains)
+            assert run(store.count_scenarios(chain)) == len(expected)
+            assert run(store.list_scenarios(chain=chain, sort="id")).total == len(expected)
+            assert all_pages(store, chain=chain, sort="id") == expected
+        assert run(store.count_scenarios()) == len(held)
+        run(store.close())
+
+    def test_an_empty_store_lists_nothing(self, store: Store) -> None:
+        assert run(store.list_scenarios()) == ScenarioPage(items=(), total=0, next="")
+
+    def test_a_list_tells_all_but_the_blob(self, store: Store) -> None:
+        run(store.put_scenarios([FIRST, SECOND]))
+
+        assert run(store.list_scenarios(limit=2)) == ScenarioPage(
+            items=(
+                ListedScenario(
+                    id="lnr8CfoQX",
+                    summary="assetHub > xTransfer > polkadot",
+                    chains=("assetHub", "polkadot"),
+                    created=FIRST.created,
+                    updated=FIRST.updated,
+                    size=len(FIRST.blob),
+                ),
+                ListedScenario(
+                    id="hLhmE6m0j",
+                    summary="hydraDx > swap",
+                    chains=("hydraDx",),
+                    created=SECOND.created,
+                    updated=SECOND.updated,
+                    size=len(SECOND.blob),
+                ),
+            ),
+            total=2,
+            next="",
+        )
+
+    @pytest.mark.parametrize("descending", [False, True])
+    @pytest.mark.parametrize("chain", ["", "hydraDx"])
+    @pytest.mark.parametrize("search", ["", "HYDRA"])
+    @pytest.mark.parametrize("sort", ["created", "id", "summary"])
+    def test_pages_give_each_scenario_once_and_in_order(
+        self, store: Store, sort: str, search: str, chain: str, descending: bool
+    ) -> None:
+        scenarios = fill(store, 41)
+        expected = [
+            scenario.id
+            for scenario in sorted(
+                scenarios, key=lambda one: (getattr(one, sort), one.id), reverse=descending
+            )
+            if (not chain or chain in scenario.chains) and search.lower() in scenario.summary.lower()
+        ]
+        question: dict[str, Any] = {"sort": sort, "search": search, "chain": chain, "descending": descending}
+
+        for limit in (1, 7, len(expected), 1000):
+            assert all_pages(store, limit=limit, **question) == expected
+        assert run(store.list_scenarios(limit=3, **question)).total == len(expected)
+
+    @pytest.mark.parametrize("sort", ["created", "id", "summary"])
+    @pytest.mark.parametrize("chain", ["", "hydraDx"])
+    def test_what_is_put_or_deleted_meanwhile_does_not_move_the_pages(
+        self, store: Store, sort: str, chain: str
+    ) -> None:
+        scenarios = fill(store, 20)
+        expected = all_pages(store, sort=sort, chain=chain)
+        first = run(store.list_scenarios(limit=4, sort=sort, chain=chain))
+        # One before everything, and the very row that the cursor names.
+        run(store.put_scenario(replace(scenarios[0], id="--", summary="", created=0)))
+        run(store.delete_scenario(first.items[-1].id))
+
+        rest = run(store.list_scenarios(after=first.next, sort=sort, chain=chain)).items
+        assert [item.id for item in (*first.items, *rest)] == expected
+
+    def test_search_looks_into_id_and_summary_and_takes_every_sign_as_it_is(self, store: Store) -> None:
+        odd = replace(SECOND, id="100_percent", summary="50% 'off' \\ \"_\" ")
+        run(store.put_scenarios([FIRST, SECOND, odd]))
+
+        def found(search: str) -> list[str]:
+            return all_pages(store, search=search, sort="id")
+
+        assert found("XTRANSFER") == ["lnr8CfoQX"]
+        assert found("e6M") == ["hLhmE6m0j"]
+        assert (
+            found("%") == found("\\") == found("'off'") == found('"_"') == found("100_P") == ["100_percent"]
+        )
+        assert found("0_0") == found("xT%r") == found(".*") == found("\0") == []
+
+    @pytest.mark.parametrize(
+        ("question", "sentence"),
+        [
+            ({"limit": 0}, "limit 0 is out of range, expected 1 to 1000"),
+            ({"limit": 1001}, "limit 1001 is out of range, expected 1 to 1000"),
+            ({"limit": True}, "limit True is out of range, expected 1 to 1000"),
+            ({"limit": "5"}, "limit '5' is out of range, expected 1 to 1000"),
+            ({"sort": "blob"}, "sort 'blob' is unknown, expected one of: created, id, summary"),
+            ({"sort": "id; --"}, "sort 'id; --' is unknown, expected one of: created, id, summary"),
+            ({"search": "x" * 201}, f"search '{'x' * 58}… is too long, expected at most 200 characters"),
+            ({"search": "\ud800"}, "search '\\ud800' is not valid text"),
+            ({"chain": "\ud800"}, "chain '\\ud800' is not valid text"),
+            ({"after": 7}, "after 7 is not valid text"),
+        ],
+    )
+    def test_what_cannot_be_listed_by_is_refused(self, store: Store, question: Any, sentence: str) -> None:
+        assert message(InvalidRequest, store.list_scenarios(**question)) == sentence
+
+    @pytest.mark.parametrize(
+        "cursor",
+        [
+            "x",
+            "é",
+            "!!!!",
+            "bnVsbA",
+            "W10",
+            "WyJpZCJd",
+            "WyJpZCIsZmFsc2UsMV0",
+            "WyJibG9iIixmYWxzZSwiYSJd",
+            "WyJpZCIsMCwiYSJd",
+            "WyJpZCIsZmFsc2UsIlx1ZDgwMCJd",
+            "W1tdLGZhbHNlLCJhIl0",
+        ],
+    )
+    def test_a_cursor_that_no_page_gave_is_refused(self, store: Store, cursor: str) -> None:
+        assert message(InvalidRequest, store.list_scenarios(after=cursor, sort="id")) == (
+            f"after {cursor!r} is not a cursor, expected the `next` of another page"
+        )
+
+    def test_a_cursor_is_good_for_one_order_only(self, store: Store) -> None:
+        fill(store, 3)
+        cursor = run(store.list_scenarios(limit=1)).next
+
+        assert message(InvalidRequest, store.list_scenarios(after=cursor, descending=True)) == (
+            f"after {cursor!r} belongs to a list sorted by created ascending, expected that order again"
+        )
+
+    def test_a_huge_time_in_a_forged_cursor_is_refused(self, store: Store) -> None:
+        forged = "WyJjcmVhdGVkIixmYWxzZSw5OTk5OTk5OTk5OTk5OTk5OTk5OTk5LCJhIl0"
+
+        assert "is not a cursor" in message(InvalidRequest, store.list_scenarios(after=forged))
+
+    def test_a_page_of_ten_thousand_scenarios_is_as_right_as_one_of_ten(self, store: Store) -> None:
+        scenarios = fill(store, 10_000)
+        some = scenarios[4321]
+
+        assert run(store.get_scenario(some.id)) == replace(some, chains=tuple(sorted(some.chains)))
+        assert run(store.count_scenarios("hydraDx")) == 5000
+        assert run(store.count_scenarios("polkadot")) == run(store.count_scenarios()) == 10_000
+        assert all_pages(store, limit=1000, sort="id") == [f"id-{number:05}" for number in range(10_000)]
+        page = run(store.list_scenarios(limit=10, chain="hydraDx", descending=True))
+        assert [item.created for item in page.items] == list(range(5999, 5989, -1))
+        assert page.total == 5000
+
+
+class TestSqlite:
+    """What holds for the embedded store alone."""
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        return tmp_path / "scenarios.db"
+
+    @pytest.fixture
+    def store(self, path: Path) -> Iterator[SqliteStore]:
+        store = SqliteStore(path)
+        yield store
+        run(store.close())
+
+    def test_only_the_owner_may_read_what_is_created(self, tmp_path: Path) -> None:
+        path = tmp_path / "new" / "deep" / "scenarios.db"
+        former = os.umask(0)
+        try:
+            store = open_store(path)
+            run(store.put_scenario(FIRST))
+            modes = {entry.name: entry.stat().st_mode & 0o777 for entry in (tmp_path / "new").rglob("*")}
+        finally:
+            os.umask(former)
+        run(store.close())
+
+        assert modes == {
+            "deep": 0o700,
+            "scenarios.db": 0o600,
+            "scenarios.db-wal": 0o600,
+            "scenarios.db-shm": 0o600,
+        }
+        assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+
+    def test_the_mode_of_what_is_there_is_left_alone(self, path: Path) -> None:
+        path.parent.chmod(0o755)
+        path.touch(0o644)
+        path.chmod(0o640)
+        run(open_store(path).close())
+
+        assert path.parent.stat().st_mode & 0o777 == 0o755
+        assert path.stat().st_mode & 0o777 == 0o640
+
+    def test_a_commit_reaches_the_disk_and_references_hold(self, store: SqliteStore) -> None:
+        pragmas = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "user_version")
+        values = [store._database.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]
+
+        full = 2
+        assert values == ["wal", full, 1, 10_000, len(MIGRATIONS)]
+
+    def test_the_current_folder_may_change(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(path.parent)
+        store = open_store("scenarios.db")
+        monkeypatch.chdir("/")
+        run(store.put_scenario(FIRST))
+        run(store.close())
+
+        assert path.exists()
+
+    def test_a_blob_is_what_another_program_finds_under_the_id(self, path: Path) -> None:
+        store = open_store(path)
+        run(store.put_scenario(FIRST))
+        run(store.close())
+        database = sqlite3.connect(path)
+        rows = database.execute("SELECT id, blob FROM scenarios").fetchall()
+        database.close()
+
+        assert rows == [(FIRST.id, FIRST.blob)]
+
+    def test_the_counts_follow_even_what_is_changed_by_hand(self, store: SqliteStore) -> None:
+        run(store.put_scenarios([FIRST, SECOND]))
+        store._database.execute("DELETE FROM scenarios WHERE id = 'lnr8CfoQX'")
+        store._database.execute("INSERT INTO scenario_chains VALUES ('polkadot', 'hLhmE6m0j', 1)")
+
+        assert store._database.execute("SELECT * FROM scenario_counts ORDER BY chain").fetchall() == [
+            ("", 1),
+            ("hydraDx", 1),
+            ("polkadot", 1),
+        ]
+
+    def test_no_question_reads_the_whole_table(self, store: SqliteStore, path: Path) -> None:
+        fill(store, 500)
+        asked: list[str] = []
+        store._database.set_trace_callback(asked.append)
+        for sort in ("created", "id", "summary"):
+            for descending in (False, True):
+                for chain in ("", "hydraDx"):
+                    page = run(store.list_scenarios(limit=5, sort=sort, descending=descending, chain=chain))
+                    run(
+                        store.list_scenarios(
+                            limit=5, sort=sort, descending=descending, chain=chain, after=page.next
+                        )
+                    )
+        run(store.get_scenario("id-00007"))
+        run(store.count_scenarios("hydraDx"))
+        run(store.put_scenario(FIRST))
+        run(store.put_scenario(FIRST, replace=True))
+        run(store.delete_scenario(FIRST.id))
+        store._database.set_trace_callback(None)
+
+        plans = {
+            statement: self.plan(store, statement)
+            for statement in dict.fromkeys(asked)
+            if statement.startswith(("SELECT", "INSERT", "UPDATE", "DELETE"))
+        }
+        assert len(plans) > 30
+        for statement, plan in plans.items():
+            # The index that gives the order is walked from its end until the page is full.
+            assert not [step for step in plan if step.startswith("SCAN") and "INDEX" not in step], statement
+            # One chain's scenarios are sorted by summary when asked for; all else comes out of an index in order.
+            if "c.chain" not in statement or "ORDER BY s.summary" not in statement:
+                assert not [step for step in plan if "TEMP B-TREE" in step], statement
+
+    def test_the_statistics_read_one_row(self, store: SqliteStore) -> None:
+        plan = self.plan(store, "SELECT amount FROM scenario_counts WHERE chain = 'polkadot'")
+
+        assert plan == ["SEARCH scenario_counts USING PRIMARY KEY (chain=?)"]
+
+    def test_a_search_reads_an_index_and_not_the_blobs(self, store: SqliteStore) -> None:
+        asked: list[str] = []
+        store._database.set_trace_callback(asked.append)
+        run(store.list_scenarios(search="x"))
+        store._database.set_trace_callback(None)
+
+        plans = [self.plan(store, statement) for statement in asked if "instr" in statement]
+        assert [plan[0] for plan in plans] == [
+            "SCAN s USING INDEX scenarios_by_created",
+            "SCAN s USING COVERING INDEX scenarios_by_summary",
+        ]
+
+    @staticmethod
+    def plan(store: SqliteStore, statement: str) -> list[str]:
+        return [row[3] for row in store._database.execute(f"EXPLAIN QUERY PLAN {statement}")]
+
+    def test_a_file_that_is_no_database_is_left_as_it_is(self, path: Path) -> None:
+        path.write_text("my shopping list\n" * 100)
+
+        with pytest.raises(InvalidRequest) as caught:
+            open_store(path)
+        assert str(caught.value) == f"store '{path}' is not a database, expected one of scenarioctl"
+        assert path.read_text() == "my shopping list\n" * 100
+        assert [entry.name for entry in path.parent.iterdir()] == ["scenarios.db"]
+
+    @pytest.mark.parametrize(
+        "script",
+        ["CREATE TABLE bookmarks (url)", "PRAGMA user_version = 3", "PRAGMA application_id = 252006674"],
+    )
+    def test_a_database_of_another_program_is_left_as_it_is(self, path: Path, script: str) -> None:
+        database = sqlite3.connect(path)
+        database.execute(script)
+        database.commit()
+        database.close()
+        before = path.read_bytes()
+
+        with pytest.raises(InvalidRequest) as caught:
+            open_store(path)
+        assert str(caught.value) == (
+            f"store '{path}' is a database of another program, expected one of scenarioctl"
+        )
+        assert path.read_bytes() == before
+
+    def test_a_store_of_a_newer_version_is_left_as_it_is(self, path: Path) -> None:
+        run(open_store(path).close())
+        database = sqlite3.connect(path)
+        database.execute("PRAGMA user_version = 99")
+        database.close()
+
+        with pytest.raises(InvalidRequest) as caught:
+            open_store(path)
+        assert str(caught.value) == (
+            f"store '{path}' was written by a newer scenarioctl (store version 99, this one knows"
+            f" {len(MIGRATIONS)}): upgrade scenarioctl, or name another store"
+        )
+
+    def test_a_store_of_an_older_version_is_brought_up_to_date(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = open_store(path)
+        run(store.put_scenario(FIRST))
+        run(store.close())
+        further = ("CREATE TABLE jobs (id TEXT PRIMARY KEY)",)
+        monkeypatch.setattr(sqlite, "MIGRATIONS", (*MIGRATIONS, further))
+        newer = SqliteStore(path)
+
+        assert newer._database.execute("SELECT count(*) FROM jobs").fetchone() == (0,)
+        assert newer._database.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) + 1,)
+        assert run(newer.get_scenario(FIRST.id)) == FIRST
+        run(newer.close())
+
+    def test_a_migration_that_fails_changes_nothing(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(
+            sqlite, "MIGRATIONS", (*MIGRATIONS, ("CREATE TABLE jobs (id)", "CREATE nonsense"))
+        )
+
+        with pytest.raises(sqlite3.OperationalError, match='near "nonsense"'):
+            open_store(path)
+        database = sqlite3.connect(path)
+        assert database.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+        database.close()
+
+    def test_a_store_that_another_process_locks_is_a_conflict(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+        store = SqliteStore(path)
+        run(store.put_scenario(SECOND))
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+
+        assert message(Conflict, store.put_scenario(FIRST)) == (
+            f"store '{path}' has been locked by another process for 0.05 seconds, try again later"
+        )
+        assert run(store.get_scenario(SECOND.id)) == SECOND
+        other.execute("ROLLBACK")
+        other.close()
+        run(store.put_scenario(FIRST))
+        run(store.close())
+
+    def test_a_store_that_is_locked_while_it_is_created_is_a_conflict(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+
+        with pytest.raises(Conflict) as caught:
+            open_store(path)
+        assert str(caught.value) == (
+            f"store '{path}' has been locked by another process for 0.05 seconds, try again later"
+        )
+        other.close()
+
+    def test_a_full_disk_is_said_and_changes_nothing(self, store: SqliteStore, path: Path) -> None:
+        run(store.put_scenario(FIRST))
+        pages = store._database.execute("PRAGMA page_count").fetchone()[0]
+        store._database.execute(f"PRAGMA max_page_count = {pages + 1}")
+
+        assert message(InvalidRequest, store.put_scenario(replace(SECOND, blob=bytes(100_000)))) == (
+            f"store '{path}' has no room left on its disk, nothing was changed"
+        )
+        assert run(store.count_scenarios()) == 1
+        run(store.put_scenario(SECOND))
+        assert run(store.get_scenario(SECOND.id)) == SECOND
+
+    def test_a_file_that_may_not_grow_is_said_and_changes_nothing(self, path: Path) -> None:
+        script = """
+import resource, sys
+from tests.test_stores import FIRST, SECOND, message, replace, run
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.stores import open_store
+store = open_store(sys.argv[1])
+run(store.put_scenario(FIRST))
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+print(message(InvalidRequest, store.put_scenario(replace(SECOND, blob=bytes(400_000)))))
+print(run(store.count_scenarios()))
+"""
+        answer = subprocess.run(
+            [sys.executable, "-c", script, str(path)], capture_output=True, text=True, timeout=60, check=False
+        )
+
+        assert answer.stdout == (
+            f"store '{path}' cannot be read or written (disk I/O error), nothing was changed\n1\n"
+        ), answer.stderr
+
+    def test_a_read_only_store_is_said(self, store: SqliteStore, path: Path) -> None:
+        # The tests may run as root, whom no file mode stops.
+        store._database.execute("PRAGMA query_only = ON")
+
+        assert message(InvalidRequest, store.put_scenario(FIRST)) == (
+            f"store '{path}' is read-only, expected a file that can be written"
+        )
+
+    def test_a_damaged_store_is_said(self, path: Path) -> None:
+        store = open_store(path)
+        fill(store, 200)
+        run(store.close())
+        content = bytearray(path.read_bytes())
+        # All but the page that describes the tables.
+        content[4096:] = b"\xa5" * (len(content) - 4096)
+        path.write_bytes(content)
+        store = open_store(path)
+
+        assert message(InvalidRequest, store.get_scenario("id-00007")) == (
+            f"store '{path}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
+        )
+        run(store.close())
+
+    def test_a_folder_is_not_a_store(self, tmp_path: Path) -> None:
+        with pytest.raises(InvalidRequest) as caught:
+            open_store(tmp_path)
+        assert str(caught.value) == (
+            f"store '{tmp_path}' cannot be opened, expected a file that can be read and written"
+        )
+
+    def test_a_folder_that_cannot_be_made_is_said(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+
+        with pytest.raises(InvalidRequest) as caught:
+            open_store(tmp_path / "file" / "scenarios.db")
+        assert str(caught.value) == f"store '{tmp_path}/file/scenarios.db' cannot be opened: Not a directory"
+
+    @pytest.mark.parametrize(
+        ("location", "sentence"),
+        [
+            ("", "store '' is not a path, expected one like scenarios.db"),
+            ("a\0b", "store 'a\\x00b' is not a path, expected one like scenarios.db"),
+            (
+                "postgresql://me:secret@host/db",
+                "store 'postgresql://…' is of no known kind, expected the path of a file",
+            ),
+        ],
+    )
+    def test_what_is_not_a_path_is_refused_without_telling_a_password(
+        self, location: str, sentence: str
+    ) -> None:
+        with pytest.raises(InvalidRequest) as caught:
+            open_store(location)
+        assert str(caught.value) == sentence
+
+    def test_only_an_opened_store_costs_the_import_of_sqlite(self) -> None:
+        script = "import sys, scenarioctl.stores; print('sqlite3' in sys.modules)"
+        answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+        assert answer.stdout == "False\n"
