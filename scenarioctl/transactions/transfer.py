@@ -1,0 +1,463 @@
+"""Transfers within a chain and between a relay chain, its Asset Hub and its exchange.
+
+To add a route, add a row to ROUTES and its builder.  What has no row is refused: a transfer over the wrong
+reserve is accepted by the runtimes, and the backing or the funds are gone.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.locations import read_location
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.amounts import U128_MAX, to_whole
+from scenarioctl.model.calls import Call
+from scenarioctl.transactions.drafts import Draft
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: The versions of XCM whose shapes are known here.
+XCM_VERSIONS = (5, 4, 3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """What is asked for."""
+
+    source: "Chain"
+    destination: "Chain"
+    #: As the source holds it.
+    asset: "Asset"
+    #: In the smallest unit.
+    amount: int
+    #: AccountId32 on the destination.
+    beneficiary: bytes
+
+
+def build_transfer(
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    registry: "Registry",
+    assets: "Assets",
+    destination_table: "RuntimeTable | None" = None,
+    xcm_version: int | None = None,
+    last_hop_fee: int | None = None,
+) -> Draft:
+    """Return the call that makes *transfer*, on the runtime *table* of its source.
+
+    XCM is written in the highest version that both runtimes know, or in *xcm_version*; without
+    *destination_table* the source's word counts.  *last_hop_fee* is what the last hop of a route over the Asset
+    Hub may cost, raw: measured by whoever can ask a chain, else half of the amount is set aside for it.
+    InvalidRequest says why a transfer cannot be made safely.
+    """
+    _check_transfer(transfer)
+    if transfer.source.name == transfer.destination.name:
+        return _transfer_within(transfer, table)
+    route = find_route(transfer, registry, assets)
+    hop = _Hop(
+        transfer=transfer,
+        table=table,
+        version=choose_xcm_version(transfer, table, destination_table, xcm_version),
+        hub_id=_para_id(registry.sibling(transfer.source, "asset_hub")),
+        last_hop_fee=last_hop_fee,
+    )
+    draft = route(hop)
+    return Draft(
+        call=draft.call,
+        warnings=(*draft.warnings, *_warn(transfer, registry, assets, destination_table)),
+    )
+
+
+def find_route(transfer: Transfer, registry: "Registry", assets: "Assets") -> "Callable[[_Hop], Draft]":
+    """Return the builder of *transfer*'s route, after the gate: InvalidRequest says why there is none."""
+    source, destination = transfer.source, transfer.destination
+    if source.role not in _ROUTED or destination.role not in _ROUTED:
+        raise _refuse(
+            transfer, "routes are known only between a relay chain, its Asset Hub and its exchange chain"
+        )
+    if not source.relay or source.relay != destination.relay:
+        raise _refuse(
+            transfer,
+            f"they are not under one relay chain ({source.name} is under {source.relay or 'none'}, {destination.name} under {destination.relay or 'none'}), and no bridge is used here",
+        )
+    hub = registry.sibling(source, "asset_hub")
+    if hub is None:
+        raise _refuse(transfer, f"no Asset Hub of {source.relay} is in the registry")
+    for chain in (source, destination):
+        # Two chains with one role would be addressed by the para id of the first.
+        if registry.sibling(chain, chain.role) not in (chain, None) and chain.role == "asset_hub":
+            raise _refuse(transfer, f"{chain.name} is not the Asset Hub of {chain.relay}, {hub.name} is")
+    origin = origin_of(transfer.asset, source, hub)
+    route = ROUTES.get((source.role, destination.role, origin))
+    if route is None:
+        raise _refuse(transfer, _reason(transfer, origin, hub, registry))
+    if (source.role, destination.role, origin) == ("dex", "asset_hub", "hub"):
+        counterpart = assets.counterpart(transfer.asset, destination)
+        if counterpart is not None and counterpart.pays_fees is False:
+            raise _refuse(
+                transfer,
+                f"{hub.name} takes no fees in {counterpart.label}, so the whole transfer would be trapped there",
+            )
+    return route
+
+
+def origin_of(asset: "Asset", chain: "Chain", hub: "Chain") -> str:
+    """Return whose asset it is, by its location on *chain*: `relay`, `hub` (trust-backed), `dex`, or `other`."""
+    place = asset.place
+    if not place:
+        return "unknown"
+    if chain.role == "relay":
+        return "relay" if place == "0/Here" else "other"
+    if place == "1/Here":
+        return "relay"
+    own = "0/" if chain.role == "asset_hub" else f"1/Parachain({hub.para_id})/"
+    if place.startswith(f"{own}PalletInstance(50)/GeneralIndex("):
+        return "hub"
+    if chain.role == "dex" and place.startswith("0/"):
+        return "dex"
+    return "other"
+
+
+def choose_xcm_version(
+    transfer: Transfer,
+    table: "RuntimeTable",
+    destination_table: "RuntimeTable | None" = None,
+    wanted: int | None = None,
+) -> int:
+    """Return the highest version of XCM that is known here and to both runtimes, or *wanted* if it is such a one."""
+    known = set(XCM_VERSIONS) & _xcm_versions(table)
+    if destination_table is not None:
+        known &= _xcm_versions(destination_table)
+    if not known:
+        raise _refuse(
+            transfer, "their runtimes have no version of XCM in common that is known here (3, 4 or 5)"
+        )
+    if wanted is None:
+        return max(known)
+    if wanted not in known:
+        raise InvalidRequest(
+            f"xcm_version {shorten(wanted)} is not known to both {transfer.source.name} and {transfer.destination.name}, expected one of: {', '.join(map(str, sorted(known)))}"
+        )
+    return wanted
+
+
+# What goes out as bytes begins here.
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Hop:
+    """A transfer that passed the gate, with what its builder needs."""
+
+    transfer: Transfer
+    table: "RuntimeTable"
+    version: int
+    hub_id: int
+    last_hop_fee: int | None
+
+    def location(self, text: str) -> Any:
+        return _shape(read_location(text), self.version)
+
+    def versioned(self, value: Any) -> dict[str, Any]:
+        return {f"V{self.version}": value}
+
+    def asset(self, place: str, amount: int) -> dict[str, Any]:
+        return {"id": self.asset_id(place), "fun": {"Fungible": amount}}
+
+    def asset_id(self, place: str) -> Any:
+        location = self.location(place)
+        return {"Concrete": location} if self.version == 3 else location
+
+    @property
+    def beneficiary(self) -> Any:
+        account = {"AccountId32": {"network": None, "id": self.transfer.beneficiary}}
+        return _shape({"parents": 0, "interior": {"X1": [account]}}, self.version)
+
+    @property
+    def deposit(self) -> dict[str, Any]:
+        return {"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": self.beneficiary}}
+
+    @property
+    def asset_place(self) -> str:
+        return self.transfer.asset.place
+
+
+def _teleport(hop: _Hop) -> Draft:
+    """Relay and Asset Hub trust each other to burn here and mint there."""
+    down = hop.transfer.source.role == "relay"
+    pallet = _xcm_pallet(hop, "limited_teleport_assets")
+    arguments = {
+        "dest": hop.versioned(hop.location(f"0/Parachain({hop.hub_id})" if down else "1/Here")),
+        "beneficiary": hop.versioned(hop.beneficiary),
+        "assets": hop.versioned([hop.asset(hop.asset_place, hop.transfer.amount)]),
+        "fee_asset_item": 0,
+        "weight_limit": "Unlimited",
+    }
+    return Draft(call=Call(pallet=pallet, method="limited_teleport_assets", args=arguments))
+
+
+def _hub_to_dex(hop: _Hop) -> Draft:
+    """The Asset Hub is the reserve of the relay's asset and of its own."""
+    return _type_and_then(
+        hop, f"1/Parachain({_para_id(hop.transfer.destination)})", "LocalReserve", hop.deposit
+    )
+
+
+def _dex_to_hub(hop: _Hop) -> Draft:
+    return _type_and_then(hop, f"1/Parachain({hop.hub_id})", "DestinationReserve", hop.deposit)
+
+
+def _dex_to_relay(hop: _Hop) -> Draft:
+    """Out of the reserve on the Asset Hub, and from there a teleport, in one signature."""
+    fee, warning = _last_hop_fee(hop)
+    onward = {
+        "InitiateTeleport": {
+            "assets": {"Wild": {"AllCounted": 1}},
+            "dest": hop.location("1/Here"),
+            "xcm": _pay_and_deposit(hop, "0/Here", fee),
+        }
+    }
+    draft = _type_and_then(hop, f"1/Parachain({hop.hub_id})", "DestinationReserve", onward)
+    return Draft(call=draft.call, warnings=warning)
+
+
+def _relay_to_dex(hop: _Hop) -> Draft:
+    """A teleport to the Asset Hub, and there into the exchange's reserve account, in one signature."""
+    fee, warning = _last_hop_fee(hop)
+    onward = {
+        "DepositReserveAsset": {
+            "assets": {"Wild": {"AllCounted": 1}},
+            "dest": hop.location(f"1/Parachain({_para_id(hop.transfer.destination)})"),
+            "xcm": _pay_and_deposit(hop, "1/Here", fee),
+        }
+    }
+    draft = _type_and_then(hop, f"0/Parachain({hop.hub_id})", "Teleport", onward)
+    return Draft(call=draft.call, warnings=warning)
+
+
+def _type_and_then(hop: _Hop, dest: str, transfer_type: str, onward: Mapping[str, Any]) -> Draft:
+    method = "transfer_assets_using_type_and_then"
+    arguments = {
+        "dest": hop.versioned(hop.location(dest)),
+        "assets": hop.versioned([hop.asset(hop.asset_place, hop.transfer.amount)]),
+        "assets_transfer_type": transfer_type,
+        "remote_fees_id": hop.versioned(hop.asset_id(hop.asset_place)),
+        "fees_transfer_type": transfer_type,
+        "custom_xcm_on_dest": hop.versioned([onward]),
+        "weight_limit": "Unlimited",
+    }
+    return Draft(call=Call(pallet=_xcm_pallet(hop, method), method=method, args=arguments))
+
+
+def _pay_and_deposit(hop: _Hop, place: str, fee: int) -> list[dict[str, Any]]:
+    buy = {"BuyExecution": {"fees": hop.asset(place, fee), "weight_limit": "Unlimited"}}
+    return [buy, hop.deposit]
+
+
+def _last_hop_fee(hop: _Hop) -> tuple[int, tuple[str, ...]]:
+    """Return what the last hop may cost.  Too little is TooExpensive there, more than arrives NotHoldingFees."""
+    transfer = hop.transfer
+    if hop.last_hop_fee is not None:
+        return hop.last_hop_fee, ()
+    decimals = transfer.source.decimals if transfer.asset.decimals is None else transfer.asset.decimals
+    symbol = transfer.asset.symbol
+    way = f"{transfer.source.name} to {transfer.destination.name}"
+    if transfer.amount < 10**decimals:
+        raise InvalidRequest(
+            f"amount {to_whole(transfer.amount, decimals)} {symbol} is too little for {way} without asking a chain for the last hop's fee, expected at least 1 {symbol}"
+        )
+    fee = transfer.amount // 2
+    return fee, (
+        f"{way} goes through the Asset Hub in one signature; offline, half of the amount ({to_whole(fee, decimals)} {symbol}) is set aside for the last hop's fee, and what is left of it arrives with the rest",
+    )
+
+
+#: (source's role, destination's role, whose asset) -> how it is sent.
+ROUTES: Mapping[tuple[str, str, str], Callable[[_Hop], Draft]] = {
+    ("relay", "asset_hub", "relay"): _teleport,
+    ("asset_hub", "relay", "relay"): _teleport,
+    ("asset_hub", "dex", "relay"): _hub_to_dex,
+    ("asset_hub", "dex", "hub"): _hub_to_dex,
+    ("dex", "asset_hub", "relay"): _dex_to_hub,
+    ("dex", "asset_hub", "hub"): _dex_to_hub,
+    ("dex", "relay", "relay"): _dex_to_relay,
+    ("relay", "dex", "relay"): _relay_to_dex,
+}
+_ROUTED = ("relay", "asset_hub", "dex")
+
+#: An asset's kind -> the call that moves it within its chain without killing the sender's account, and how its
+#: arguments are called: (pallet, method, id, receiver, amount).
+_WITHIN: Mapping[str, tuple[str, str, str, str, str]] = {
+    "native": ("Balances", "transfer_keep_alive", "", "dest", "value"),
+    "assets": ("Assets", "transfer_keep_alive", "id", "target", "amount"),
+    "tokens": ("Tokens", "transfer_keep_alive", "currency_id", "dest", "amount"),
+    # Balances that a contract keeps: no pallet of theirs has a keep-alive form.
+    "erc20": ("Currencies", "transfer", "currency_id", "dest", "amount"),
+}
+
+
+def _transfer_within(transfer: Transfer, table: "RuntimeTable") -> Draft:
+    asset, chain = transfer.asset, transfer.source
+    spelled = _WITHIN.get(asset.kind)
+    if spelled is None:
+        raise InvalidRequest(
+            f"{asset.symbol} cannot be sent within {chain.name}: it is a foreign asset, known by its location only, and those are not sent yet"
+        )
+    pallet, method, id_name, receiver_name, amount_name = spelled
+    if not table.has_call(pallet, method):
+        raise InvalidRequest(
+            f"{asset.symbol or asset.id} cannot be sent within {chain.name}: its runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
+        )
+    arguments: dict[str, Any] = {
+        receiver_name: _receiver(table, pallet, method, receiver_name, transfer.beneficiary),
+        amount_name: transfer.amount,
+    }
+    if id_name:
+        arguments[id_name] = int(asset.id)
+    warnings = []
+    if asset.kind == "erc20":
+        warnings.append(
+            f"{asset.symbol} is held by a contract and sent by Currencies.transfer, which has no keep-alive form: keep some HDX for fees"
+            if chain.symbol == "HDX"
+            else f"{asset.symbol} is held by a contract and sent by Currencies.transfer, which has no keep-alive form: keep some {chain.symbol} for fees"
+        )
+    deposit = _existential_deposit(asset, table)
+    if deposit is not None and transfer.amount < deposit:
+        warnings.append(
+            f"the amount is below the existential deposit of {_say(deposit, asset)} on {chain.name}: an account that holds none of it yet cannot receive it"
+        )
+    return Draft(call=Call(pallet=pallet, method=method, args=arguments), warnings=tuple(warnings))
+
+
+def _receiver(table: "RuntimeTable", pallet: str, method: str, name: str, account: bytes) -> Any:
+    """Return *account* as the call wants it: a MultiAddress, or (on Hydration) the bare AccountId32."""
+    for field in table.call_fields(pallet, method):
+        if field.name == name:
+            return {"Id": account} if "Id" in table.variants(field.type_id) else account
+    raise InvalidRequest(f"{pallet}.{method} of {table.spec_name} {table.spec_version} has no argument {name}")
+
+
+def _check_transfer(transfer: Transfer) -> None:
+    if not 0 < transfer.amount <= U128_MAX:
+        raise InvalidRequest(
+            f"amount {shorten(transfer.amount)} cannot be sent, expected from 1 to 2^128 - 1 smallest units"
+        )
+    if len(transfer.beneficiary) != 32:
+        raise InvalidRequest(
+            f"beneficiary {shorten(transfer.beneficiary)} is not an AccountId32, expected 32 bytes"
+        )
+    if transfer.asset.chain != transfer.source.name:
+        raise InvalidRequest(
+            f"asset {transfer.asset.label} is of {transfer.asset.chain}, expected one of {transfer.source.name}, from where it is sent"
+        )
+
+
+def _refuse(transfer: Transfer, reason: str) -> InvalidRequest:
+    asset = transfer.asset
+    what = asset.symbol or f"asset {asset.id}"
+    return InvalidRequest(
+        f"{what} cannot be sent from {transfer.source.name} to {transfer.destination.name}: {reason}"
+    )
+
+
+def _reason(transfer: Transfer, origin: str, hub: "Chain", registry: "Registry") -> str:
+    source, destination, asset = transfer.source, transfer.destination, transfer.asset
+    relay = registry.relay_of(source)
+    if origin == "unknown":
+        return f"where it lives is not known, expected a location in [[chains.{source.name}.assets]]"
+    if destination.role == "relay":
+        return f"{destination.name} holds only {destination.symbol}"
+    if source.role == destination.role:
+        return f"no route is known between two chains of the role {source.role}"
+    dex = source if source.role == "dex" else destination
+    if origin == "dex" and destination.role == "asset_hub":
+        return f"{hub.name} does not accept {source.name} as its reserve, so the transfer would leave {source.name} and be lost on arrival (UntrustedReserveLocation), and {source.name} allows no teleport of it"
+    if origin == "other" and source.role == "asset_hub" and f"Parachain({dex.para_id})" in asset.place:
+        return f"its reserve is {dex.name}, and what {hub.name} holds of it cannot be sent back safely: no reserve transfer or teleport of it is accepted on arrival"
+    symbol = relay.symbol if relay is not None else "the relay's asset"
+    return f"its reserve is neither {hub.name} nor the relay chain, and a transfer over any other reserve would put its backing in the wrong place (only {symbol} and assets of {hub.name} are sent)"
+
+
+def _warn(
+    transfer: Transfer,
+    registry: "Registry",
+    assets: "Assets",
+    destination_table: "RuntimeTable | None",
+) -> tuple[str, ...]:
+    source, destination, asset = transfer.source, transfer.destination, transfer.asset
+    warnings = []
+    counterpart = assets.counterpart(asset, destination)
+    deposit = None if counterpart is None else _existential_deposit(counterpart, destination_table)
+    if counterpart is not None and deposit is not None and transfer.amount < deposit:
+        warnings.append(
+            f"the amount is below the existential deposit of {_say(deposit, counterpart)} on {destination.name}: what arrives can be lost without a trace"
+        )
+    if counterpart is None:
+        warnings.append(
+            f"{destination.name} is not known to list asset {asset.label} of {source.name}: where it does not, what is sent is trapped there"
+        )
+    if source.role == "asset_hub":
+        much = "about 0.1 DOT" if source.symbol == "DOT" else f"a little {source.symbol}"
+        warnings.append(
+            f"delivery is paid in {source.symbol} on {source.name}: keep {much} there beside the amount, without it the transfer fails (FeesNotMet)"
+        )
+    if source.role == "dex" and destination.role == "asset_hub" and asset.place != "1/Here":
+        name = asset.symbol or asset.id
+        warnings.append(
+            f"{destination.name} takes its fee for this in {name} itself, which works only while it accepts {name} for fees: where it does not, the transfer is trapped there"
+        )
+    return tuple(warnings)
+
+
+def _existential_deposit(asset: "Asset", table: "RuntimeTable | None") -> int | None:
+    """Return the smallest balance, from the runtime where it says so."""
+    if asset.kind == "native" and table is not None:
+        try:
+            constant = table.constant("Balances", "ExistentialDeposit")
+        except InvalidRequest:
+            constant = None
+        if isinstance(constant, int):
+            return constant
+    return asset.existential_deposit
+
+
+def _say(raw: int, asset: "Asset") -> str:
+    if asset.decimals is None:
+        return f"{raw} of the smallest unit"
+    return f"{to_whole(raw, asset.decimals)} {asset.symbol}"
+
+
+def _xcm_pallet(hop: _Hop, method: str) -> str:
+    """Return what this runtime calls the pallet: XcmPallet on a relay chain, PolkadotXcm elsewhere."""
+    for pallet in ("PolkadotXcm", "XcmPallet"):
+        if hop.table.has_call(pallet, method):
+            return pallet
+    raise _refuse(
+        hop.transfer, f"the runtime {hop.table.spec_name} {hop.table.spec_version} has no call {method}"
+    )
+
+
+def _xcm_versions(table: "RuntimeTable") -> set[int]:
+    for path in ("xcm::VersionedLocation", "xcm::VersionedMultiLocation"):
+        for type_id in table.find_type(path):
+            return {int(name[1:]) for name in table.variants(type_id) if name[1:].isdigit()}
+    return set()
+
+
+def _shape(location: dict[str, Any], version: int) -> dict[str, Any]:
+    """Return *location* as *version* writes it: X1 is a list since V4."""
+    inner = location["interior"]
+    if version == 3 and isinstance(inner, dict) and "X1" in inner:
+        return {"parents": location["parents"], "interior": {"X1": inner["X1"][0]}}
+    return location
+
+
+def _para_id(chain: "Chain | None") -> int:
+    if chain is None or chain.para_id is None:
+        raise InvalidRequest(
+            f"{chain.name if chain else 'the Asset Hub'} has no para_id in the registry, a transfer to it cannot be addressed"
+        )
+    return chain.para_id
