@@ -1,0 +1,51 @@
+"""What a runtime table answers when asked about one of its entries."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """An argument of a call, or a parameter of a runtime API."""
+
+    name: str
+    type_id: int
+    #: As the runtime's authors wrote it (`T::Balance`); empty where the metadata has none.
+    type_name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extension:
+    """A signed extension: what it adds to an extrinsic, and what it adds to the bytes that are signed."""
+
+    identifier: str
+    type_id: int
+    additional_type_id: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class StorageEntry:
+    """How one storage item is found and read."""
+
+    pallet: str
+    #: What is hashed for the first half of the key; nearly always the pallet's name.
+    prefix: str
+    name: str
+    #: `Optional` (absent is None) or `Default` (absent is `default`).
+    modifier: str
+    #: One name for each part of the key (`Blake2_128Concat`, …); none for a plain value.
+    hashers: tuple[str, ...]
+    #: One type for each part of the key.
+    key_types: tuple[int, ...]
+    value_type: int
+    #: SCALE.
+    default: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiMethod:
+    """One method of a runtime API."""
+
+    api: str
+    name: str
+    inputs: tuple[Field, ...]
+    output_type: int

@@ -1,0 +1,151 @@
+"""The types of one runtime, by id.
+
+A type is a list `[path, parameters, kind, definition]`, the shape in which it stands in a table's file:
+
+    composite   [[name or null, type id, type name or null], …]
+    variant     [[name, index, fields as of a composite], …]
+    sequence    type id
+    array       [length, type id]
+    tuple       [type id, …]
+    primitive   "bool", "char", "str", "u8" … "u256", "i8" … "i256"
+    compact     type id
+    bits        [store type id, order type id]
+
+where a parameter is `[name, type id or null]`.  A type that came from a file stays text until it is asked for:
+one call needs some fifty of a runtime's thousand types.
+"""
+
+import json
+from typing import Any
+
+from scenarioctl.errors import InvalidRequest, shorten
+
+#: `[path, parameters, kind, definition]`, see the top of the module.
+Definition = list[Any]
+
+#: Deeper inside a type its name is cut.
+NAME_DEPTH = 8
+
+PATH, PARAMETERS, KIND, DEFINITION = range(4)
+
+
+class TypeTable:
+    """Every type of a runtime, by id."""
+
+    def __init__(self, rows: list[Definition | bytes]) -> None:
+        """Take *rows*, each a definition or its line of JSON; a type's id is its place among them."""
+        self._rows = rows
+        self._names: dict[int, str] = {}
+        self._empty: dict[int, bool] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, type_id: int) -> Definition:
+        """Return the definition of *type_id*; InvalidRequest where there is none."""
+        if not 0 <= type_id < len(self._rows):
+            raise InvalidRequest(
+                f"type {shorten(type_id)} is not in this runtime, expected 0 to {len(self._rows) - 1}"
+            )
+        row = self._rows[type_id]
+        if type(row) is bytes:
+            row = self._rows[type_id] = json.loads(row.removesuffix(b","))
+        return row  # type: ignore[return-value]
+
+    def name(self, type_id: int) -> str:
+        """Return the type as people write it: `Option<AccountId32>`, `Vec<(u32, u128)>`, `BoundedVec<u8>`."""
+        known = self._names.get(type_id)
+        if known is None:
+            known = self._names[type_id] = self._write(type_id, ())
+        return known
+
+    def find(self, path: str) -> list[int]:
+        """Return the ids of the types whose path is *path* or ends in it: `xcm::VersionedLocation`, `Era`."""
+        ending = f"::{path}"
+        # A path stands first in a row's text, which spares reading rows that cannot match.
+        exact, inner = f'["{path}"'.encode(), f'::{path}"'.encode()
+        return [
+            type_id
+            for type_id, row in enumerate(self._rows)
+            if (type(row) is not bytes or row.startswith(exact) or inner in row)
+            and (self[type_id][PATH] == path or self[type_id][PATH].endswith(ending))
+        ]
+
+    def variants(self, type_id: int) -> tuple[str, ...]:
+        """Return the names of the variants, in the order of the metadata; none where it is no variant type."""
+        _, _, kind, definition = self[type_id]
+        return tuple(variant[0] for variant in definition) if kind == "variant" else ()
+
+    def is_empty(self, type_id: int) -> bool:
+        """Tell whether a value of this type takes no bytes at all."""
+        known = self._empty.get(type_id)
+        if known is None:
+            # A type inside itself has no finite value; the answer must only end.
+            self._empty[type_id] = False
+            known = self._empty[type_id] = self._takes_nothing(type_id)
+        return known
+
+    def is_option(self, type_id: int) -> bool:
+        """Tell whether this is Rust's own Option."""
+        path, _, kind, definition = self[type_id]
+        return (
+            path == "Option"
+            and kind == "variant"
+            and [variant[:2] for variant in definition] == [["None", 0], ["Some", 1]]
+            and not definition[0][2]
+            and len(definition[1][2]) == 1
+        )
+
+    def can_be_none(self, type_id: int) -> bool:
+        """Tell whether a value of this type can be Python's None, so that an Option of it has to say `Some`."""
+        seen: set[int] = set()
+        while type_id not in seen:
+            seen.add(type_id)
+            _, _, kind, definition = self[type_id]
+            if kind == "composite" and len(definition) == 1 and definition[0][0] is None:
+                type_id = definition[0][1]
+            elif kind == "compact":
+                type_id = definition
+            else:
+                return (kind in ("composite", "tuple") and not definition) or self.is_option(type_id)
+        return False
+
+    def _takes_nothing(self, type_id: int) -> bool:
+        _, _, kind, definition = self[type_id]
+        if kind == "composite":
+            return all(self.is_empty(field[1]) for field in definition)
+        if kind == "tuple":
+            return all(self.is_empty(inner) for inner in definition)
+        if kind == "array":
+            return definition[0] == 0 or self.is_empty(definition[1])
+        if kind == "compact":
+            return self.is_empty(definition)
+        return False
+
+    def _write(self, type_id: int, outer: tuple[int, ...]) -> str:
+        path, parameters, kind, definition = self[type_id]
+        if path:
+            last = str(path).rpartition("::")[2]
+            given = [inner for _, inner in parameters if inner is not None]
+            if not given or type_id in outer or len(outer) > NAME_DEPTH:
+                return last
+            return f"{last}<{self._write_all(given, (*outer, type_id))}>"
+        if type_id in outer or len(outer) > NAME_DEPTH:
+            return "…"
+        outer = (*outer, type_id)
+        if kind == "primitive":
+            return str(definition)
+        if kind == "sequence":
+            return f"Vec<{self._write(definition, outer)}>"
+        if kind == "array":
+            return f"[{self._write(definition[1], outer)}; {definition[0]}]"
+        if kind == "tuple":
+            return f"({self._write_all(definition, outer)}{',' if len(definition) == 1 else ''})"
+        if kind == "compact":
+            return f"Compact<{self._write(definition, outer)}>"
+        if kind == "bits":
+            return f"BitVec<{self._write_all(definition, outer)}>"
+        return "{…}" if kind == "composite" else "enum"
+
+    def _write_all(self, type_ids: list[int], outer: tuple[int, ...]) -> str:
+        return ", ".join(self._write(inner, outer) for inner in type_ids)
