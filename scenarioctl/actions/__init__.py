@@ -1,0 +1,256 @@
+"""What the nodes of a diagram do: how each is summarised, checked and drafted.
+
+To add a node type, write a module and add a row to `NODES`, or to `ACTIONS` if it is a choice in the editor's
+action box.  A module has `summary` and `describe`, and `draft` if it drafts a transaction, else `check`;
+`docs/flow.md` and `formats/flow.py` tell how it is written in a flow file, `draw` turns that into nodes.
+"""
+
+# Kept light: `scenarioctl xcm asset-transfer` passes through here on its way to drafting.py.
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scenarioctl.actions.drafting import Drafted
+    from scenarioctl.application import Application
+    from scenarioctl.chains.registry import Registry
+    from scenarioctl.formats.flow import Flow
+    from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.model.diagram import Diagram, Node, Problem
+
+#: Module of each node type …
+NODES = {
+    "chain": "chain",
+    "chainQuery": "chain_query",
+    "chainTx": "chain_tx",
+    "http": "http",
+    "webhook": "webhook",
+    "delay": "delay",
+}
+#: … and of each choice that a node of type `action` has in `formData.action`.
+ACTIONS = {"xTransfer": "transfer", "swap": "swap", "Remark": "remark"}
+
+_CHOICES = {name.lower(): name for name in ACTIONS}
+
+
+class Handler(Protocol):
+    """A module of this package, as far as all of them are alike."""
+
+    def summary(self, node: "Node", registry: "Registry") -> str:
+        """Return the node's word in a route like `polkadot > xTransfer > assetHub`; empty leaves it out."""
+
+    def describe(self, node: "Node", diagram: "Diagram") -> str:
+        """Return one line that says what the node does."""
+
+
+class Drafter(Handler, Protocol):
+    """A module whose nodes draft a transaction."""
+
+    async def draft(self, app: "Application", diagram: "Diagram", node: "Node") -> "Drafted":
+        """Return the transaction, or raise what is wrong."""
+
+
+class Checker(Handler, Protocol):
+    """A module whose nodes draft nothing."""
+
+    async def check(self, app: "Application", diagram: "Diagram", node: "Node") -> None:
+        """Raise what is wrong."""
+
+
+def summarise(diagram: "Diagram", registry: "Registry | None" = None) -> str:
+    """Return the route in one line: `assetHub > xTransfer > polkadot`.
+
+    Chain, action and other steps in execution order (in the file's where the graph gives none); chains by
+    their literal; a chain or action without a form, and an unknown type of node, are left out.
+    """
+    registry = registry or _built_in()
+    words = []
+    for node in diagram.in_safe_order():
+        handler = _handler_of(node)
+        if handler is None:
+            continue
+        word = handler.summary(node, registry)
+        if word:
+            words.append(word)
+    return " > ".join(words)
+
+
+def chains_of(diagram: "Diagram", registry: "Registry | None" = None) -> frozenset[str]:
+    """Return the literals of all chains that appear in any node, an unknown name in lower case as typed."""
+    from scenarioctl.actions.pills import has_pill
+
+    registry = registry or _built_in()
+    found = set()
+    for name in {name for node in diagram.nodes for name in _chain_names(node.form) if name}:
+        if not isinstance(name, str) or has_pill(name):
+            continue
+        try:
+            found.add(registry.find(name).name)
+        except InvalidRequest:
+            # The index holds names, not the megabytes that an editor may save as one.
+            found.add(name.strip().lower()[:64])
+    return frozenset(found - {""})
+
+
+def describe_node(node: "Node", diagram: "Diagram") -> str:
+    """Return one line that says what *node* does, also where it is unfinished."""
+    handler = _handler_of(node)
+    if handler is not None:
+        return handler.describe(node, diagram)
+    if node.type == "action":
+        return "an action that is not chosen yet"
+    return "unknown, skipped in a run"
+
+
+async def draft_first(app: "Application", diagram: "Diagram") -> "Drafted":
+    """Return the first transaction in execution order; InvalidRequest if no step drafts one."""
+    drafting = [(node, drafter) for node in diagram.in_order() if (drafter := _drafter_of(node)) is not None]
+    if not drafting:
+        raise InvalidRequest("this scenario has no step that drafts a transaction")
+    node, drafter = drafting[0]
+    try:
+        return await drafter.draft(app, diagram, node)
+    except ScenarioctlError as error:
+        if len(drafting) == 1:
+            raise
+        raise type(error)(f"node {shorten(node.id)}: {error}") from None
+
+
+async def problems(app: "Application", diagram: "Diagram") -> "tuple[Problem, ...]":
+    """Return everything that keeps *diagram* from running, in execution order; drafts every node to find out."""
+    from scenarioctl.actions.pills import WaitsForWebhook
+    from scenarioctl.model.diagram import Problem
+
+    found = list(diagram.problems())
+    for node in diagram.in_safe_order():
+        try:
+            await _try(app, diagram, node)
+        except ScenarioctlError as error:
+            waiting = isinstance(error, WaitsForWebhook)
+            found.append(Problem(node=node.id, sentence=str(error), waiting=waiting, code=error.code))
+    return tuple(found)
+
+
+def transfer_diagram(
+    app: "Application", *, canvas: "Canvas | None" = None, **fields: Any
+) -> "dict[str, Any]":
+    """Return the document of a transfer; *fields* as `xTransfer` has them in `formats/flow.py`."""
+    return _single("transfer", app, canvas, fields)
+
+
+def swap_diagram(app: "Application", *, canvas: "Canvas | None" = None, **fields: Any) -> "dict[str, Any]":
+    """Return the document of a swap; *fields* as `swap` has them in `formats/flow.py`."""
+    return _single("swap", app, canvas, fields)
+
+
+def remark_diagram(app: "Application", *, canvas: "Canvas | None" = None, **fields: Any) -> "dict[str, Any]":
+    """Return the document of a remark; *fields* as `Remark` has them in `formats/flow.py`."""
+    return _single("remark", app, canvas, fields)
+
+
+def query_diagram(app: "Application", *, canvas: "Canvas | None" = None, **fields: Any) -> "dict[str, Any]":
+    """Return the document of a chain query; *fields* as `chainQuery` has them in `formats/flow.py`."""
+    return _single("chain_query", app, canvas, fields)
+
+
+def flow_diagram(app: "Application", flow: "Flow", *, canvas: "Canvas | None" = None) -> "dict[str, Any]":
+    """Return the document of a flow file; InvalidRequest names the step and the field that cannot be used."""
+    from scenarioctl.formats.shapes import Canvas
+
+    canvas = canvas or Canvas()
+    followers = [0] * len(flow.steps)
+    for step in flow.steps:
+        for number in step.after:
+            followers[number] += 1
+    last: dict[int, str] = {}
+    for number in flow.order:
+        step = flow.steps[number]
+        before = [last[source] for source in step.after]
+        # Where one step ends on the chain that the next one starts on, the editor shows one box for both.
+        start = before[0] if len(before) == 1 and followers[step.after[0]] == 1 else ""
+        fields = {name: value for name, value in step.fields.items() if value is not None}
+        first, last[number] = _draw(step.kind, canvas, app, fields, step.place, start)
+        if first != start:
+            for source in before:
+                canvas.connect(source, first)
+    return canvas.document(name=flow.name)
+
+
+def _single(
+    module: str, app: "Application", canvas: "Canvas | None", fields: "Mapping[str, Any]"
+) -> "dict[str, Any]":
+    from scenarioctl.formats.shapes import Canvas
+
+    canvas = canvas or Canvas()
+    given = {name: value for name, value in fields.items() if value is not None}
+    _module(module).draw(canvas, app, given, place="", start="")
+    return canvas.document()
+
+
+def _draw(
+    kind: str, canvas: "Canvas", app: "Application", fields: "Mapping[str, Any]", place: str, start: str
+) -> tuple[str, str]:
+    module = _module(ACTIONS.get(kind) or NODES[kind])
+    first, last = module.draw(canvas, app, fields, place=place, start=start)
+    return first, last
+
+
+async def _try(app: "Application", diagram: "Diagram", node: "Node") -> None:
+    handler = _handler_of(node)
+    if handler is None:
+        raise InvalidRequest(_unknown_sentence(node))
+    if hasattr(handler, "draft"):
+        await cast("Drafter", handler).draft(app, diagram, node)
+    else:
+        await cast("Checker", handler).check(app, diagram, node)
+
+
+def _unknown_sentence(node: "Node") -> str:
+    if node.type != "action":
+        known = ", ".join((*NODES, "action"))
+        return f"the node type {shorten(node.type)} is unknown and skipped in a run, expected one of: {known}"
+    choice = node.form.get("action")
+    known = ", ".join(ACTIONS)
+    if choice in (None, ""):
+        return f"the action has no form, expected one of: {known}"
+    return f"the action {shorten(choice)} is unknown and skipped in a run, expected one of: {known}"
+
+
+def _handler_of(node: "Node") -> Handler | None:
+    name = NODES.get(node.type)
+    if name is None and node.type == "action":
+        choice = node.form.get("action")
+        name = ACTIONS.get(_CHOICES.get(choice.lower(), "")) if isinstance(choice, str) else None
+    return cast("Handler", _module(name)) if name is not None else None
+
+
+def _drafter_of(node: "Node") -> Drafter | None:
+    handler = _handler_of(node)
+    return cast("Drafter", handler) if hasattr(handler, "draft") else None
+
+
+@cache
+def _module(name: str) -> Any:
+    return import_module(f"scenarioctl.actions.{name}")
+
+
+def _chain_names(form: "Mapping[str, Any]") -> list[Any]:
+    """Return what stands where the editor keeps a chain's name, whatever the node's type."""
+    names = [form.get("chain"), form.get("selectedChain")]
+    data = form.get("actionData")
+    if isinstance(data, dict):
+        names += [
+            side.get("chain") for side in (data.get("source"), data.get("target")) if isinstance(side, dict)
+        ]
+    return [name for name in names if isinstance(name, str)]
+
+
+@cache
+def _built_in() -> "Registry":
+    from scenarioctl.chains.registry import Registry
+
+    return Registry()

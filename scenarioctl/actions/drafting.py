@@ -1,0 +1,133 @@
+"""From a judged request to an unsigned transaction; the nodes and the operations meet here."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scenarioctl.errors import ChainUnreachable
+from scenarioctl.model.calls import UnsignedTransaction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scenarioctl.application import Application
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.drafts import Draft
+    from scenarioctl.transactions.swap import Hop
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drafted:
+    """What a node's transaction is about, and the transaction."""
+
+    node: str
+    #: `xTransfer`, `swap`, `Remark` or `ChainTx`.
+    txtype: str
+    #: `polkadot > xTransfer > assetHub`.
+    summary: str
+    #: The id on the source chain; empty where no asset moves.
+    asset: str
+    #: Whole tokens; `0` where no asset moves.
+    amount: str
+    #: The same in the smallest unit.
+    raw_amount: int
+    source_chain: str
+    dest_chain: str
+    transaction: UnsignedTransaction
+
+
+async def draft_transfer(
+    app: "Application",
+    *,
+    source: "Chain",
+    destination: "Chain",
+    asset: "Asset",
+    amount: int,
+    beneficiary: bytes,
+) -> UnsignedTransaction:
+    """Return the transaction that sends *amount* smallest units of *asset* to *beneficiary*.
+
+    InvalidRequest says why where no safe route exists, ChainUnreachable where *source* has no runtime table.
+    """
+    from scenarioctl.transactions.transfer import Transfer, build_transfer
+
+    transfer = Transfer(
+        source=source, destination=destination, asset=asset, amount=amount, beneficiary=beneficiary
+    )
+    table = await app.runtime(source)
+    # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
+    destination_table = app.known_runtime(destination) if destination.name != source.name else None
+    draft = build_transfer(
+        transfer, table, registry=app.registry, assets=app.assets, destination_table=destination_table
+    )
+    return _encode(app, source, table, draft)
+
+
+async def draft_swap(
+    app: "Application",
+    *,
+    chain: "Chain",
+    asset_in: "Asset",
+    asset_out: "Asset",
+    amount: int,
+    min_amount_out: int | None,
+    route: "tuple[Hop, ...] | None",
+) -> UnsignedTransaction:
+    """Return the transaction that sells *amount* smallest units of *asset_in*.
+
+    Without a minimum it needs a quote: ChainUnreachable where the chain cannot be asked for one.
+    """
+    from scenarioctl.transactions.swap import Swap, build_swap
+
+    def swap(minimum: int) -> Swap:
+        return Swap(
+            chain=chain,
+            asset_in=asset_in,
+            asset_out=asset_out,
+            amount=amount,
+            min_amount_out=minimum,
+            route=route,
+        )
+
+    if min_amount_out is None:
+        known = app.known_runtime(chain)
+        if known is not None:
+            # What no quote could mend is refused as such, and not as a chain that was not reached.
+            build_swap(swap(1), known)
+        reason = "--offline forbids asking" if app.settings.offline else "no node of it could be asked"
+        raise ChainUnreachable(
+            f"a swap without a minimum received needs a quote from {chain.name}, and {reason}: "
+            "give the minimum in the smallest unit with --min-amount-out (min_amount_out)"
+        )
+    table = await app.runtime(chain)
+    return _encode(app, chain, table, build_swap(swap(min_amount_out), table))
+
+
+async def draft_remark(app: "Application", *, chain: "Chain", text: str, plain: bool) -> UnsignedTransaction:
+    """Return the transaction that writes *text* into the history of *chain*."""
+    from scenarioctl.transactions.remark import build_remark
+
+    draft = build_remark(text, plain=plain)
+    return _encode(app, chain, await app.runtime(chain), draft)
+
+
+async def draft_call(
+    app: "Application", *, chain: "Chain", pallet: str, method: str, params: "Mapping[str, str]"
+) -> UnsignedTransaction:
+    """Return the transaction of any call, its arguments given as text."""
+    from scenarioctl.transactions.generic import build_call
+
+    table = await app.runtime(chain)
+    return _encode(app, chain, table, build_call(pallet, method, params, table))
+
+
+def _encode(app: "Application", chain: "Chain", table: "RuntimeTable", draft: "Draft") -> UnsignedTransaction:
+    return UnsignedTransaction(
+        chain=chain.name,
+        call=draft.call,
+        call_data=table.encode_call(draft.call),
+        spec_version=table.spec_version,
+        offline=app.settings.offline,
+        warnings=draft.warnings,
+    )

@@ -1,0 +1,83 @@
+"""The action `Remark`: a text is written into a chain's history."""
+
+# Every module of this package answers the same questions, whether it needs all that it is told or not.
+# ruff: noqa: ARG001
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.actions.chain import draw_chain
+from scenarioctl.actions.drafting import Drafted, draft_remark
+from scenarioctl.actions.fields import Fields
+from scenarioctl.actions.sides import action_data, read_side
+from scenarioctl.actions.words import side_words, word
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.diagram import Diagram, Node, name_of
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+    from scenarioctl.chains.registry import Registry
+    from scenarioctl.formats.shapes import Canvas
+
+
+def summary(node: Node, registry: "Registry") -> str:
+    return "Remark"
+
+
+def describe(node: Node, diagram: Diagram) -> str:
+    source, _ = side_words(diagram, node)
+    values = action_data(node).get("source")
+    text = word(values.get("target")) if isinstance(values, dict) else ""
+    return f"{text!r} on {source['chain']}" if text else f"no text yet, on {source['chain']}"
+
+
+async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
+    source = read_side(diagram, node, "source")
+    chain = source.chain(app)
+    text = source.get("target")
+    if text is None or text == "":
+        raise InvalidRequest("the Remark has no text, expected it in actionData.source.target")
+    if not isinstance(text, str):
+        raise InvalidRequest(f"source.target is {name_of(text)}, expected the text of the Remark")
+    plain = action_data(node).get("plain")
+    if plain is not None and not isinstance(plain, bool):
+        raise InvalidRequest(f"plain is {name_of(plain)}, expected true or false")
+    return Drafted(
+        node=node.id,
+        txtype="Remark",
+        summary=f"{chain.name} > Remark > {chain.name}",
+        asset="",
+        amount="0",
+        raw_amount=0,
+        source_chain=chain.name,
+        dest_chain=chain.name,
+        transaction=await draft_remark(app, chain=chain, text=text, plain=bool(plain)),
+    )
+
+
+def draw(
+    canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
+) -> tuple[str, str]:
+    fields = Fields(values, place)
+    chain = fields.chain(app, "chain")
+    text = fields.text("text")
+    if not text:
+        raise InvalidRequest(f"{fields.name('text')} is empty, expected the text of the remark")
+    data: dict[str, Any] = {
+        "actionType": "remark",
+        "source": {
+            "chain": chain.name,
+            "assetId": None,
+            "address": None,
+            "amount": None,
+            "symbol": None,
+            "target": text,
+        },
+        "target": None,
+    }
+    if fields.flag("plain"):
+        data["plain"] = True
+    first = draw_chain(canvas, chain, None, start=start)
+    action = canvas.add("action", {"action": "Remark", "actionData": data})
+    canvas.connect(first, action)
+    return first, action

@@ -1,0 +1,97 @@
+"""The two sides of an action: where value leaves, and where it arrives."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.actions.pills import settled
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.diagram import Diagram, Node, name_of
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.registry import Chain
+
+_CHAIN = frozenset({"chain"})
+#: What ends the search for a neighbouring chain: behind another step, a chain is that step's.
+_STEPS = frozenset({"action", "chainTx"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """What a form says of one side, as it stands there."""
+
+    #: `source` or `target`, for error sentences.
+    place: str
+    values: Mapping[str, Any]
+
+    def get(self, key: str) -> Any:
+        """Return a value that need not be there, without pills."""
+        return settled(self.values.get(key), field=f"{self.place}.{key}")
+
+    def require(self, key: str, expected: str) -> Any:
+        """Return a value that has to be there, without pills."""
+        value = self.get(key)
+        if value is None or value == "":
+            raise InvalidRequest(f"{self.place}.{key} is missing, expected {expected}")
+        return value
+
+    def chain(self, app: "Application") -> "Chain":
+        name = self.require("chain", "the name of a chain")
+        return app.registry.find(name, field=f"{self.place}.chain")
+
+    def asset(self, app: "Application", chain: "Chain") -> "Asset":
+        """Return the asset that the side names by id, or by symbol where it has no id."""
+        asset_id, symbol = self.get("assetId"), self.get("symbol")
+        if asset_id is None or asset_id == "":
+            asset_id = symbol
+        if asset_id is None or asset_id == "":
+            raise InvalidRequest(
+                f"{self.place}.assetId is missing, expected the id or the symbol of an asset"
+            )
+        beside = symbol if isinstance(symbol, str) else ""
+        return app.assets.find(chain, asset_id, symbol=beside, field=f"{self.place}.assetId", diagram=True)
+
+
+def read_sides(diagram: Diagram, node: Node) -> tuple[Side, Side]:
+    """Return the source and the target of an action, from its own form or from its neighbours."""
+    return read_side(diagram, node, "source"), read_side(diagram, node, "target")
+
+
+def read_side(diagram: Diagram, node: Node, place: str) -> Side:
+    """Return one side of an action: `source` or `target`."""
+    data = node.form.get("actionData")
+    if data is None:
+        data = {}
+    elif not isinstance(data, dict):
+        raise InvalidRequest(f"actionData is {name_of(data)}, expected an object with source and target")
+    values = data.get(place)
+    if values is None:
+        values = _neighbour(diagram, node, place)
+    elif not isinstance(values, dict):
+        raise InvalidRequest(
+            f"actionData.{place} is {name_of(values)}, expected an object with chain and assetId"
+        )
+    return Side(place=place, values=values)
+
+
+def action_data(node: Node) -> Mapping[str, Any]:
+    """Return `actionData`, empty where there is none."""
+    data = node.form.get("actionData")
+    return data if isinstance(data, dict) else {}
+
+
+def _neighbour(diagram: Diagram, node: Node, place: str) -> Mapping[str, Any]:
+    found = diagram.nearest(node, _CHAIN, upstream=place == "source", stop=_STEPS)
+    if len(found) > 1:
+        names = ", ".join(shorten(chain.id) for chain in found[:4])
+        raise InvalidRequest(f"{place} is not clear, more than one chain is connected there: {names}")
+    if not found:
+        return {}
+    form = found[0].form
+    asset = form.get("asset")
+    values = {"chain": form.get("chain"), "address": form.get("address"), "amount": form.get("amount")}
+    if isinstance(asset, dict):
+        values |= {"assetId": asset.get("assetId"), "symbol": asset.get("symbol")}
+    return values

@@ -1,0 +1,166 @@
+"""The action `swap`: one asset is sold for another on the exchange parachain."""
+
+# Every module of this package answers the same questions, whether it needs all that it is told or not.
+# ruff: noqa: ARG001
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.actions.chain import draw_chain, editor_id
+from scenarioctl.actions.drafting import Drafted, draft_swap
+from scenarioctl.actions.fields import Fields, known_decimals
+from scenarioctl.actions.pills import has_pill, settled
+from scenarioctl.actions.sides import action_data, read_sides
+from scenarioctl.actions.words import side_words
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.amounts import parse_number, parse_raw, to_raw, to_text
+from scenarioctl.model.diagram import Diagram, Node
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.formats.shapes import Canvas
+
+
+def summary(node: Node, registry: "Registry") -> str:
+    return "swap"
+
+
+def describe(node: Node, diagram: Diagram) -> str:
+    source, target = side_words(diagram, node)
+    return f"{source['amount']} {source['asset']} for {target['asset']} on {source['chain']}"
+
+
+async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
+    source, target = read_sides(diagram, node)
+    chain, destination = source.chain(app), target.chain(app)
+    _check_exchange(app, chain, "source.chain")
+    if destination.name != chain.name:
+        raise InvalidRequest(
+            f"target.chain {destination.name!r} is not the chain of the swap, expected {chain.name!r}"
+        )
+    asset_in, asset_out = source.asset(app, chain), target.asset(app, chain)
+    given = source.require("amount", "whole tokens, like 1.5")
+    amount = parse_number(given, field="source.amount")
+    decimals = known_decimals(asset_in, "source.amount", given)
+    raw = to_raw(amount, decimals, field="source.amount", symbol=asset_in.symbol)
+    _check_pair(asset_in, asset_out, "target.assetId")
+    options = action_data(node)
+    minimum = _minimum(settled(options.get("minAmountOut"), field="minAmountOut"), "minAmountOut")
+    _slippage(settled(options.get("slippage"), field="slippage"), "slippage")
+    transaction = await draft_swap(
+        app,
+        chain=chain,
+        asset_in=asset_in,
+        asset_out=asset_out,
+        amount=raw,
+        min_amount_out=minimum,
+        route=_route(settled(options.get("route"), field="route"), "route"),
+    )
+    return Drafted(
+        node=node.id,
+        txtype="swap",
+        summary=f"{chain.name} > swap > {chain.name}",
+        asset=asset_in.id,
+        amount=to_text(amount),
+        raw_amount=raw,
+        source_chain=chain.name,
+        dest_chain=chain.name,
+        transaction=transaction,
+    )
+
+
+def draw(
+    canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
+) -> tuple[str, str]:
+    fields = Fields(values, place)
+    chain = fields.chain(app, "chain", default="hydraDx")
+    _check_exchange(app, chain, fields.name("chain"))
+    asset_in, asset_out = fields.asset(app, chain, "assetin"), fields.asset(app, chain, "assetout")
+    if not isinstance(asset_in, str) and not isinstance(asset_out, str):
+        _check_pair(asset_in, asset_out, fields.name("assetout"))
+    amount = fields.amount("amount", asset_in)
+    data: dict[str, Any] = {
+        "actionType": "swap",
+        "source": {
+            "chain": chain.name,
+            "assetId": asset_in if isinstance(asset_in, str) else editor_id(chain, asset_in),
+            "address": None,
+            "amount": amount,
+            "symbol": None if isinstance(asset_in, str) else asset_in.symbol,
+        },
+        "target": {
+            "chain": chain.name,
+            "assetId": asset_out if isinstance(asset_out, str) else editor_id(chain, asset_out),
+            "address": None,
+            "symbol": None if isinstance(asset_out, str) else asset_out.symbol,
+        },
+    }
+    data |= _options(fields)
+    first = draw_chain(canvas, chain, asset_in, amount=amount, start=start)
+    action = canvas.add("action", {"action": "swap", "actionData": data})
+    last = draw_chain(canvas, chain, asset_out)
+    canvas.connect(first, action)
+    canvas.connect(action, last)
+    return first, last
+
+
+def _options(fields: Fields) -> dict[str, Any]:
+    """Return what bounds and routes the swap, as `actionData` keeps it; nothing where nothing is given."""
+    kept: dict[str, Any] = {}
+    minimum, slippage, route = (fields.get(key) for key in ("min_amount_out", "slippage", "route"))
+    if has_pill(minimum):
+        kept["minAmountOut"] = minimum
+    elif minimum is not None:
+        kept["minAmountOut"] = str(_minimum(minimum, fields.name("min_amount_out")))
+    if has_pill(slippage):
+        kept["slippage"] = slippage
+    elif slippage is not None:
+        kept["slippage"] = to_text(_slippage(slippage, fields.name("slippage")))
+    if route is not None:
+        if not has_pill(route):
+            _route(route, fields.name("route"))
+        kept["route"] = route
+    return kept
+
+
+def _check_exchange(app: "Application", chain: "Chain", field: str) -> None:
+    if chain.role != "dex":
+        known = ", ".join(other.name for other in app.registry.all() if other.role == "dex")
+        raise InvalidRequest(f"{field} {chain.name!r} has no exchange, expected one of: {known}")
+
+
+def _check_pair(asset_in: "Asset", asset_out: "Asset", field: str) -> None:
+    if asset_in.id == asset_out.id:
+        raise InvalidRequest(
+            f"{field} {shorten(asset_out.id)} is the asset sold, expected another one to receive"
+        )
+
+
+def _minimum(value: object, field: str) -> int | None:
+    return None if value is None or value == "" else parse_raw(value, field=field)
+
+
+#: Per cent below the quote that a swap may still bring, where nothing else is said.
+_DEFAULT_SLIPPAGE = Decimal(1)
+
+
+def _slippage(value: object, field: str) -> Decimal:
+    if value is None or value == "":
+        return _DEFAULT_SLIPPAGE
+    slippage = parse_number(value, field=field, zero=True)
+    if slippage >= 100:
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is not a share in per cent, expected 0 to 99.9, like 0.5"
+        )
+    return slippage
+
+
+def _route(value: object, field: str) -> Any:
+    if value is None or value == "":
+        return None
+    from scenarioctl.transactions.swap import parse_route
+
+    return parse_route(value, field=field)

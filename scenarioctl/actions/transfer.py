@@ -1,0 +1,120 @@
+"""The action `xTransfer`: an asset goes to an account, on another chain or on the same one."""
+
+# Every module of this package answers the same questions, whether it needs all that it is told or not.
+# ruff: noqa: ARG001
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.actions.chain import draw_chain, editor_id
+from scenarioctl.actions.drafting import Drafted, draft_transfer
+from scenarioctl.actions.fields import Fields, known_decimals
+from scenarioctl.actions.sides import Side, read_sides
+from scenarioctl.actions.words import side_words
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.amounts import parse_number, to_raw, to_text
+from scenarioctl.model.diagram import Diagram, Node
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.formats.shapes import Canvas
+
+
+def summary(node: Node, registry: "Registry") -> str:
+    return "xTransfer"
+
+
+def describe(node: Node, diagram: Diagram) -> str:
+    source, target = side_words(diagram, node)
+    return (
+        f"{source['amount']} {source['asset']} from {source['chain']} to {target['chain']}, "
+        f"for {target['address']}"
+    )
+
+
+async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
+    from scenarioctl.chains.addresses import parse_account
+
+    source_side, target_side = read_sides(diagram, node)
+    source, destination = source_side.chain(app), target_side.chain(app)
+    asset = source_side.asset(app, source)
+    _check_target_asset(app, asset, source, target_side, destination)
+    given = source_side.require("amount", "whole tokens, like 1.5")
+    amount = parse_number(given, field="source.amount")
+    decimals = known_decimals(asset, "source.amount", given)
+    raw = to_raw(amount, decimals, field="source.amount", symbol=asset.symbol)
+    beneficiary = parse_account(
+        target_side.require("address", "the receiver's address"), field="target.address"
+    )
+    transaction = await draft_transfer(
+        app, source=source, destination=destination, asset=asset, amount=raw, beneficiary=beneficiary
+    )
+    return Drafted(
+        node=node.id,
+        txtype="xTransfer",
+        summary=f"{source.name} > xTransfer > {destination.name}",
+        asset=asset.id,
+        amount=to_text(amount),
+        raw_amount=raw,
+        source_chain=source.name,
+        dest_chain=destination.name,
+        transaction=transaction,
+    )
+
+
+def draw(
+    canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
+) -> tuple[str, str]:
+    fields = Fields(values, place)
+    source = fields.chain(app, "source_chain")
+    destination = fields.chain(app, "dest_chain")
+    asset = fields.asset(app, source, "assetid")
+    amount = fields.amount("amount", asset)
+    address = fields.account("destination_address")
+    arriving = asset if isinstance(asset, str) else app.assets.counterpart(asset, destination)
+    if isinstance(arriving, str):
+        arriving = None
+    first = draw_chain(canvas, source, asset, amount=amount, start=start)
+    action = canvas.add(
+        "action",
+        {
+            "action": "xTransfer",
+            "actionData": {
+                "actionType": "xTransfer",
+                "source": {
+                    "chain": source.name,
+                    "assetId": asset if isinstance(asset, str) else editor_id(source, asset),
+                    "address": None,
+                    "amount": amount,
+                    "symbol": None if isinstance(asset, str) else asset.symbol,
+                },
+                "target": {
+                    "chain": destination.name,
+                    "assetId": None if arriving is None else editor_id(destination, arriving),
+                    "address": address,
+                    "symbol": None if arriving is None else arriving.symbol,
+                },
+            },
+        },
+    )
+    last = draw_chain(canvas, destination, arriving, address=address)
+    canvas.connect(first, action)
+    canvas.connect(action, last)
+    return first, last
+
+
+def _check_target_asset(
+    app: "Application", asset: "Asset", source: "Chain", target: Side, destination: "Chain"
+) -> None:
+    """Refuse a diagram whose target names another asset; none there means the same one."""
+    given = target.get("assetId")
+    if given is None or given == "":
+        return
+    other = target.asset(app, destination)
+    if not app.assets.same_asset(asset, other):
+        raise InvalidRequest(
+            f"source asset {asset.id} and target asset {other.id} are not the same asset: "
+            f"{asset.symbol or asset.id} on {source.name}, {other.symbol or other.id} on {destination.name}"
+        )
