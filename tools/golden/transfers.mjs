@@ -1,0 +1,204 @@
+// Transfers: spec/transactions.md's route table, written out once more, and the same-chain forms.
+
+import { buildCall, expectCall, loadRuntime, OLDER, RUNTIMES } from './runtimes.mjs';
+
+const BOB = '0x8eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a48';
+const NOBODY = '0xffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff';
+const AMOUNT = '12345678900';
+const ODD = '98765432109876543211';
+const U128_MAX = (2n ** 128n - 1n).toString();
+
+// The boundaries of the compact encoding, and what lies beyond u32 and u64.
+const COMPACT = [1n, 63n, 64n, 16383n, 16384n, 2n ** 30n - 1n, 2n ** 30n, 2n ** 64n - 1n, 2n ** 64n, 2n ** 128n - 1n];
+
+const XCM_PALLET = { assetHub: 'PolkadotXcm', assetHub_kusama: 'PolkadotXcm', hydraDx: 'PolkadotXcm', kusama: 'XcmPallet', polkadot: 'XcmPallet' };
+
+const parachain = (id) => ({ Parachain: id });
+const trustBacked = (id) => [{ PalletInstance: 50 }, { GeneralIndex: id }];
+const accountId32 = (id) => ({ AccountId32: { id, network: null } });
+
+// XCM of one version: V3 has a bare junction in X1 and wraps the asset's location.
+function xcm (version) {
+  const versioned = (value) => ({ [`V${version}`]: value });
+  const location = (parents, ...junctions) => ({
+    interior: junctions.length === 0
+      ? 'Here'
+      : { [`X${junctions.length}`]: version === 3 && junctions.length === 1 ? junctions[0] : junctions },
+    parents,
+  });
+  const assetId = (where) => version === 3 ? { Concrete: where } : where;
+  const fungible = (where, amount) => ({ fun: { Fungible: amount }, id: assetId(where) });
+  const everything = { Wild: { AllCounted: 1 } };
+
+  return {
+    assetId,
+    buyExecution: (where, amount) => ({ BuyExecution: { fees: fungible(where, amount), weight_limit: 'Unlimited' } }),
+    depositAsset: (beneficiary) => ({ DepositAsset: { assets: everything, beneficiary: location(0, accountId32(beneficiary)) } }),
+    depositReserveAsset: (dest, inner) => ({ DepositReserveAsset: { assets: everything, dest, xcm: inner } }),
+    fungible,
+    initiateTeleport: (dest, inner) => ({ InitiateTeleport: { assets: everything, dest, xcm: inner } }),
+    location,
+    versioned,
+  };
+}
+
+function teleport (version, dest, asset, amount, beneficiary) {
+  const x = xcm(version);
+
+  return {
+    args: {
+      assets: x.versioned([x.fungible(asset(x), amount)]),
+      beneficiary: x.versioned(x.location(0, accountId32(beneficiary))),
+      dest: x.versioned(dest(x)),
+      fee_asset_item: 0,
+      weight_limit: 'Unlimited',
+    },
+    method: 'limited_teleport_assets',
+  };
+}
+
+function typeAndThen (version, type, dest, asset, amount, custom) {
+  const x = xcm(version);
+
+  return {
+    args: {
+      assets: x.versioned([x.fungible(asset(x), amount)]),
+      assets_transfer_type: type,
+      custom_xcm_on_dest: x.versioned(custom(x)),
+      dest: x.versioned(dest(x)),
+      fees_transfer_type: type,
+      remote_fees_id: x.versioned(x.assetId(asset(x))),
+      weight_limit: 'Unlimited',
+    },
+    method: 'transfer_assets_using_type_and_then',
+  };
+}
+
+const half = (amount) => (BigInt(amount) / 2n).toString();
+const here = (x) => x.location(0);
+const up = (x) => x.location(1);
+const assetHubBelow = (x) => x.location(0, parachain(1000));
+const assetHubBeside = (x) => x.location(1, parachain(1000));
+const hydrationBeside = (x) => x.location(1, parachain(2034));
+const deposit = (beneficiary) => (x) => [x.depositAsset(beneficiary)];
+
+// Each row of the table: source, destination, asset id as scenarioctl takes it, and the call.
+const ROUTES = [
+  ['polkadot', 'assetHub', 'DOT', (v, a, b) => teleport(v, assetHubBelow, here, a, b)],
+  ['assetHub', 'polkadot', 'DOT', (v, a, b) => teleport(v, up, up, a, b)],
+  ['kusama', 'assetHub_kusama', 'KSM', (v, a, b) => teleport(v, assetHubBelow, here, a, b)],
+  ['assetHub_kusama', 'kusama', 'KSM', (v, a, b) => teleport(v, up, up, a, b)],
+  ['assetHub', 'hydraDx', 'DOT', (v, a, b) => typeAndThen(v, 'LocalReserve', hydrationBeside, up, a, deposit(b))],
+  ['hydraDx', 'assetHub', '5', (v, a, b) => typeAndThen(v, 'DestinationReserve', assetHubBeside, up, a, deposit(b))],
+  ...[1984, 1337].map((id) => ['assetHub', 'hydraDx', `${id}`, (v, a, b) =>
+    typeAndThen(v, 'LocalReserve', hydrationBeside, (x) => x.location(0, ...trustBacked(id)), a, deposit(b))]),
+  ...[['10', 1984], ['22', 1337]].map(([local, id]) => ['hydraDx', 'assetHub', local, (v, a, b) =>
+    typeAndThen(v, 'DestinationReserve', assetHubBeside, (x) => x.location(1, parachain(1000), ...trustBacked(id)), a, deposit(b))]),
+  ['hydraDx', 'polkadot', '5', (v, a, b) => typeAndThen(v, 'DestinationReserve', assetHubBeside, up, a, (x) => [
+    x.initiateTeleport(x.location(1), [x.buyExecution(x.location(0), half(a)), x.depositAsset(b)]),
+  ])],
+  ['polkadot', 'hydraDx', 'DOT', (v, a, b) => typeAndThen(v, 'Teleport', assetHubBelow, here, a, (x) => [
+    x.depositReserveAsset(x.location(1, parachain(2034)), [x.buyExecution(x.location(1), half(a)), x.depositAsset(b)]),
+  ])],
+];
+
+const id32 = (id) => ({ Id: id });
+
+// Same-chain transfers keep the sender alive; Hydration takes a raw account id, the others a MultiAddress.
+const LOCAL = [
+  ...[['polkadot', 'DOT'], ['assetHub', 'DOT'], ['kusama', 'KSM'], ['assetHub_kusama', 'KSM']].map(([chain, asset]) =>
+    [chain, asset, (a, b) => ({ args: { dest: id32(b), value: a }, method: 'transfer_keep_alive', pallet: 'Balances' })]),
+  ...[1984, 1337].map((id) => ['assetHub', `${id}`, (a, b) =>
+    ({ args: { amount: a, id, target: id32(b) }, method: 'transfer_keep_alive', pallet: 'Assets' })]),
+  ['hydraDx', '0', (a, b) => ({ args: { dest: b, value: a }, method: 'transfer_keep_alive', pallet: 'Balances' })],
+  ...[1, 5, 10, 22].map((id) => ['hydraDx', `${id}`, (a, b) =>
+    ({ args: { amount: a, currency_id: id, dest: b }, method: 'transfer_keep_alive', pallet: 'Tokens' })]),
+];
+
+function transfer (id, source, destination, asset, amount, beneficiary, call, rest = {}) {
+  const metadata = rest.metadata ?? RUNTIMES[source];
+  const runtime = loadRuntime(metadata);
+  const whole = { args: call.args, method: call.method, pallet: call.pallet ?? XCM_PALLET[source] };
+
+  return {
+    id,
+    kind: 'transfer',
+    metadata,
+    ...(rest.destination_metadata ? { destination_metadata: rest.destination_metadata } : {}),
+    source,
+    destination,
+    asset,
+    amount,
+    beneficiary,
+    xcm_version: rest.xcm_version ?? null,
+    ...whole,
+    ...expectCall(runtime, buildCall(runtime, whole)),
+  };
+}
+
+export function transferVectors () {
+  const vectors = [];
+
+  for (const [source, destination, asset, build] of ROUTES) {
+    for (const version of [3, 4, 5]) {
+      vectors.push(transfer(
+        `${source}-${destination}-${asset}-v${version}`, source, destination, asset, AMOUNT, BOB, build(version, AMOUNT, BOB),
+        { destination_metadata: RUNTIMES[destination], xcm_version: version }
+      ));
+    }
+
+    // No version asked for: the highest that both know, which is V5 today.  The amount is odd, so that half of it is not whole.
+    vectors.push(transfer(
+      `${source}-${destination}-${asset}-newest`, source, destination, asset, ODD, NOBODY, build(5, ODD, NOBODY),
+      { destination_metadata: RUNTIMES[destination] }
+    ));
+  }
+
+  // The version is decided by the older of the two runtimes.
+  const find = (from, to) => ROUTES.find(([source, destination]) => source === from && destination === to)[3];
+
+  for (const [source, destination, metadata, other, version] of [
+    ['polkadot', 'assetHub', OLDER.polkadotV14, RUNTIMES.assetHub, 4],
+    ['polkadot', 'assetHub', OLDER.polkadotV15, RUNTIMES.assetHub, 5],
+    ['assetHub', 'polkadot', RUNTIMES.assetHub, OLDER.polkadotV14, 4],
+    ['assetHub', 'polkadot', OLDER.assetHubV15, RUNTIMES.polkadot, 5],
+    ['polkadot', 'hydraDx', OLDER.polkadotV14, RUNTIMES.hydraDx, 4],
+    ['hydraDx', 'polkadot', RUNTIMES.hydraDx, OLDER.polkadotV14, 4],
+  ]) {
+    vectors.push(transfer(
+      `${source}-${destination}-${metadata.split('.')[0]}-to-${other.split('.')[0]}`, source, destination, source === 'hydraDx' ? '5' : 'DOT',
+      AMOUNT, BOB, find(source, destination)(version, AMOUNT, BOB), { destination_metadata: other, metadata }
+    ));
+  }
+
+  for (const [chain, asset, build] of LOCAL) {
+    vectors.push(transfer(`${chain}-local-${asset}`, chain, chain, asset, AMOUNT, BOB, build(AMOUNT, BOB)));
+  }
+
+  for (const [chain, asset] of [['polkadot', 'DOT'], ['assetHub', '1984'], ['hydraDx', '5']]) {
+    const build = LOCAL.find(([name, known]) => name === chain && known === asset)[2];
+
+    for (const amount of COMPACT) {
+      vectors.push(transfer(`${chain}-local-${asset}-amount-${amount}`, chain, chain, asset, `${amount}`, NOBODY, build(`${amount}`, NOBODY)));
+    }
+  }
+
+  for (const amount of COMPACT) {
+    vectors.push(transfer(
+      `polkadot-assetHub-amount-${amount}`, 'polkadot', 'assetHub', 'DOT', `${amount}`, BOB,
+      find('polkadot', 'assetHub')(5, `${amount}`, BOB), { destination_metadata: RUNTIMES.assetHub }
+    ));
+  }
+
+  for (const [source, destination] of [['hydraDx', 'polkadot'], ['polkadot', 'hydraDx']]) {
+    // One DOT is the least that the offline half of BuyExecution takes.
+    for (const amount of ['10000000000', '10000000001', U128_MAX]) {
+      vectors.push(transfer(
+        `${source}-${destination}-amount-${amount}`, source, destination, source === 'hydraDx' ? '5' : 'DOT', amount, BOB,
+        find(source, destination)(5, amount, BOB), { destination_metadata: RUNTIMES[destination] }
+      ));
+    }
+  }
+
+  return vectors;
+}
