@@ -94,6 +94,6 @@ class Application:
         other.__dict__.update({name: value for name, value in self.__dict__.items() if name in _SHARED})
         return other
 
-    def close(self) -> None:
+    async def close(self) -> None:
         if "store" in self.__dict__:
-            self.store.close()
+            await self.store.close()

@@ -95,7 +95,7 @@ def test_a_commands_parameters_are_the_requests_fields(words: str) -> None:
     command = commands()[words]
     operation = getattr(command, "operation", "")
     own = {str(option.name) for option in GlobalOptions.OPTIONS} | {"help", "field"}
-    renamed = dict(RENAMED)
+    renamed = dict(RENAMED.keys())
     parameters = {
         renamed.get(str(parameter.name), str(parameter.name))
         for parameter in command.params

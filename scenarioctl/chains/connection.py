@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scenarioctl.chains.registry import Chain
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable, save_cached
 
@@ -30,13 +30,20 @@ class Connection:
             self._socket = websocket.create_connection(endpoint, timeout=timeout, enable_multithread=False)
         except (OSError, websocket.WebSocketException, ValueError) as error:
             raise ChainUnreachable(f"{endpoint} did not open: {error}") from None
-        if chain.genesis:
-            genesis = self.call("chain_getBlockHash", 0)
-            if genesis != chain.genesis:
-                self.close()
-                raise ChainUnreachable(
-                    f"{endpoint} serves another chain: genesis {genesis}, not {chain.genesis}"
-                )
+        try:
+            self._check_genesis()
+        except ScenarioctlError:
+            self.close()
+            raise
+
+    def _check_genesis(self) -> None:
+        if not self.chain.genesis:
+            return
+        genesis = self.call("chain_getBlockHash", 0)
+        if genesis != self.chain.genesis:
+            raise ChainUnreachable(
+                f"{self.endpoint} serves another chain: genesis {genesis}, not {self.chain.genesis}"
+            )
 
     def call(self, method: str, *params: Any) -> Any:
         """Return the result of one JSON-RPC call."""

@@ -117,7 +117,7 @@ def open_application() -> "Application":
     app = root.meta.get("scenarioctl.application")
     if app is None:
         app = root.meta["scenarioctl.application"] = Application(load_settings(flags))
-        root.call_on_close(app.close)
+        root.call_on_close(lambda: finish(app.close()))
     return app
 
 

@@ -132,20 +132,18 @@ async def list_scenarios(app: Application, request: ListScenarios) -> ScenarioPa
             "created": timestamp(row.created),
             "size": row.size,
         }
-        for row in page.scenarios
+        for row in page.items
     )
     return ScenarioPage(scenarios=rows, total=page.total, next=page.next)
 
 
 def page_size(value: int | str) -> int:
-    """Return how many rows a page holds, 1 to 1000."""
-    try:
-        size = int(value) if not isinstance(value, bool) and str(value).isascii() else 0
-    except ValueError:
-        size = 0
-    if not 1 <= size <= 1000:
+    """Return *value*, a number or its digits; the store judges how large a page may be."""
+    if isinstance(value, int):
+        return value
+    if not (value.isascii() and value.isdigit() and len(value) < 10):
         raise InvalidRequest(f"limit {shorten(value)} is not a page size, expected a number from 1 to 1000")
-    return size
+    return int(value)
 
 
 def timestamp(nanoseconds: int) -> str:
@@ -220,9 +218,9 @@ class Imported:
 
 
 async def import_scenario(app: Application, request: ImportScenario) -> Imported:
-    from scenarioctl.formats.share import read_share
+    from scenarioctl.formats.share import read_import
 
-    return Imported(id=await store_document(app, read_share(request.url, field="url")))
+    return Imported(id=await store_document(app, read_import(request.url, field="url")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,7 +287,7 @@ async def store_document(app: Application, document: Any) -> str:
         scenario = StoredScenario(
             id=app.new_id(),
             blob=blob,
-            summary=summarise(diagram),
+            summary=summarise(diagram, app.registry),
             chains=tuple(sorted(chains_of(diagram, app.registry))),
             created=now,
             updated=now,

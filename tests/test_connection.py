@@ -1,0 +1,142 @@
+"""A node is asked for its runtime, and believed only where it serves the chain that is meant."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.connection import connect, fetch_runtime
+from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.errors import ChainUnreachable
+from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.runtime.table import load_bundled, load_cached
+from tests.conftest import BOB, DATA, Run
+from tests.node import Node
+
+POLKADOT_GENESIS = "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3"
+OLDER = DATA / "metadata" / "polkadot-1006000.v15.scale"
+
+
+def polkadot_at(*endpoints: str) -> Chain:
+    return Registry({"polkadot": {"endpoints": list(endpoints)}}).find("polkadot")
+
+
+def opaque(metadata: bytes) -> str:
+    """Return *metadata* as the runtime API answers: an option around bytes with their length."""
+    return "0x01" + (encode_compact(len(metadata)) + metadata).hex()
+
+
+def answers(**changes: Any) -> dict[str, Any]:
+    older = opaque(OLDER.read_bytes())
+    return {
+        "chain_getBlockHash": POLKADOT_GENESIS,
+        "state_getRuntimeVersion": {"specVersion": 1006000},
+        "state_call": lambda _, version: older if version == "0x0f000000" else "0x00",
+        **changes,
+    }
+
+
+def test_the_bundled_table_is_used_where_the_node_runs_that_version(tmp_path: Path) -> None:
+    bundled = load_bundled("polkadot")
+    assert bundled is not None
+    version = {"specVersion": bundled.spec_version}
+
+    with Node(answers(state_getRuntimeVersion=version)) as node:
+        table = fetch_runtime(polkadot_at(node.url), bundled, tmp_path)
+
+    assert table is bundled
+    assert node.asked == ["chain_getBlockHash", "state_getRuntimeVersion"]
+
+
+def test_another_version_is_read_from_the_node_and_kept(tmp_path: Path) -> None:
+    with Node(answers()) as node:
+        table = fetch_runtime(polkadot_at(node.url), load_bundled("polkadot"), tmp_path)
+
+    kept = load_cached(POLKADOT_GENESIS, tmp_path)
+    assert table.spec_version == 1006000
+    assert kept is not None
+    assert kept.spec_version == 1006000
+
+
+def test_a_node_of_before_metadata_versions_is_read_too(tmp_path: Path) -> None:
+    v14 = DATA / "metadata" / "polkadot-1002005.v14.scale"
+    given = answers(
+        state_getRuntimeVersion={"specVersion": 1002005},
+        state_getMetadata="0x" + v14.read_bytes().hex(),
+    )
+    del given["state_call"]
+
+    with Node(given) as node:
+        table = fetch_runtime(polkadot_at(node.url), None, tmp_path)
+
+    assert (table.spec_version, table.metadata_version) == (1002005, 14)
+
+
+def test_a_node_of_another_chain_is_refused() -> None:
+    kusama = "0xb0a8d493285c2df73290dfb7e61f870f17b41801197a149ca93654499ea3dafe"
+
+    with Node(answers(chain_getBlockHash=kusama)) as node, pytest.raises(ChainUnreachable) as refused:
+        connect(polkadot_at(node.url))
+
+    assert str(refused.value) == (
+        f"polkadot cannot be reached ({node.url} serves another chain: genesis {kusama}, not {POLKADOT_GENESIS}); "
+        "--offline builds with the runtime table at hand"
+    )
+
+
+def test_the_next_endpoint_is_tried_where_one_fails() -> None:
+    with Node(answers(chain_getBlockHash="0x00")) as liar, Node(answers()) as node:
+        connection = connect(polkadot_at("ws://127.0.0.1:1/", liar.url, node.url))
+        connection.close()
+
+    assert connection.endpoint == node.url
+
+
+def test_a_node_that_contradicts_itself_is_not_built_with(tmp_path: Path) -> None:
+    with (
+        Node(answers(state_getRuntimeVersion={"specVersion": 5})) as node,
+        pytest.raises(ChainUnreachable) as refused,
+    ):
+        fetch_runtime(polkadot_at(node.url), None, tmp_path)
+
+    assert str(refused.value) == (
+        "polkadot says that it runs spec version 5 and serves the metadata of 1006000"
+    )
+    assert load_cached(POLKADOT_GENESIS, tmp_path) is None
+
+
+def test_a_node_without_answers_ends_as_unreachable(tmp_path: Path) -> None:
+    with Node({"chain_getBlockHash": POLKADOT_GENESIS}) as node, pytest.raises(ChainUnreachable) as refused:
+        fetch_runtime(polkadot_at(node.url), None, tmp_path)
+
+    assert str(refused.value).startswith("polkadot gave no runtime to build with: ")
+    assert "refused state_getRuntimeVersion" in str(refused.value)
+
+
+def test_a_command_without_offline_builds_with_the_nodes_runtime(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    with Node(answers()) as node:
+        config.write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n')
+        ended = scenarioctl(
+            "--config", str(config), "--json", "xcm", "asset-transfer", "--from", "polkadot", "--to", "polkadot",
+            "--assetid", "DOT", "--amount", "12345678900", "--destinationaddress", BOB,
+        )  # fmt: skip
+
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == (
+        '{"txdata": "0xa8040503008eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a4807341cdcdf02", '
+        '"spec_version": 1006000}\n'
+    )
+
+
+def test_a_command_without_a_node_says_so_and_names_offline(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('[chains.polkadot]\nendpoints = ["ws://127.0.0.1:1/"]\n')
+
+    ended = scenarioctl("--config", str(config), "--json", "tx", "decode", "0x000000", "--chain", "polkadot")
+
+    assert ended.code == 5
+    assert ended.out == (
+        '{"error": "polkadot cannot be reached (ws://127.0.0.1:1/ did not open: [Errno 111] Connection refused); '
+        '--offline builds with the runtime table at hand", "code": "chain_unreachable"}\n'
+    )
