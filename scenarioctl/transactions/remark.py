@@ -1,0 +1,23 @@
+"""Text written into a chain's history."""
+
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.calls import Call
+from scenarioctl.transactions.drafts import Draft
+
+#: More than a block's length limit lets through on any chain.
+MAX_BYTES = 3 * 1024 * 1024
+
+
+def build_remark(text: str | bytes, *, plain: bool = False) -> Draft:
+    """Return the call that records *text*: with an event that others can find, or *plain*, without."""
+    try:
+        data = text.encode("utf-8") if isinstance(text, str) else bytes(text)
+    except UnicodeEncodeError:
+        raise InvalidRequest(f"remark {shorten(text)} holds half a character (a lone surrogate), expected text") from None
+    if not data:
+        raise InvalidRequest("remark is empty, expected a text")
+    if len(data) > MAX_BYTES:
+        raise InvalidRequest(f"remark is {len(data)} bytes long, expected at most {MAX_BYTES}")
+    return Draft(
+        call=Call(pallet="System", method="remark" if plain else "remark_with_event", args={"remark": data})
+    )

@@ -1,0 +1,250 @@
+"""Swaps on the exchange chain: Omnipool.sell for one hop in the Omnipool, else Router.sell over a route."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.amounts import U128_MAX
+from scenarioctl.model.calls import Call
+from scenarioctl.transactions.drafts import Draft
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: As people may type them -> as the runtime has them.
+_POOLS = {
+    "omnipool": "Omnipool",
+    "xyk": "XYK",
+    "lbp": "LBP",
+    "stableswap": "Stableswap",
+    "aave": "Aave",
+    "hsm": "HSM",
+}
+#: The router takes no longer route.
+MAX_HOPS = 9
+_U32 = 2**32 - 1
+_EXPECTED = (
+    'expected hops like [{"pool": "Omnipool", "asset_in": 5, "asset_out": 102}, {"pool": {"Stableswap": 102}, '
+    '"asset_in": 102, "asset_out": 10}] or 5>omnipool>102>stableswap:102>10'
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hop:
+    """One trade of a route."""
+
+    #: `Omnipool`, `XYK`, `LBP`, `Aave`, `HSM` or `Stableswap`.
+    pool: str
+    #: The share asset of a stableswap pool, which is its id; None for the others.
+    pool_id: int | None = None
+    asset_in: int
+    asset_out: int
+
+    def __str__(self) -> str:
+        pool = self.pool.lower() if self.pool_id is None else f"{self.pool.lower()}:{self.pool_id}"
+        return f"{self.asset_in}>{pool}>{self.asset_out}"
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The hop as the runtime takes it."""
+        pool = self.pool if self.pool_id is None else {self.pool: self.pool_id}
+        return {"pool": pool, "asset_in": self.asset_in, "asset_out": self.asset_out}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swap:
+    """What is asked for; amounts in the smallest units."""
+
+    chain: "Chain"
+    asset_in: "Asset"
+    asset_out: "Asset"
+    amount: int
+    #: Of the asset out.  Never 0: that would accept any price.
+    min_amount_out: int
+    #: None: one hop in the Omnipool.
+    route: tuple[Hop, ...] | None = None
+
+
+def build_swap(swap: Swap, table: "RuntimeTable") -> Draft:
+    """Return the call that sells `amount` for at least `min_amount_out`."""
+    asset_in, asset_out = _check_swap(swap)
+    hops = swap.route or (Hop(pool="Omnipool", asset_in=asset_in, asset_out=asset_out),)
+    _check_route(hops, asset_in, asset_out)
+    warnings = _check_omnipool(swap, hops, table)
+    if len(hops) == 1 and hops[0].pool == "Omnipool":
+        return Draft(
+            call=Call(
+                pallet="Omnipool",
+                method="sell",
+                args={
+                    "asset_in": asset_in,
+                    "asset_out": asset_out,
+                    "amount": swap.amount,
+                    "min_buy_amount": swap.min_amount_out,
+                },
+            ),
+            warnings=warnings,
+        )
+    return Draft(
+        call=Call(
+            pallet="Router",
+            method="sell",
+            args={
+                "asset_in": asset_in,
+                "asset_out": asset_out,
+                "amount_in": swap.amount,
+                "min_amount_out": swap.min_amount_out,
+                "route": [hop.value for hop in hops],
+            },
+        ),
+        warnings=warnings,
+    )
+
+
+def parse_route(value: object, *, field: str) -> tuple[Hop, ...]:
+    """Return the hops that *value* lists: a JSON list of hops, or text like `5>omnipool>102>stableswap:102>10`."""
+    if isinstance(value, str):
+        hops = _parse_text(value, field)
+    elif isinstance(value, (list, tuple)):
+        hops = tuple(_parse_hop(item, f"{field}[{place}]") for place, item in enumerate(value[: MAX_HOPS + 1]))
+    else:
+        raise InvalidRequest(f"{field} {shorten(value)} is not a route, {_EXPECTED}")
+    if not hops:
+        raise InvalidRequest(f"{field} is empty, {_EXPECTED}")
+    if len(hops) > MAX_HOPS:
+        raise InvalidRequest(f"{field} has more than {MAX_HOPS} hops, the router takes no longer route")
+    for place, (hop, after) in enumerate(zip(hops, hops[1:], strict=False)):
+        if hop.asset_out != after.asset_in:
+            raise InvalidRequest(
+                f"{field}[{place + 1}] sells {after.asset_in}, but the hop before it brings {hop.asset_out}: expected hops that chain"
+            )
+    return hops
+
+
+def _parse_text(text: str, field: str) -> tuple[Hop, ...]:
+    if len(text) > 1000:
+        raise InvalidRequest(f"{field} {shorten(text)} is not a route, {_EXPECTED}")
+    parts = [part.strip() for part in text.split(">")]
+    if len(parts) < 3 or len(parts) % 2 == 0:
+        raise InvalidRequest(f"{field} {shorten(text)} is not a route, {_EXPECTED}")
+    return tuple(
+        _hop(parts[place + 1], parts[place], parts[place + 2], f"{field}[{place // 2}]")
+        for place in range(0, len(parts) - 2, 2)
+    )
+
+
+def _parse_hop(item: object, field: str) -> Hop:
+    if isinstance(item, Hop):
+        return item
+    if not isinstance(item, dict) or set(item) != {"pool", "asset_in", "asset_out"}:
+        raise InvalidRequest(f"{field} {shorten(item)} is not a hop with pool, asset_in and asset_out, {_EXPECTED}")
+    return _hop(item["pool"], item["asset_in"], item["asset_out"], field)
+
+
+def _hop(pool: object, asset_in: object, asset_out: object, field: str) -> Hop:
+    name, pool_id = _parse_pool(pool, f"{field}.pool")
+    hop = Hop(
+        pool=name,
+        pool_id=pool_id,
+        asset_in=_parse_id(asset_in, f"{field}.asset_in"),
+        asset_out=_parse_id(asset_out, f"{field}.asset_out"),
+    )
+    if hop.asset_in == hop.asset_out:
+        raise InvalidRequest(f"{field} sells {hop.asset_in} for itself, expected two assets")
+    return hop
+
+
+def _parse_pool(value: object, field: str) -> tuple[str, int | None]:
+    name: object = value
+    number: object = None
+    if isinstance(value, dict) and len(value) == 1:
+        name, number = next(iter(value.items()))
+    elif isinstance(value, str):
+        for opening, closing in (("(", ")"), (":", "")):
+            head, found, tail = value.partition(opening)
+            if found and tail.endswith(closing):
+                name, number = head, tail[: len(tail) - len(closing)]
+                break
+    known = _POOLS.get(name.strip().lower()) if isinstance(name, str) else None
+    if known is None:
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is not a pool, expected one of: Omnipool, XYK, LBP, Aave, HSM, Stableswap(102)"
+        )
+    if known != "Stableswap":
+        if number is not None:
+            raise InvalidRequest(f"{field} {shorten(value)} has a number, expected {known!r} alone")
+        return known, None
+    if number is None:
+        raise InvalidRequest(f"{field} {shorten(value)} lacks the pool's id, expected one like Stableswap(102)")
+    return known, _parse_id(number, field)
+
+
+def _parse_id(value: object, field: str) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _U32:
+        raise InvalidRequest(f"{field} {shorten(value)} is not an asset id, expected a number like 5")
+    return value
+
+
+def _check_swap(swap: Swap) -> tuple[int, int]:
+    chain = swap.chain
+    if chain.role != "dex":
+        raise InvalidRequest(f"{chain.name} has no exchange, a swap is made on one like hydraDx")
+    for name, asset in (("asset_in", swap.asset_in), ("asset_out", swap.asset_out)):
+        if asset.chain != chain.name or not asset.id.isdigit():
+            raise InvalidRequest(f"{name} {asset.label} of {asset.chain} is not an asset of {chain.name}")
+    if swap.asset_in.id == swap.asset_out.id:
+        raise InvalidRequest(f"asset_out {swap.asset_out.label} is the asset sold, expected another one")
+    if not 0 < swap.amount <= U128_MAX:
+        raise InvalidRequest(
+            f"amount {shorten(swap.amount)} cannot be sold, expected from 1 to 2^128 - 1 smallest units"
+        )
+    if swap.min_amount_out == 0:
+        raise InvalidRequest(
+            "min_amount_out 0 would accept any price, expected the least to receive in the smallest unit, at least 1"
+        )
+    if not 0 < swap.min_amount_out <= U128_MAX:
+        raise InvalidRequest(
+            f"min_amount_out {shorten(swap.min_amount_out)} cannot be received, expected from 1 to 2^128 - 1 smallest units"
+        )
+    return int(swap.asset_in.id), int(swap.asset_out.id)
+
+
+def _check_route(hops: tuple[Hop, ...], asset_in: int, asset_out: int) -> None:
+    parse_route(list(hops), field="route")
+    if hops[0].asset_in != asset_in:
+        raise InvalidRequest(f"route begins with {hops[0].asset_in}, but {asset_in} is sold: expected it first")
+    if hops[-1].asset_out != asset_out:
+        raise InvalidRequest(
+            f"route ends with {hops[-1].asset_out}, but {asset_out} is to be received: expected it last"
+        )
+
+
+def _check_omnipool(swap: Swap, hops: tuple[Hop, ...], table: "RuntimeTable") -> tuple[str, ...]:
+    """Refuse what the Omnipool is sure to refuse, and return what it may refuse."""
+    traded = [hop for hop in hops if hop.pool == "Omnipool"]
+    if not traded:
+        return ()
+    hub_asset = table.constant("Omnipool", "HubAssetId")
+    smallest = table.constant("Omnipool", "MinimumTradingLimit")
+    if any(hop.asset_out == hub_asset for hop in traded):
+        raise InvalidRequest(
+            f"asset_out {hub_asset} (LRNA) cannot be bought: the Omnipool sells its hub asset to nobody (NotAllowed)"
+        )
+    if hops[0].pool == "Omnipool" and swap.amount < smallest:
+        raise InvalidRequest(
+            f"amount {swap.amount} is below the Omnipool's smallest trade, expected at least {smallest} of the smallest unit"
+        )
+    warnings = []
+    if any(hop.asset_in == hub_asset for hop in traded):
+        warnings.append(
+            "LRNA is the Omnipool's hub asset: it can be sold only while the pool's HubAssetTradability allows it, and its price is not that of the usual quote"
+        )
+    if swap.route is None:
+        warnings.append(
+            f"sold in the Omnipool itself: where it does not hold both {swap.asset_in.label} and {swap.asset_out.label}, the trade fails and costs its fee; another way needs a route"
+        )
+    return tuple(warnings)
