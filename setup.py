@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from setuptools import setup
-from setuptools._distutils.command.install_data import install_data
+
+# Of setuptools, which puts its own distutils in the place of the one that Python no longer has.
+from distutils.command.install_data import install_data  # isort: skip
 
 COMPLETIONS = {
     "completions/scenarioctl.bash": "share/bash-completion/completions/scenarioctl",
