@@ -79,7 +79,6 @@ function remarkVectors () {
   return [
     ...vectors,
     remark('v14', 'polkadot', 'hello', false, OLDER.polkadotV14),
-    remark('empty', 'polkadot', '', false),
     remark('emoji', 'assetHub', '👩‍🚀 é ß 漢字 \u0000 end', false),
     remark('like-hex', 'polkadot', '0xdeadbeef', false),
     remark('like-json', 'polkadot', '{"a": [1, "2"]}\n', true),
@@ -243,6 +242,7 @@ const CALLS = [
   ['core-assignment', 'polkadot', 'Coretime', 'assign_core', {
     assignment: [['Idle', 1], ['Pool', 28800], [{ Task: 1000 }, 28799]], begin: 25000000, core: 3, end_hint: null,
   }],
+  ['empty-bytes', 'polkadot', 'System', 'remark', { remark: '0x' }],
   ['storage-items', 'polkadot', 'System', 'set_storage', { items: [['0x', '0x00'], [hash('26'), '0x']] }],
   ['kill-storage', 'assetHub_kusama', 'System', 'kill_storage', { keys: ['0x01', '0x', '0x0203'] }],
 

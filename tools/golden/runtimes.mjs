@@ -189,18 +189,20 @@ function toPolkadot (runtime, id, value, where) {
   return variant.fields.length ? { [name]: fields(variant.fields, inner, `${where}.${name}`, go) } : name;
 }
 
-// An option of an option is written {"Some": …} where it is there, and has to reach polkadot.js as an object of its own.
+// What is there reaches polkadot.js as an object of its own: in an option it takes null, and `0x` too, for nothing at all.
+// An option of an option is written {"Some": …} where it is there.
 function option (runtime, id, value, go) {
   const { registry } = runtime;
-  const nested = registry.lookup.getSiType(id).path.join('::') === 'Option';
 
-  if (value === null || !nested) {
-    return value === null ? null : go(id, value, '');
+  if (value === null) {
+    return null;
   }
 
-  const inner = registry.lookup.getTypeDef(id).type;
+  const nested = registry.lookup.getSiType(id).path.join('::') === 'Option';
+  const some = nested ? onlyEntry(value, 'Some')[1] : value;
+  const type = registry.createLookupType(id);
 
-  return new Option(registry, inner, registry.createType(inner, go(id, onlyEntry(value, 'Some')[1], '')));
+  return new Option(registry, type, registry.createType(type, go(id, some, '')));
 }
 
 // Bits come in text of whole bytes, the first bit lowest: all that polkadot.js takes without the length being encoded for it.

@@ -90,9 +90,9 @@ const ROUTES = [
   ['assetHub_kusama', 'kusama', 'KSM', (v, a, b) => teleport(v, up, up, a, b)],
   ['assetHub', 'hydraDx', 'DOT', (v, a, b) => typeAndThen(v, 'LocalReserve', hydrationBeside, up, a, deposit(b))],
   ['hydraDx', 'assetHub', '5', (v, a, b) => typeAndThen(v, 'DestinationReserve', assetHubBeside, up, a, deposit(b))],
-  ...[1984, 1337].map((id) => ['assetHub', 'hydraDx', `${id}`, (v, a, b) =>
+  ...[1984, 1337, 31337, 50000075].map((id) => ['assetHub', 'hydraDx', `${id}`, (v, a, b) =>
     typeAndThen(v, 'LocalReserve', hydrationBeside, (x) => x.location(0, ...trustBacked(id)), a, deposit(b))]),
-  ...[['10', 1984], ['22', 1337]].map(([local, id]) => ['hydraDx', 'assetHub', local, (v, a, b) =>
+  ...[['10', 1984], ['22', 1337], ['1000762', 50000075]].map(([local, id]) => ['hydraDx', 'assetHub', local, (v, a, b) =>
     typeAndThen(v, 'DestinationReserve', assetHubBeside, (x) => x.location(1, parachain(1000), ...trustBacked(id)), a, deposit(b))]),
   ['hydraDx', 'polkadot', '5', (v, a, b) => typeAndThen(v, 'DestinationReserve', assetHubBeside, up, a, (x) => [
     x.initiateTeleport(x.location(1), [x.buyExecution(x.location(0), half(a)), x.depositAsset(b)]),
@@ -108,11 +108,14 @@ const id32 = (id) => ({ Id: id });
 const LOCAL = [
   ...[['polkadot', 'DOT'], ['assetHub', 'DOT'], ['kusama', 'KSM'], ['assetHub_kusama', 'KSM']].map(([chain, asset]) =>
     [chain, asset, (a, b) => ({ args: { dest: id32(b), value: a }, method: 'transfer_keep_alive', pallet: 'Balances' })]),
-  ...[1984, 1337].map((id) => ['assetHub', `${id}`, (a, b) =>
+  ...[1984, 1337, 31337, 50000075, 4294967295].map((id) => ['assetHub', `${id}`, (a, b) =>
     ({ args: { amount: a, id, target: id32(b) }, method: 'transfer_keep_alive', pallet: 'Assets' })]),
   ['hydraDx', '0', (a, b) => ({ args: { dest: b, value: a }, method: 'transfer_keep_alive', pallet: 'Balances' })],
-  ...[1, 5, 10, 22].map((id) => ['hydraDx', `${id}`, (a, b) =>
+  ...[1, 5, 10, 22, 1000085].map((id) => ['hydraDx', `${id}`, (a, b) =>
     ({ args: { amount: a, currency_id: id, dest: b }, method: 'transfer_keep_alive', pallet: 'Tokens' })]),
+  // Balances kept by an ERC-20 contract.
+  ...[222, 1001].map((id) => ['hydraDx', `${id}`, (a, b) =>
+    ({ args: { amount: a, currency_id: id, dest: b }, method: 'transfer', pallet: 'Currencies' })]),
 ];
 
 function transfer (id, source, destination, asset, amount, beneficiary, call, rest = {}) {
