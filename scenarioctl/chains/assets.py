@@ -107,6 +107,17 @@ class Assets:
         """Return the asset that pays *chain*'s fees."""
         return self._built(chain, next(iter(self._table(chain))))
 
+    def at(self, chain: Chain, place: str) -> Asset | None:
+        """Return the asset that *chain* sees at *place*, or None where none is listed there."""
+        for number, row in self._table(chain).items():
+            if place and place == (row.place if isinstance(row, Asset) else _place_of(row)):
+                return self._built(chain, number)
+        return None
+
+    def listed(self, chain: Chain, number: int) -> Asset | None:
+        """Return the asset of *chain* with this id, or None where none is listed."""
+        return self._built(chain, str(number)) if str(number) in self._table(chain) else None
+
     def counterpart(self, asset: Asset, destination: Chain) -> Asset | None:
         """Return the same asset as *destination* holds it, or None where it is not known to hold it."""
         wanted = self._identities(asset)

@@ -29,6 +29,22 @@ def read_location(text: str, *, field: str = "location") -> dict[str, Any]:
     return {"parents": int(parents), "interior": interior(junctions)}
 
 
+def write_location(location: Any) -> str:
+    """Return a Location as text, of any XCM version from 3 on; "" for one that has no such text."""
+    if isinstance(location, dict) and set(location) == {"Concrete"}:
+        location = location["Concrete"]
+    if not isinstance(location, dict) or set(location) != {"parents", "interior"}:
+        return ""
+    inner = location["interior"]
+    if inner == "Here":
+        return f"{location['parents']}/Here"
+    if not isinstance(inner, dict) or len(inner) != 1:
+        return ""
+    junctions = next(iter(inner.values()))
+    parts = [_write_junction(item) for item in (junctions if isinstance(junctions, list) else [junctions])]
+    return f"{location['parents']}/{'/'.join(parts)}" if all(parts) else ""
+
+
 def interior(junctions: list[Any]) -> Any:
     """Return the junctions as XCM's `Here`, `X1`, `X2`, …"""
     return {f"X{len(junctions)}": junctions} if junctions else "Here"
@@ -68,6 +84,24 @@ def _read_junction(part: str, text: str, field: str) -> Any:
     raise InvalidRequest(
         f"{field} {shorten(text, 120)} has the unknown junction {shorten(part)}, {_EXPECTED}"
     )
+
+
+def _write_junction(junction: Any) -> str:
+    if not isinstance(junction, dict) or len(junction) != 1:
+        return ""
+    name, value = next(iter(junction.items()))
+    if name in _NUMBERED:
+        return f"{name}({value})"
+    if name == "AccountKey20" and value["network"] is None:
+        return f"{name}(0x{value['key'].hex()})"
+    if name == "GeneralKey":
+        return f"{name}(0x{value['data'][: value['length']].hex()})"
+    if name == "GlobalConsensus":
+        if value in ("Polkadot", "Kusama"):
+            return f"{name}({value})"
+        if isinstance(value, dict) and "Ethereum" in value:
+            return f"{name}(Ethereum:{value['Ethereum']['chain_id']})"
+    return ""
 
 
 def _read_hex(text: str) -> bytes | None:

@@ -75,7 +75,9 @@ class SigningPayload:
         return {
             "call": _hex(self.call_data),
             "extra": {part.identifier: _hex(part.extra) for part in self.extensions if part.extra},
-            "additional": {part.identifier: _hex(part.additional) for part in self.extensions if part.additional},
+            "additional": {
+                part.identifier: _hex(part.additional) for part in self.extensions if part.additional
+            },
             "hashed": len(self.payload) > HASHED_ABOVE,
         }
 
@@ -118,7 +120,9 @@ def signing_payload(table: "RuntimeTable", call_data: bytes, options: SigningOpt
         writers = _EXTENSIONS.get(extension.identifier, (None, None))
         extra, additional = (
             _write_part(table, extension.identifier, type_id, writer, options)
-            for type_id, writer in zip((extension.type_id, extension.additional_type_id), writers, strict=True)
+            for type_id, writer in zip(
+                (extension.type_id, extension.additional_type_id), writers, strict=True
+            )
         )
         parts.append(ExtensionPart(identifier=extension.identifier, extra=extra, additional=additional))
     return SigningPayload(call_data=call_data, extensions=tuple(parts))
@@ -198,7 +202,9 @@ def decode_era(era: bytes) -> tuple[int, int] | None:
         phase = (encoded >> 4) * max(period >> 12, 1)
         if period >= 4 and phase < period:
             return period, phase
-    raise InvalidRequest(f"era {shorten(era)} is not an era, expected 0x00 for immortal or two bytes like 0x4502")
+    raise InvalidRequest(
+        f"era {shorten(era)} is not an era, expected 0x00 for immortal or two bytes like 0x4502"
+    )
 
 
 def era_start(era: bytes, current: int) -> int:
@@ -264,6 +270,14 @@ def _encoded(value_of: Callable[[SigningOptions], Any]) -> _Writer:
     return lambda table, type_id, options: table.encode(type_id, value_of(options))
 
 
+def _write_spec_version(table: "RuntimeTable", type_id: int, _: SigningOptions) -> bytes:
+    return table.encode(type_id, table.spec_version)
+
+
+def _write_transaction_version(table: "RuntimeTable", type_id: int, _: SigningOptions) -> bytes:
+    return table.encode(type_id, table.transaction_version)
+
+
 def _write_era(table: "RuntimeTable", type_id: int, options: SigningOptions) -> bytes:
     # By the runtime's own type, so that a runtime with another kind of era refuses it.
     table.decode(type_id, options.era)
@@ -278,8 +292,8 @@ def _write_mode(table: "RuntimeTable", type_id: int, options: SigningOptions) ->
 #: One that is not here may be in a runtime only if it carries no bytes (AuthorizeCall, CheckNonZeroSender,
 #: CheckWeight, EthSetOrigin, PrevalidateAttests, StorageWeightReclaim, ValidateClaim …).
 _EXTENSIONS: Mapping[str, tuple[_Writer | None, _Writer | None]] = {
-    "CheckSpecVersion": (None, lambda table, type_id, options: table.encode(type_id, table.spec_version)),
-    "CheckTxVersion": (None, lambda table, type_id, options: table.encode(type_id, table.transaction_version)),
+    "CheckSpecVersion": (None, _write_spec_version),
+    "CheckTxVersion": (None, _write_transaction_version),
     "CheckGenesis": (None, _encoded(lambda options: options.genesis_hash)),
     "CheckMortality": (_write_era, _encoded(lambda options: options.block_hash)),
     "CheckEra": (_write_era, _encoded(lambda options: options.block_hash)),
@@ -320,12 +334,12 @@ def _check_options(table: "RuntimeTable", options: SigningOptions) -> None:
     if options.mode not in (0, 1):
         raise InvalidRequest(f"mode {shorten(options.mode)} is not one of CheckMetadataHash, expected 0 or 1")
     if bool(options.mode) != (options.metadata_hash is not None):
-        raise InvalidRequest(
-            "metadata_hash goes with mode 1, and only with it: expected both or neither"
-        )
+        raise InvalidRequest("metadata_hash goes with mode 1, and only with it: expected both or neither")
     if options.metadata_hash is not None:
         if len(options.metadata_hash) != 32:
-            raise InvalidRequest(f"metadata_hash {shorten(options.metadata_hash)} is not a hash, expected 32 bytes")
+            raise InvalidRequest(
+                f"metadata_hash {shorten(options.metadata_hash)} is not a hash, expected 32 bytes"
+            )
         if all(extension.identifier != "CheckMetadataHash" for extension in table.extensions):
             raise InvalidRequest(
                 f"metadata_hash cannot be signed, the runtime {table.spec_name} {table.spec_version} has no CheckMetadataHash: expected none"

@@ -1,6 +1,7 @@
 """Swaps on the exchange chain: Omnipool.sell for one hop in the Omnipool, else Router.sell over a route."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
@@ -108,14 +109,16 @@ def parse_route(value: object, *, field: str) -> tuple[Hop, ...]:
     if isinstance(value, str):
         hops = _parse_text(value, field)
     elif isinstance(value, (list, tuple)):
-        hops = tuple(_parse_hop(item, f"{field}[{place}]") for place, item in enumerate(value[: MAX_HOPS + 1]))
+        hops = tuple(
+            _parse_hop(item, f"{field}[{place}]") for place, item in enumerate(value[: MAX_HOPS + 1])
+        )
     else:
         raise InvalidRequest(f"{field} {shorten(value)} is not a route, {_EXPECTED}")
     if not hops:
         raise InvalidRequest(f"{field} is empty, {_EXPECTED}")
     if len(hops) > MAX_HOPS:
         raise InvalidRequest(f"{field} has more than {MAX_HOPS} hops, the router takes no longer route")
-    for place, (hop, after) in enumerate(zip(hops, hops[1:], strict=False)):
+    for place, (hop, after) in enumerate(pairwise(hops)):
         if hop.asset_out != after.asset_in:
             raise InvalidRequest(
                 f"{field}[{place + 1}] sells {after.asset_in}, but the hop before it brings {hop.asset_out}: expected hops that chain"
@@ -139,7 +142,9 @@ def _parse_hop(item: object, field: str) -> Hop:
     if isinstance(item, Hop):
         return item
     if not isinstance(item, dict) or set(item) != {"pool", "asset_in", "asset_out"}:
-        raise InvalidRequest(f"{field} {shorten(item)} is not a hop with pool, asset_in and asset_out, {_EXPECTED}")
+        raise InvalidRequest(
+            f"{field} {shorten(item)} is not a hop with pool, asset_in and asset_out, {_EXPECTED}"
+        )
     return _hop(item["pool"], item["asset_in"], item["asset_out"], field)
 
 
@@ -177,7 +182,9 @@ def _parse_pool(value: object, field: str) -> tuple[str, int | None]:
             raise InvalidRequest(f"{field} {shorten(value)} has a number, expected {known!r} alone")
         return known, None
     if number is None:
-        raise InvalidRequest(f"{field} {shorten(value)} lacks the pool's id, expected one like Stableswap(102)")
+        raise InvalidRequest(
+            f"{field} {shorten(value)} lacks the pool's id, expected one like Stableswap(102)"
+        )
     return known, _parse_id(number, field)
 
 
@@ -216,7 +223,9 @@ def _check_swap(swap: Swap) -> tuple[int, int]:
 def _check_route(hops: tuple[Hop, ...], asset_in: int, asset_out: int) -> None:
     parse_route(list(hops), field="route")
     if hops[0].asset_in != asset_in:
-        raise InvalidRequest(f"route begins with {hops[0].asset_in}, but {asset_in} is sold: expected it first")
+        raise InvalidRequest(
+            f"route begins with {hops[0].asset_in}, but {asset_in} is sold: expected it first"
+        )
     if hops[-1].asset_out != asset_out:
         raise InvalidRequest(
             f"route ends with {hops[-1].asset_out}, but {asset_out} is to be received: expected it last"

@@ -68,7 +68,7 @@ def build_transfer(
     draft = route(hop)
     return Draft(
         call=draft.call,
-        warnings=(*draft.warnings, *_warn(transfer, registry, assets, destination_table)),
+        warnings=(*draft.warnings, *_warn(transfer, assets, destination_table)),
     )
 
 
@@ -143,9 +143,6 @@ def choose_xcm_version(
             f"xcm_version {shorten(wanted)} is not known to both {transfer.source.name} and {transfer.destination.name}, expected one of: {', '.join(map(str, sorted(known)))}"
         )
     return wanted
-
-
-# What goes out as bytes begins here.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,9 +317,7 @@ def _transfer_within(transfer: Transfer, table: "RuntimeTable") -> Draft:
     warnings = []
     if asset.kind == "erc20":
         warnings.append(
-            f"{asset.symbol} is held by a contract and sent by Currencies.transfer, which has no keep-alive form: keep some HDX for fees"
-            if chain.symbol == "HDX"
-            else f"{asset.symbol} is held by a contract and sent by Currencies.transfer, which has no keep-alive form: keep some {chain.symbol} for fees"
+            f"{asset.symbol} is held by a contract and sent by Currencies.transfer, which has no keep-alive form: keep some {chain.symbol} for fees"
         )
     deposit = _existential_deposit(asset, table)
     if deposit is not None and transfer.amount < deposit:
@@ -337,7 +332,9 @@ def _receiver(table: "RuntimeTable", pallet: str, method: str, name: str, accoun
     for field in table.call_fields(pallet, method):
         if field.name == name:
             return {"Id": account} if "Id" in table.variants(field.type_id) else account
-    raise InvalidRequest(f"{pallet}.{method} of {table.spec_name} {table.spec_version} has no argument {name}")
+    raise InvalidRequest(
+        f"{pallet}.{method} of {table.spec_name} {table.spec_version} has no argument {name}"
+    )
 
 
 def _check_transfer(transfer: Transfer) -> None:
@@ -383,7 +380,6 @@ def _reason(transfer: Transfer, origin: str, hub: "Chain", registry: "Registry")
 
 def _warn(
     transfer: Transfer,
-    registry: "Registry",
     assets: "Assets",
     destination_table: "RuntimeTable | None",
 ) -> tuple[str, ...]:

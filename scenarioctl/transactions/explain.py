@@ -1,0 +1,241 @@
+"""What a transaction does, as plain data that a person can read and a program can parse.
+
+Accounts are SS58 of the chain, integers wider than 32 bits decimal text, bytes 0x hex (a remark's is text where it
+is text), amounts of known assets `{"value": "12345678900", "human": "1.23456789 DOT"}`.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.locations import write_location
+from scenarioctl.model.amounts import to_whole
+from scenarioctl.model.calls import Call
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.extrinsic import Extrinsic
+
+#: (pallet, argument that is an amount) -> the argument that says of which asset, "" for the native one.
+_AMOUNTS: Mapping[tuple[str, str], str] = {
+    ("Balances", "value"): "",
+    ("Assets", "amount"): "id",
+    ("Tokens", "amount"): "currency_id",
+    ("Currencies", "amount"): "currency_id",
+    ("Omnipool", "min_buy_amount"): "asset_out",
+    ("Omnipool", "max_sell_amount"): "asset_in",
+    ("Router", "amount_in"): "asset_in",
+    ("Router", "min_amount_out"): "asset_out",
+    ("Router", "amount_out"): "asset_out",
+    ("Router", "max_amount_in"): "asset_in",
+}
+#: In these the amount's own asset depends on the method.
+_TRADES = {("Omnipool", "sell"): "asset_in", ("Omnipool", "buy"): "asset_out"}
+_REMARKS = ("remark", "remark_with_event")
+
+
+def describe_call(
+    table: "RuntimeTable", chain: "Chain", call: Call, assets: "Assets | None" = None
+) -> dict[str, Any]:
+    """Return *call* as nested plain data: `{"pallet": …, "method": …, "args": {…}}`."""
+    return _Describer(table, chain, assets).call(call.pallet, call.method, call.args)
+
+
+def describe_signature(extrinsic: "Extrinsic", chain: "Chain") -> dict[str, Any]:
+    """Return who signed *extrinsic*, with what, and what besides the call is signed."""
+    from scenarioctl.transactions.extrinsic import decode_era
+
+    signer = extrinsic.signer
+    if isinstance(signer, Mapping) and set(signer) == {"Id"}:
+        signer = signer["Id"]
+    described: dict[str, Any] = {"signer": _account(signer, chain)}
+    signature = extrinsic.signature
+    if isinstance(signature, Mapping) and len(signature) == 1:
+        kind, signature = next(iter(signature.items()))
+        described["kind"] = kind.lower()
+    described["signature"] = _plain(signature)
+    for identifier, value in extrinsic.extensions.items():
+        if identifier in ("CheckMortality", "CheckEra"):
+            era = _era_bytes(value)
+            mortal = None if era is None else decode_era(era)
+            described["era"] = (
+                _plain(value)
+                if era is None
+                else "immortal"
+                if mortal is None
+                else {"period": mortal[0], "phase": mortal[1]}
+            )
+        elif identifier == "CheckNonce":
+            described["nonce"] = value
+        elif identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
+            tip = value["tip"] if isinstance(value, Mapping) else value
+            described["tip"] = {"value": str(tip), "human": f"{to_whole(tip, chain.decimals)} {chain.symbol}"}
+            if isinstance(value, Mapping) and value.get("asset_id") is not None:
+                described["fee_asset"] = _plain(value["asset_id"])
+        elif identifier == "CheckMetadataHash":
+            described["metadata_hash"] = value == {"mode": "Enabled"}
+        else:
+            described[identifier] = _plain(value)
+    return described
+
+
+class _Describer:
+    """Walks a call along the runtime's types."""
+
+    def __init__(self, table: "RuntimeTable", chain: "Chain", assets: "Assets | None") -> None:
+        self._table = table
+        self._chain = chain
+        self._assets = assets
+
+    def call(self, pallet: str, method: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        described: dict[str, Any] = {}
+        for field in self._table.call_fields(pallet, method):
+            value = args[field.name]
+            if pallet == "System" and method in _REMARKS and isinstance(value, bytes):
+                described[field.name] = _text_or_hex(value)
+                continue
+            asset = self._asset_of(pallet, method, field.name, args)
+            if asset is not None and isinstance(value, int):
+                described[field.name] = _amount(value, asset)
+            elif field.name == "assets" and pallet in ("PolkadotXcm", "XcmPallet"):
+                described[field.name] = self._xcm_assets(field.type_id, value)
+            else:
+                described[field.name] = self.value(field.type_id, value)
+        return {"pallet": pallet, "method": method, "args": described}
+
+    def value(self, type_id: int, value: Any) -> Any:
+        """Return *value*, of the type, as plain data."""
+        types = self._table.types
+        path, _, kind, definition = types[type_id]
+        name = path.rpartition("::")[2]
+        if types.is_option(type_id):
+            if value is None:
+                return None
+            inner = definition[1][2][0][1]
+            if types.can_be_none(inner):
+                return {"Some": self.value(inner, value["Some"])}
+            return self.value(inner, value)
+        if name == "AccountId32" and isinstance(value, bytes):
+            return _account(value, self._chain)
+        if isinstance(value, bytes):
+            return "0x" + value.hex()
+        if kind == "compact":
+            return self.value(definition, value)
+        if kind == "primitive":
+            wide = isinstance(value, int) and definition[1:] in ("64", "128", "256")
+            return str(value) if wide else value
+        if kind in ("sequence", "array") and isinstance(value, list):
+            element = definition if kind == "sequence" else definition[1]
+            return [self.value(element, item) for item in value]
+        if kind == "tuple" and isinstance(value, list):
+            return [self.value(inner, item) for inner, item in zip(definition, value, strict=True)]
+        if kind == "composite" and definition:
+            if isinstance(value, int) and path.startswith("primitive_types::U"):
+                return str(value)
+            return self._fields(definition, value)
+        if kind == "variant":
+            return self._variant(name, definition, value)
+        return value
+
+    def _variant(self, name: str, variants: list[Any], value: Any) -> Any:
+        if isinstance(value, str):
+            return value
+        label, inner = next(iter(value.items()))
+        if name == "RuntimeCall" and isinstance(inner, Mapping):
+            method, args = next(iter(inner.items()))
+            return self.call(label, method, args)
+        if name == "RuntimeCall" and isinstance(inner, str):
+            return self.call(label, inner, {})
+        fields = next(variant[2] for variant in variants if variant[0] == label)
+        described = self._fields(fields, inner)
+        if label == "AccountId32" and isinstance(inner, Mapping) and isinstance(inner.get("id"), bytes):
+            described["id"] = _account(inner["id"], self._chain)
+        # An Id is what everybody means by an address.
+        return described if name == "MultiAddress" and label == "Id" else {label: described}
+
+    def _fields(self, fields: list[Any], value: Any) -> Any:
+        if fields[0][0] is not None:
+            return {field[0]: self.value(field[1], value[field[0]]) for field in fields}
+        if len(fields) == 1:
+            return self.value(fields[0][1], value)
+        return [self.value(field[1], item) for field, item in zip(fields, value, strict=True)]
+
+    def _xcm_assets(self, type_id: int, value: Any) -> Any:
+        """Return the assets of an XCM call with their amounts as people write them.
+
+        Only these: inside a message, a location is seen from another chain, and would be taken for another asset.
+        """
+        described = self.value(type_id, value)
+        if self._assets is None or not isinstance(value, Mapping) or len(value) != 1:
+            return described
+        items = next(iter(value.values()))
+        shown = next(iter(described.values()))
+        for item, plain in zip(items, shown, strict=True):
+            fungible = item["fun"].get("Fungible") if isinstance(item["fun"], Mapping) else None
+            asset = self._assets.at(self._chain, write_location(item["id"]))
+            if asset is not None and isinstance(fungible, int):
+                plain["fun"] = {"Fungible": _amount(fungible, asset)}
+        return described
+
+    def _asset_of(self, pallet: str, method: str, argument: str, args: Mapping[str, Any]) -> "Asset | None":
+        if self._assets is None:
+            return None
+        naming = _AMOUNTS.get((pallet, argument))
+        if naming is None and argument == "amount":
+            naming = _TRADES.get((pallet, method))
+        if naming is None:
+            return None
+        if naming == "":
+            return self._assets.native(self._chain)
+        number = args.get(naming)
+        return self._assets.listed(self._chain, number) if isinstance(number, int) else None
+
+
+def _amount(value: int, asset: "Asset") -> Any:
+    if asset.decimals is None:
+        return str(value)
+    return {"value": str(value), "human": f"{to_whole(value, asset.decimals)} {asset.symbol}"}
+
+
+def _account(value: Any, chain: "Chain") -> Any:
+    from scenarioctl.chains.addresses import format_account
+
+    if isinstance(value, bytes) and len(value) == 32:
+        return format_account(value, chain.ss58_prefix)
+    return _plain(value)
+
+
+def _text_or_hex(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "0x" + data.hex()
+    # What would look like hex, or steer a terminal, is shown as bytes.
+    shown = text.replace("\n", "").replace("\t", "")
+    return text if shown.isprintable() and not text.startswith("0x") else "0x" + data.hex()
+
+
+def _era_bytes(value: Any) -> bytes | None:
+    """Return the bytes of an era as the metadata has it: `Immortal`, `{"Mortal69": 2}`."""
+    if value == "Immortal":
+        return b"\0"
+    if isinstance(value, Mapping) and len(value) == 1:
+        name, second = next(iter(value.items()))
+        first = name.removeprefix("Mortal")
+        if first.isdigit() and isinstance(second, int):
+            return bytes((int(first), second))
+    return None
+
+
+def _plain(value: Any) -> Any:
+    """Return *value*, of no known type, as plain data."""
+    if isinstance(value, bytes):
+        return "0x" + value.hex()
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 2**32:
+        return str(value)
+    return value
