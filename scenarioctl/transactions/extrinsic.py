@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.bare import BARE_V4, bare_extrinsic, encode_compact
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
@@ -14,7 +15,22 @@ if TYPE_CHECKING:
 IMMORTAL = b"\0"
 #: Payloads longer than this are hashed before they are signed.
 HASHED_ABOVE = 256
-_BARE_V4, _SIGNED_V4, _BARE_V5, _GENERAL_V5 = 0x04, 0x84, 0x05, 0x45
+_SIGNED_V4, _BARE_V5, _GENERAL_V5 = 0x84, 0x05, 0x45
+
+__all__ = [
+    "Extrinsic",
+    "SigningOptions",
+    "SigningPayload",
+    "bare_extrinsic",
+    "decode_era",
+    "decode_extrinsic",
+    "encode_compact",
+    "encode_era",
+    "era_start",
+    "looks_like_extrinsic",
+    "parse_era",
+    "signing_payload",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,12 +118,6 @@ class Extrinsic:
         return "general" if self.extensions else "bare"
 
 
-def bare_extrinsic(call_data: bytes) -> bytes:
-    """Return the unsigned version 4 extrinsic around *call_data*: `compact(length) ++ 0x04 ++ call`."""
-    body = bytes((_BARE_V4,)) + call_data
-    return encode_compact(len(body)) + body
-
-
 def signing_payload(table: "RuntimeTable", call_data: bytes, options: SigningOptions) -> SigningPayload:
     """Return what the sender of *call_data* signs.
 
@@ -134,7 +144,7 @@ def looks_like_extrinsic(data: bytes) -> bool:
         length, start = _decode_compact(data)
     except InvalidRequest:
         return False
-    return length == len(data) - start > 0 and data[start] in (_BARE_V4, _SIGNED_V4, _BARE_V5, _GENERAL_V5)
+    return length == len(data) - start > 0 and data[start] in (BARE_V4, _SIGNED_V4, _BARE_V5, _GENERAL_V5)
 
 
 def decode_extrinsic(table: "RuntimeTable", data: bytes) -> Extrinsic:
@@ -148,7 +158,7 @@ def decode_extrinsic(table: "RuntimeTable", data: bytes) -> Extrinsic:
         raise InvalidRequest("tx is empty, expected an extrinsic with a version and a call")
     head = data[start]
     start += 1
-    if head in (_BARE_V4, _BARE_V5):
+    if head in (BARE_V4, _BARE_V5):
         _check_version(table, head & 0x3F)
         return Extrinsic(version=head & 0x3F, call=table.decode_call(data[start:]))
     if head == _SIGNED_V4:
@@ -233,20 +243,6 @@ def parse_era(value: object, *, field: str) -> bytes:
             f"{field} {shorten(value)} is not an era, expected immortal, 0x00, or two bytes of hex like 0x4502"
         ) from None
     return data
-
-
-# Lengths
-
-
-def encode_compact(number: int) -> bytes:
-    """Return *number* (below 2^30) as SCALE's compact integer."""
-    if number < 1 << 6:
-        return bytes((number << 2,))
-    if number < 1 << 14:
-        return (number << 2 | 1).to_bytes(2, "little")
-    if number < 1 << 30:
-        return (number << 2 | 2).to_bytes(4, "little")
-    raise InvalidRequest(f"a transaction of {number} bytes is larger than any chain takes")
 
 
 def _decode_compact(data: bytes) -> tuple[int, int]:

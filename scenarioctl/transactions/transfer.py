@@ -88,9 +88,9 @@ def find_route(transfer: Transfer, registry: "Registry", assets: "Assets") -> "C
     if hub is None:
         raise _refuse(transfer, f"no Asset Hub of {source.relay} is in the registry")
     for chain in (source, destination):
-        # Two chains with one role would be addressed by the para id of the first.
-        if registry.sibling(chain, chain.role) not in (chain, None) and chain.role == "asset_hub":
-            raise _refuse(transfer, f"{chain.name} is not the Asset Hub of {chain.relay}, {hub.name} is")
+        # Two of them under one relay: the messages would go to the first.
+        if chain.role == "asset_hub" and chain.name != hub.name:
+            raise _refuse(transfer, f"the Asset Hub of {chain.relay} is {hub.name}, not {chain.name}")
     origin = origin_of(transfer.asset, source, hub)
     route = ROUTES.get((source.role, destination.role, origin))
     if route is None:
@@ -145,15 +145,23 @@ def choose_xcm_version(
     return wanted
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Hop:
     """A transfer that passed the gate, with what its builder needs."""
 
-    transfer: Transfer
-    table: "RuntimeTable"
-    version: int
-    hub_id: int
-    last_hop_fee: int | None
+    def __init__(
+        self,
+        *,
+        transfer: Transfer,
+        table: "RuntimeTable",
+        version: int,
+        hub_id: int,
+        last_hop_fee: int | None,
+    ) -> None:
+        self.transfer = transfer
+        self.table = table
+        self.version = version
+        self.hub_id = hub_id
+        self.last_hop_fee = last_hop_fee
 
     def location(self, text: str) -> Any:
         return _shape(read_location(text), self.version)
