@@ -8,6 +8,9 @@ from scenarioctl.errors import InvalidRequest, shorten
 #: The largest balance a chain can hold.
 U128_MAX = 2**128 - 1
 
+#: Far more than a u128 with all its decimals.
+_LENGTH_MAX = 200
+
 _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
 
 
@@ -19,19 +22,23 @@ def parse_number(value: object, *, field: str, zero: bool = False) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
         raise InvalidRequest(f"{field} {shorten(value)} is not a number, expected one like 1.5")
     text = _as_text(value)
-    if text.startswith("-") and _NUMBER.fullmatch(text[1:]):
-        raise InvalidRequest(f"{field} {shorten(value)} is negative, expected a number above zero")
-    if len(text) > 200 or not _NUMBER.fullmatch(text):
+    if len(text) > _LENGTH_MAX:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not a number, expected digits with an optional point, like 1.5"
+            f"{field} {shorten(text)} is too long, expected at most {_LENGTH_MAX} characters"
+        )
+    shown = _show(value, text)
+    if text.startswith("-") and _NUMBER.fullmatch(text[1:]):
+        expected = "zero or more" if zero else "a number above zero"
+        raise InvalidRequest(f"{field} {shown} is negative, expected {expected}")
+    if not _NUMBER.fullmatch(text):
+        raise InvalidRequest(
+            f"{field} {shown} is not a number, expected digits with an optional point, like 1.5"
         )
     number = Decimal(text)
     if number.adjusted() > 60 and number:
-        raise InvalidRequest(
-            f"{field} {shorten(value)} is more than any chain can hold (2^128 - 1 smallest units)"
-        )
+        raise InvalidRequest(f"{field} {shown} is more than any chain can hold (2^128 - 1 smallest units)")
     if not number and not zero:
-        raise InvalidRequest(f"{field} {shorten(value)} is zero, expected a number above zero")
+        raise InvalidRequest(f"{field} {shown} is zero, expected a number above zero")
     return number
 
 
@@ -54,7 +61,9 @@ def to_raw(amount: Decimal, decimals: int, *, field: str = "amount", symbol: str
     """
     raw = _integral(amount, scale=10**decimals)
     if raw is None:
-        raise InvalidRequest(f"{field} {to_text(amount)} has too many decimals, {symbol} has {decimals}")
+        # 1e-9999 is short, its text is not.
+        text = to_text(amount) if amount.adjusted() > -_LENGTH_MAX else str(amount)
+        raise InvalidRequest(f"{field} {text} has too many decimals, {symbol} has {decimals}")
     return _within_u128(raw, to_text(amount), field)
 
 
@@ -79,6 +88,14 @@ def _as_text(value: str | int | float | Decimal) -> str:
         # str() of a huge int is slow, and refused by Python above 4300 digits.
         return "1e400" if value > 0 else "-1e400"
     return str(value)
+
+
+def _show(value: str | int | float | Decimal, text: str) -> str:
+    if isinstance(value, str):
+        return shorten(value)
+    if isinstance(value, int) and value.bit_length() > 512:
+        return f"about {'-' * (value < 0)}1e{int(value.bit_length() * 0.30103)}"
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def _integral(number: Decimal, scale: int = 1) -> int | None:

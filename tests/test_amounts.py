@@ -1,0 +1,271 @@
+"""Amounts are exact or refused."""
+
+import json
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.amounts import U128_MAX, parse_number, parse_raw, to_raw, to_text, to_whole
+
+balances = st.integers(min_value=0, max_value=U128_MAX)
+decimals = st.integers(min_value=0, max_value=24)
+
+
+def refusal(act: Callable[[], object]) -> str:
+    with pytest.raises(InvalidRequest) as caught:
+        act()
+    assert type(caught.value) is InvalidRequest
+    return str(caught.value)
+
+
+@given(raw=balances, places=decimals)
+def test_whole_tokens_and_back_are_the_same_amount(raw: int, places: int) -> None:
+    text = to_whole(raw, places)
+
+    assert to_raw(parse_number(text, field="amount", zero=True), places) == raw
+    assert Fraction(text) == Fraction(raw, 10**places)
+
+
+@given(raw=balances, places=decimals)
+def test_whole_tokens_have_no_needless_digit(raw: int, places: int) -> None:
+    whole, point, fraction = to_whole(raw, places).partition(".")
+
+    assert whole == str(int(whole))
+    assert not fraction.endswith("0")
+    assert bool(point) == bool(fraction)
+
+
+@given(raw=balances)
+def test_a_raw_amount_is_the_same_as_number_and_as_text(raw: int) -> None:
+    for written in (raw, str(raw), f"{raw}.0", f"000{raw}", Decimal(raw)):
+        assert parse_raw(written, field="amount", zero=True) == raw
+
+
+@given(number=st.floats(min_value=1e-18, max_value=1e20))
+def test_a_json_number_means_the_digits_that_were_written(number: float) -> None:
+    assert parse_number(number, field="amount") == Decimal(json.dumps(number))
+
+
+@given(number=st.decimals(min_value=0, max_value=10**20, places=18), exponent=st.integers(-15, 15))
+def test_an_exponent_moves_the_point_and_nothing_else(number: Decimal, exponent: int) -> None:
+    parsed = parse_number(f"{number:f}e{exponent}", field="amount", zero=True)
+
+    assert Fraction(parsed) == Fraction(number) * Fraction(10) ** exponent
+
+
+@given(number=st.decimals(min_value=0, max_value=U128_MAX, places=6))
+def test_a_number_s_text_is_that_number_without_exponent(number: Decimal) -> None:
+    text = to_text(number)
+
+    assert Decimal(text) == number
+    assert set(text) <= set("0123456789.")
+
+
+@given(text=st.text(max_size=12))
+def test_any_text_is_a_number_or_is_refused_in_one_sentence(text: str) -> None:
+    try:
+        number = parse_number(text, field="amount", zero=True)
+    except InvalidRequest as error:
+        assert str(error).startswith("amount ")
+    else:
+        assert text.isascii()
+        assert number == Decimal(text)
+        assert not number.is_signed()
+
+
+@pytest.mark.parametrize(
+    ("written", "places", "raw"),
+    [
+        ("0.1", 10, 1_000_000_000),
+        (0.1, 10, 1_000_000_000),
+        ("1.5", 10, 15_000_000_000),
+        (1.5, 10, 15_000_000_000),
+        (7, 10, 70_000_000_000),
+        (".5", 1, 5),
+        ("1e3", 6, 1_000_000_000),
+        ("1E-6", 6, 1),
+        (1e-7, 12, 100_000),
+        ("0.000000000000000001", 18, 1),
+        ("1.10", 1, 11),
+        ("340282366920938463463.374607431768211455", 18, U128_MAX),
+        ("123456789012345678901.234567890123456789", 18, 123456789012345678901234567890123456789),
+        ("340282366920938463463374607431768211455", 0, U128_MAX),
+    ],
+)
+def test_whole_tokens_are_scaled_exactly(written: object, places: int, raw: int) -> None:
+    assert to_raw(parse_number(written, field="amount"), places) == raw
+
+
+def test_a_rounding_context_does_not_change_an_amount() -> None:
+    with localcontext() as context:
+        context.prec = 3
+        number = parse_number("340282366920938463463.374607431768211455", field="amount")
+
+        assert to_raw(number, 18) == U128_MAX
+
+
+@pytest.mark.parametrize(
+    ("raw", "places", "text"),
+    [
+        (0, 10, "0"),
+        (0, 0, "0"),
+        (15_000_000_000, 10, "1.5"),
+        (10_000_000_000, 10, "1"),
+        (100, 0, "100"),
+        (1, 18, "0.000000000000000001"),
+        (U128_MAX, 18, "340282366920938463463.374607431768211455"),
+    ],
+)
+def test_whole_tokens_are_written_as_people_do(raw: int, places: int, text: str) -> None:
+    assert to_whole(raw, places) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [("1E+3", "1000"), ("1.500", "1.5"), ("100", "100"), ("0E+9999", "0"), ("1E-7", "0.0000001")],
+)
+def test_a_number_is_written_without_exponent_and_needless_zeros(number: str, text: str) -> None:
+    assert to_text(Decimal(number)) == text
+
+
+NOT_DIGITS = "is not a number, expected digits with an optional point, like 1.5"
+TOO_MUCH = "is more than any chain can hold (2^128 - 1 smallest units)"
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        *(
+            (text, f"amount {text!r} {NOT_DIGITS}")
+            for text in (
+                *(
+                    "",
+                    " ",
+                    " 1",
+                    "1 ",
+                    "1\n",
+                    "\t1",
+                    "1_000",
+                    "1,5",
+                    "1 000",
+                    "+1",
+                    "--1",
+                    "-",
+                    "1.",
+                    ".",
+                    "1.2.3",
+                    "1e",
+                ),
+                *(
+                    "e5",
+                    "1e+",
+                    "1e1.5",
+                    "1e00001",
+                    "0x10",
+                    "0b1",
+                    "1/2",
+                    "½",
+                    "１",
+                    "٣",
+                    "१.५",
+                    "²",
+                    "1\u200b",
+                    "\u22121",
+                ),
+                *("NaN", "nan", "sNaN", "Infinity", "-Infinity", "inf", "∞", "one", "1 DOT", "$1", "1\0"),
+            )
+        ),
+        (float("nan"), f"amount nan {NOT_DIGITS}"),
+        (float("inf"), f"amount inf {NOT_DIGITS}"),
+        (float("-inf"), f"amount -inf {NOT_DIGITS}"),
+        (Decimal("NaN"), f"amount NaN {NOT_DIGITS}"),
+        (Decimal("sNaN"), f"amount sNaN {NOT_DIGITS}"),
+        (True, "amount True is not a number, expected one like 1.5"),
+        (False, "amount False is not a number, expected one like 1.5"),
+        (None, "amount None is not a number, expected one like 1.5"),
+        ([1], "amount [1] is not a number, expected one like 1.5"),
+        ({"value": 1}, "amount {'value': 1} is not a number, expected one like 1.5"),
+        (b"1", "amount 0x31 is not a number, expected one like 1.5"),
+        (-1, "amount -1 is negative, expected a number above zero"),
+        (-1.5, "amount -1.5 is negative, expected a number above zero"),
+        ("-1", "amount '-1' is negative, expected a number above zero"),
+        ("-0", "amount '-0' is negative, expected a number above zero"),
+        ("-1e400", "amount '-1e400' is negative, expected a number above zero"),
+        (0, "amount 0 is zero, expected a number above zero"),
+        (0.0, "amount 0.0 is zero, expected a number above zero"),
+        ("0", "amount '0' is zero, expected a number above zero"),
+        ("0.000", "amount '0.000' is zero, expected a number above zero"),
+        ("0e9999", "amount '0e9999' is zero, expected a number above zero"),
+        ("1e400", f"amount '1e400' {TOO_MUCH}"),
+        ("1e9999", f"amount '1e9999' {TOO_MUCH}"),
+        (1e300, f"amount 1e+300 {TOO_MUCH}"),
+        (Decimal("1e400"), f"amount 1E+400 {TOO_MUCH}"),
+        (10**100, f"amount 1{'0' * 58}… {TOO_MUCH}"),
+        ("9" * 201, f"amount '{'9' * 58}… is too long, expected at most 200 characters"),
+    ],
+)
+def test_what_is_not_an_amount_is_refused(value: object, sentence: str) -> None:
+    assert refusal(lambda: parse_number(value, field="amount")) == sentence
+
+
+def test_what_is_huge_is_refused_without_being_printed() -> None:
+    assert [
+        refusal(lambda value=value: parse_number(value, field="amount"))  # type: ignore[misc]
+        for value in (10**5000, -(10**5000), "1" * 50_000_000)
+    ] == [
+        f"amount about 1e5000 {TOO_MUCH}",
+        "amount about -1e5000 is negative, expected a number above zero",
+        f"amount '{'1' * 58}… is too long, expected at most 200 characters",
+    ]
+
+
+def test_zero_is_a_number_where_it_makes_sense_and_less_is_not() -> None:
+    assert parse_number("0.0", field="slippage", zero=True) == 0
+    assert refusal(lambda: parse_number("-0.5", field="slippage", zero=True)) == (
+        "slippage '-0.5' is negative, expected zero or more"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("1.5", "amount '1.5' has a fraction, but is counted in the smallest unit: expected a whole number"),
+        (0.5, "amount 0.5 has a fraction, but is counted in the smallest unit: expected a whole number"),
+        (
+            "1e-9999",
+            "amount '1e-9999' has a fraction, but is counted in the smallest unit: expected a whole number",
+        ),
+        (U128_MAX + 1, f"amount {U128_MAX + 1} {TOO_MUCH}"),
+        (str(U128_MAX + 1), f"amount '{U128_MAX + 1}' {TOO_MUCH}"),
+        ("1e60", f"amount '1e60' {TOO_MUCH}"),
+        ("0", "amount '0' is zero, expected a number above zero"),
+        (True, "amount True is not a number, expected one like 1.5"),
+    ],
+)
+def test_what_is_not_a_raw_amount_is_refused(value: object, sentence: str) -> None:
+    assert refusal(lambda: parse_raw(value, field="amount")) == sentence
+
+
+@pytest.mark.parametrize(
+    ("amount", "places", "sentence"),
+    [
+        ("0.00000000001", 10, "amount 0.00000000001 has too many decimals, DOT has 10"),
+        ("1.5", 0, "amount 1.5 has too many decimals, DOT has 0"),
+        ("1e-9999", 10, "amount 1E-9999 has too many decimals, DOT has 10"),
+        (
+            "340282366920938463463.374607431768211456",
+            18,
+            f"amount '340282366920938463463.374607431768211456' {TOO_MUCH}",
+        ),
+        ("1e30", 10, f"amount '1000000000000000000000000000000' {TOO_MUCH}"),
+    ],
+)
+def test_what_the_asset_cannot_hold_is_refused(amount: str, places: int, sentence: str) -> None:
+    number = parse_number(amount, field="amount")
+
+    assert refusal(lambda: to_raw(number, places, symbol="DOT")) == sentence
