@@ -1,0 +1,1 @@
+"""What smart contracts say about themselves."""
