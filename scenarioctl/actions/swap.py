@@ -120,6 +120,10 @@ def _options(fields: Fields) -> dict[str, Any]:
     elif slippage is not None:
         kept["slippage"] = to_text(_slippage(slippage, fields.name("slippage")))
     if route is not None:
+        if isinstance(route, str) and route.lstrip().startswith("["):
+            from scenarioctl.formats.documents import parse_json
+
+            route = parse_json(route, field=fields.name("route"))
         if not has_pill(route):
             _route(route, fields.name("route"))
         kept["route"] = route

@@ -14,7 +14,7 @@ MAX_BYTES = 16 * 1024 * 1024
 #: More digits than the largest integer of any chain (a u256) has.
 _MAX_DIGITS = 80
 
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89abAB-F]")
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:

@@ -1,0 +1,268 @@
+"""Reading diagrams, and the order in which their nodes run."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, TooLarge
+from scenarioctl.model.diagram import (
+    MAX_DEPTH,
+    MAX_EDGES,
+    MAX_NODES,
+    Diagram,
+    Problem,
+    find_cycle,
+    read_diagram,
+    sort_by_edges,
+)
+
+
+def diagram_of(ids: str, edges: str) -> Diagram:
+    """Return a diagram with one node per letter, and an edge per pair: `ab bc`."""
+    return read_diagram(
+        {
+            "nodes": [{"id": letter, "type": "chain"} for letter in ids],
+            "edges": [{"source": pair[0], "target": pair[1]} for pair in edges.split()],
+        }
+    )
+
+
+def names(diagram: Diagram) -> str:
+    return "".join(node.id for node in diagram.in_order())
+
+
+def nested(levels: int) -> Any:
+    value: Any = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+def test_the_document_is_kept_as_it_came() -> None:
+    document = {
+        "nodes": [{"id": "a", "type": "chain", "formData": None, "selected": True}],
+        "edges": [],
+        "viewport": {"zoom": 0.5},
+    }
+
+    diagram = read_diagram(document)
+
+    assert diagram.document is document
+    assert diagram.nodes[0].form == {}
+    assert diagram.nodes[0].raw is document["nodes"][0]  # type: ignore[index]
+
+
+def test_an_empty_diagram_is_well_formed() -> None:
+    diagram = read_diagram({"nodes": [], "edges": []})
+
+    assert (diagram.in_order(), diagram.problems()) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("document", "sentence"),
+    [
+        (None, "diagram is null, expected an object with `nodes` and `edges`"),
+        ([], "diagram is a list, expected an object with `nodes` and `edges`"),
+        ("x", "diagram is 'x', expected an object with `nodes` and `edges`"),
+        ({"edges": []}, "diagram has no `nodes`, expected an object with `nodes` and `edges`"),
+        ({"nodes": []}, "diagram has no `edges`, expected an object with `nodes` and `edges`"),
+        ({"nodes": {}, "edges": []}, "diagram.nodes is an object, expected a list"),
+        ({"nodes": None, "edges": []}, "diagram.nodes is missing, expected a list"),
+        ({"nodes": [], "edges": True}, "diagram.edges is true, expected a list"),
+        ({"nodes": [1], "edges": []}, "diagram.nodes[0] is 1, expected an object"),
+        ({"nodes": [{}], "edges": []}, "diagram.nodes[0].id is missing, expected text"),
+        ({"nodes": [{"id": ""}], "edges": []}, "diagram.nodes[0].id is missing, expected text"),
+        ({"nodes": [{"id": 7}], "edges": []}, "diagram.nodes[0].id is 7, expected text"),
+        ({"nodes": [{"id": "a", "type": 5}], "edges": []}, "diagram.nodes[0].type is 5, expected text"),
+        (
+            {"nodes": [{"id": "a"}, {"id": "b", "formData": []}], "edges": []},
+            "diagram.nodes[1].formData is a list, expected an object",
+        ),
+        ({"nodes": [], "edges": [None]}, "diagram.edges[0] is missing, expected an object"),
+        ({"nodes": [], "edges": [{}]}, "diagram.edges[0].source is missing, expected the id of a node"),
+        (
+            {"nodes": [], "edges": [{"source": "a", "target": 1}]},
+            "diagram.edges[0].target is 1, expected the id of a node",
+        ),
+        ({"nodes": [], "edges": [], "x": nested(MAX_DEPTH)}, "diagram nests deeper than 100 levels"),
+    ],
+)
+def test_what_is_malformed_is_refused_by_its_place(document: object, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        read_diagram(document)
+
+    assert str(refused.value) == sentence
+
+
+def test_the_field_can_be_named() -> None:
+    with pytest.raises(InvalidRequest, match=r"^scenario abc\.nodes is 1, expected a list$"):
+        read_diagram({"nodes": 1, "edges": []}, field="scenario abc")
+
+
+def test_nesting_up_to_the_limit_is_read() -> None:
+    diagram = read_diagram({"nodes": [], "edges": [], "x": nested(MAX_DEPTH - 1)})
+
+    assert diagram.nodes == ()
+
+
+def test_a_type_that_is_missing_is_an_unknown_one() -> None:
+    diagram = read_diagram({"nodes": [{"id": "a"}, {"id": "b", "type": None}], "edges": []})
+
+    assert [node.type for node in diagram.nodes] == ["", ""]
+
+
+@pytest.mark.parametrize(("key", "limit"), [("nodes", MAX_NODES), ("edges", MAX_EDGES)])
+def test_more_entries_than_the_limit_are_too_large(key: str, limit: int) -> None:
+    with pytest.raises(TooLarge) as refused:
+        read_diagram({"nodes": [], "edges": [], key: [{}] * (limit + 1)})
+
+    assert str(refused.value) == f"diagram has {limit + 1} {key}, the limit is {limit}"
+
+
+def test_the_largest_diagram_is_ordered() -> None:
+    ids = [f"n{number}" for number in range(MAX_NODES)]
+    edges = [{"source": ids[n + 1], "target": ids[n]} for n in range(MAX_NODES - 1)]
+    diagram = read_diagram({"nodes": [{"id": name} for name in ids], "edges": edges})
+
+    assert [node.id for node in diagram.in_order()] == ids[::-1]
+
+
+@pytest.mark.parametrize(
+    ("ids", "edges", "order"),
+    [
+        ("abc", "", "abc"),
+        ("abc", "cb ba", "cba"),
+        # The two routes are not mixed where the file does not mix them.
+        ("abcdef", "ab bc de ef", "abcdef"),
+        ("abc", "ac bc", "abc"),
+        ("cab", "ac bc", "abc"),
+        ("ab", "ba ba", "ba"),
+    ],
+)
+def test_nodes_run_in_the_order_of_the_edges(ids: str, edges: str, order: str) -> None:
+    assert names(diagram_of(ids, edges)) == order
+
+
+@pytest.mark.parametrize(
+    ("ids", "edges", "sentence"),
+    [
+        ("aba", "ab", "the id 'a' is used by more than one node"),
+        ("ab", "ax", "the edge from 'a' to 'x' leads to no node: there is no 'x'"),
+        ("ab", "xa", "the edge from 'x' to 'a' leads to no node: there is no 'x'"),
+        ("ab", "aa", "the edges run in a circle: 'a' > 'a'"),
+        ("xbca", "xb ca ab bc", "the edges run in a circle: 'b' > 'c' > 'a' > 'b'"),
+    ],
+)
+def test_a_broken_graph_has_no_order_but_a_sentence(ids: str, edges: str, sentence: str) -> None:
+    diagram = diagram_of(ids, edges)
+
+    with pytest.raises(InvalidRequest) as refused:
+        diagram.in_order()
+
+    assert str(refused.value) == sentence
+    assert [problem.sentence for problem in diagram.problems()] == [sentence]
+    assert "".join(node.id for node in diagram.in_safe_order()) == ids
+
+
+def test_all_problems_of_a_graph_are_listed() -> None:
+    diagram = diagram_of("aabbc", "ax cc")
+
+    assert diagram.problems() == (
+        Problem(node="a", sentence="the id 'a' is used by more than one node"),
+        Problem(node="b", sentence="the id 'b' is used by more than one node"),
+        Problem(node="", sentence="the edge from 'a' to 'x' leads to no node: there is no 'x'"),
+        Problem(node="c", sentence="the edges run in a circle: 'c' > 'c'"),
+    )
+
+
+def test_a_long_cycle_is_named_in_one_line() -> None:
+    ids = "abcdefghijklm"
+    edges = " ".join(a + b for a, b in zip(ids, ids[1:] + ids[0], strict=True))
+
+    [problem] = diagram_of(ids, edges).problems()
+
+    assert problem.sentence == ("the edges run in a circle: 'a' > 'b' > 'c' > 'd' > 'e' > 'f' > … > 'a'")
+
+
+def test_the_nearest_node_of_a_type_is_found_through_others() -> None:
+    document = {
+        "nodes": [
+            {"id": "far", "type": "chain"},
+            {"id": "near", "type": "chain"},
+            {"id": "delay", "type": "delay"},
+            {"id": "action", "type": "action"},
+        ],
+        "edges": [
+            {"source": "far", "target": "near"},
+            {"source": "near", "target": "delay"},
+            {"source": "delay", "target": "action"},
+            {"source": "lost", "target": "action"},
+        ],
+    }
+    diagram = read_diagram(document)
+
+    found = diagram.nearest(diagram.nodes[3], frozenset({"chain"}), upstream=True, stop=frozenset({"action"}))
+
+    assert [node.id for node in found] == ["near"]
+
+
+graphs = st.integers(1, 12).flatmap(
+    lambda count: st.tuples(
+        st.just(count),
+        st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=30),
+    )
+)
+
+
+@given(graphs)
+def test_every_edge_leads_forward_and_ties_keep_their_place(graph: tuple[int, list[tuple[int, int]]]) -> None:
+    count, pairs = graph
+    order = sort_by_edges(count, pairs)
+    place = {number: index for index, number in enumerate(order)}
+
+    assert all(place[a] < place[b] for a, b in pairs if b in place)
+    for index, number in enumerate(order):
+        waits_for = {a for a, b in pairs if b == number}
+        # Nothing smaller could have stood here: it was waiting for something that comes later.
+        for later in order[index + 1 :]:
+            if later < number:
+                assert not {a for a, b in pairs if b == later} <= set(order[:index])
+        assert waits_for <= set(order[:index])
+
+
+@given(graphs)
+def test_what_cannot_be_ordered_has_a_cycle_that_is_one(graph: tuple[int, list[tuple[int, int]]]) -> None:
+    count, pairs = graph
+    cycle = find_cycle(count, pairs)
+
+    assert bool(cycle) == (len(sort_by_edges(count, pairs)) < count)
+    assert len(set(cycle)) == len(cycle)
+    assert all(step in pairs for step in zip(cycle, cycle[1:] + cycle[:1], strict=True))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["nodes", "edges", "id", "type", "formData", "source", "target", "x"]),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(json_values | st.fixed_dictionaries({"nodes": st.lists(json_values), "edges": st.lists(json_values)}))
+def test_any_json_is_a_diagram_or_a_sentence(document: Any) -> None:
+    try:
+        diagram = read_diagram(document)
+    except ScenarioctlError as refused:
+        assert str(refused).startswith("diagram")
+        return
+
+    assert diagram.document is document
+    assert len(diagram.in_safe_order()) == len(diagram.nodes)

@@ -1,0 +1,173 @@
+"""JSON in and out: nothing lost, nothing unbounded."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
+from scenarioctl.formats.documents import MAX_BYTES, canonical_json, parse_json, write_json
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+documents = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**78), 10**78)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1.50", 1.5),
+        ("0.1", 0.1),
+        ("-0.0000001", -1e-7),
+        ("552.3836857519447", 552.3836857519447),
+        ("1e3", 1000.0),
+        ("0e99999999999999999999999", 0.0),
+        ("340282366920938463463374607431768211456", 2**128),
+        ('"\\ud83d\\ude00"', "😀"),
+        ('"\\\\ud800"', "\\ud800"),
+        ("\ufeff[]", []),
+        (b"\xef\xbb\xbf[]", []),
+        (" {} ", {}),
+    ],
+)
+def test_json_is_read_as_written(text: str | bytes, value: object) -> None:
+    assert parse_json(text, field="body") == value
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "body is not JSON: expecting value (line 1, column 1)"),
+        ("{", "body is not JSON: expecting property name enclosed in double quotes (line 1, column 2)"),
+        ("[1]\n x", "body is not JSON: extra data (line 2, column 2)"),
+        ("[NaN]", "body holds NaN, which is not JSON"),
+        ("-Infinity", "body holds -Infinity, which is not JSON"),
+        ("1e400", "body holds '1e400', which is beyond any number here; write it as text"),
+        ("-1e400", "body holds '-1e400', which is beyond any number here; write it as text"),
+        ("1" * 400 + ".5", f"body holds '{'1' * 58}…, which is beyond any number here; write it as text"),
+        ("1e-400", "body holds '1e-400', which has more digits than a JSON number keeps; write it as text"),
+        (
+            "1e-99999999999999999999999",
+            "body holds '1e-99999999999999999999999', which has more digits than a JSON number keeps; write it as text",
+        ),
+        (
+            "0.12345678901234567890",
+            "body holds '0.12345678901234567890', which has more digits than a JSON number keeps; write it as text",
+        ),
+        ("9" * 100_000, "body holds a number of 100000 digits, the limit is 80"),
+        ('{"a": 1, "b": 2, "a": 3}', "body gives the key 'a' twice in one object"),
+        ('"\\uD800"', "body holds half of a surrogate pair, expected whole characters"),
+        ('{"\\udfff": 1}', "body holds half of a surrogate pair, expected whole characters"),
+        ('"\udc80"', "body is not UTF-8 text"),
+        (b'"\xff"', "body is not UTF-8 text"),
+    ],
+)
+def test_what_is_not_json_is_refused(text: str | bytes, sentence: str) -> None:
+    with pytest.raises(BadJson) as refused:
+        parse_json(text, field="body")
+
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a":' * 100_000, "[" * 101 + "]" * 101, '{"a":' * 101 + "1" + "}" * 101],
+    ids=["lists", "objects", "101 lists", "101 objects"],
+)
+def test_deep_nesting_is_refused_and_not_a_crash(text: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse_json(text, field="body")
+
+    assert str(refused.value) == "body nests deeper than 100 levels"
+
+
+def test_a_hundred_levels_are_read() -> None:
+    assert canonical_json(parse_json("[" * 100 + "]" * 100, field="body")) == b"[" * 100 + b"]" * 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"' + "a" * MAX_BYTES, b" " * (MAX_BYTES + 1), "é" * (MAX_BYTES // 2 + 1)],
+    ids=["text", "bytes", "wide text"],
+)
+def test_what_is_too_large_is_not_even_parsed(text: str | bytes) -> None:
+    with pytest.raises(TooLarge) as refused:
+        parse_json(text, field="body")
+
+    assert str(refused.value) == "body is larger than 16777216 bytes"
+
+
+def test_canonical_json_is_compact_sorted_utf8() -> None:
+    assert (
+        canonical_json({"b": [1, 2.5, None], "a": {"ü": True}})
+        == '{"a":{"ü":true},"b":[1,2.5,null]}'.encode()
+    )
+
+
+def test_written_json_keeps_the_order_of_keys() -> None:
+    assert write_json({"b": 1, "a": 2}) == b'{"b":1,"a":2}'
+
+
+@pytest.mark.parametrize("value", [float("nan"), "\ud800", 10**5000], ids=["nan", "surrogate", "huge"])
+def test_what_json_cannot_express_is_not_written(value: object) -> None:
+    with pytest.raises(InvalidRequest, match=r"^the document holds "):
+        canonical_json([value])
+
+
+def test_a_document_too_deep_to_write_is_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(200_000):
+        deep = [deep]
+
+    with pytest.raises(InvalidRequest, match=r"^the document nests too deep to be written$"):
+        canonical_json(deep)
+    while deep:
+        # Freed from the outside in: otherwise the interpreter does it by recursion.
+        deep = deep.pop()
+
+
+@given(documents)
+def test_canonical_json_is_the_same_for_the_same_content(document: Any) -> None:
+    text = canonical_json(document)
+    read = parse_json(text, field="document")
+
+    assert read == document
+    assert canonical_json(read) == text
+    assert canonical_json(json.loads(json.dumps(document))) == text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_double_survives(value: float) -> None:
+    read = parse_json(repr(value), field="body")
+
+    assert (read, str(read)) == (value, str(value))
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False))
+def test_a_fraction_is_read_exactly_or_refused(number: Decimal) -> None:
+    try:
+        value = parse_json(str(number), field="body")
+    except BadJson:
+        return
+
+    assert Decimal(repr(value)) == number
+
+
+@given(st.text(max_size=40) | st.binary(max_size=40) | st.text('[]{},:"01.e+-ntfa\\u d8', max_size=40))
+def test_any_text_is_json_or_a_sentence(text: str | bytes) -> None:
+    try:
+        value = parse_json(text, field="body")
+    except ScenarioctlError as refused:
+        assert str(refused).startswith("body ")
+        return
+
+    assert parse_json(canonical_json(value), field="body") == value

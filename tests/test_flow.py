@@ -1,0 +1,600 @@
+"""Flow files: what a person writes, and the diagram that comes of it."""
+
+import json
+import re
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scenarioctl.actions import flow_diagram, problems, summarise
+from scenarioctl.application import Application
+from scenarioctl.config import Settings
+from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
+from scenarioctl.formats.flow import STEPS, read_flow
+from scenarioctl.formats.shapes import Canvas
+from scenarioctl.formats.share import read_share, write_share
+from scenarioctl.model.diagram import read_diagram
+from tests.conftest import BOB, ROOT
+from tests.test_documents import documents
+from tests.test_samples import wait
+
+UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+
+#: One step of each kind, as TOML.
+STEP = {
+    "xTransfer": f"""type = "xTransfer"
+source_chain = "polkadot"
+dest_chain = "assethub"
+destination_address = "{BOB}"
+amount = 1.5
+assetid = "DOT"
+""",
+    "swap": """type = "swap"
+assetin = 5
+assetout = "HDX"
+amount = "2"
+min_amount_out = 900000000000000
+slippage = 0.5
+""",
+    "Remark": 'type = "Remark"\nchain = "asset-hub"\ntext = "hello"\nplain = true\n',
+    "chainQuery": """type = "chainQuery"
+chain = "hydration"
+pallet_name = "System"
+method_name = "Account"
+params = ["{{ address }}"]
+""",
+    "chainTx": """type = "chainTx"
+chain = "polkadot"
+pallet_name = "System"
+method_name = "remark"
+params = { remark = "0x6869" }
+""",
+    "http": """type = "http"
+url = "https://example.org/hook"
+method = "POST"
+headers = { Accept = "application/json" }
+body = { amount = 1.50, to = ["a"] }
+""",
+    "webhook": 'type = "webhook"\nname = "payments"\n',
+    "delay": 'type = "delay"\nseconds = 0.5\n',
+}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Application:
+    path = tmp_path_factory.mktemp("app")
+    return Application(Settings(config=path / "c", store=path / "s", cache=path / "r", offline=True))
+
+
+def canvas() -> Canvas:
+    numbers = count(1)
+    return Canvas(new_suffix=lambda: f"{next(numbers):06x}", new_uuid=lambda: UUID)
+
+
+def toml(*steps: str, name: str = "") -> str:
+    head = f'name = "{name}"\n' if name else ""
+    return head + "".join(f"\n[[steps]]\n{step}" for step in steps)
+
+
+def draw(app: Application, *steps: str) -> dict[str, Any]:
+    return flow_diagram(app, read_flow(toml(*steps)), canvas=canvas())
+
+
+def forms(document: dict[str, Any]) -> dict[str, Any]:
+    return {node["id"]: node["formData"] for node in document["nodes"]}
+
+
+def arrows(document: dict[str, Any]) -> list[str]:
+    return [edge["id"] for edge in document["edges"]]
+
+
+def test_a_transfer_becomes_chain_action_chain(app: Application) -> None:
+    document = draw(app, STEP["xTransfer"])
+
+    assert forms(document) == {
+        "chain_000001": {
+            "chain": "polkadot",
+            "asset": {"name": "Polkadot", "assetId": 0, "symbol": "DOT"},
+            "address": None,
+            "amount": "1.5",
+            "delay": None,
+            "contact": None,
+        },
+        "action_000002": {
+            "action": "xTransfer",
+            "actionData": {
+                "actionType": "xTransfer",
+                "source": {
+                    "chain": "polkadot",
+                    "assetId": 0,
+                    "address": None,
+                    "amount": "1.5",
+                    "symbol": "DOT",
+                },
+                "target": {"chain": "assetHub", "assetId": 1000, "address": BOB, "symbol": "DOT"},
+            },
+        },
+        "chain_000003": {
+            "chain": "assetHub",
+            "asset": {"name": "Polkadot", "assetId": 1000, "symbol": "DOT"},
+            "address": BOB,
+            "amount": None,
+            "delay": None,
+            "contact": None,
+        },
+    }
+    assert arrows(document) == ["chain_000001-action_000002", "action_000002-chain_000003"]
+
+
+def test_a_swap_keeps_what_bounds_and_routes_it(app: Application) -> None:
+    document = draw(app, STEP["swap"] + 'route = "5>omnipool>0"\n')
+
+    data = forms(document)["action_000002"]["actionData"]
+
+    assert data["source"] == {
+        "chain": "hydraDx",
+        "assetId": "5",
+        "address": None,
+        "amount": "2",
+        "symbol": "DOT",
+    }
+    assert data["target"] == {"chain": "hydraDx", "assetId": "0", "address": None, "symbol": "HDX"}
+    assert (data["minAmountOut"], data["slippage"], data["route"]) == (
+        "900000000000000",
+        "0.5",
+        "5>omnipool>0",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "node", "form"),
+    [
+        (
+            "Remark",
+            "action_000002",
+            {
+                "action": "Remark",
+                "actionData": {
+                    "actionType": "remark",
+                    "source": {
+                        "chain": "assetHub",
+                        "assetId": None,
+                        "address": None,
+                        "amount": None,
+                        "symbol": None,
+                        "target": "hello",
+                    },
+                    "target": None,
+                    "plain": True,
+                },
+            },
+        ),
+        (
+            "chainQuery",
+            "chainQuery_000001",
+            {
+                "selectedChain": "hydraDx",
+                "selectedPallet": "System",
+                "selectedMethod": {"name": "Account"},
+                "methodInput": "{{ address }}",
+                "blockHash": "",
+            },
+        ),
+        (
+            "chainTx",
+            "chainTx_000001",
+            {
+                "selectedChain": "polkadot",
+                "selectedPallet": "System",
+                "selectedMethod": {"name": "remark", "fields": [{"name": "remark"}]},
+                "params": {"remark": "0x6869"},
+                "selectedAddress": None,
+            },
+        ),
+        (
+            "http",
+            "http_000001",
+            {
+                "url": "https://example.org/hook",
+                "method": "post",
+                "connectionType": "httpRequest",
+                "headers": [{"key": "Accept", "value": "application/json"}],
+                "requestContent": '{"amount": "1.50", "to": ["a"]}',
+                "contentType": "application/json",
+                "parseResponse": "yes",
+            },
+        ),
+        ("webhook", "webhook_000001", {"webhookName": "payments", "uuid": UUID}),
+        ("delay", "delay_000001", {"seconds": "0.5"}),
+    ],
+)
+def test_each_kind_of_step_gets_the_editors_form(
+    app: Application, kind: str, node: str, form: dict[str, Any]
+) -> None:
+    document = draw(app, STEP[kind])
+
+    assert forms(document)[node] == form
+
+
+def test_steps_run_one_after_the_other(app: Application) -> None:
+    document = draw(app, *STEP.values())
+
+    assert summarise(read_diagram(document)) == (
+        "polkadot > xTransfer > assetHub > hydraDx > swap > hydraDx > assetHub > Remark > query(hydraDx) > "
+        "tx(polkadot) > http > webhook > delay"
+    )
+    assert [problem.sentence for problem in wait(problems(app, read_diagram(document)))] == [
+        "methodInput waits for webhook data: {{ address }}"
+    ]
+
+
+def test_where_a_step_ends_the_next_one_starts_in_the_same_box(app: Application) -> None:
+    onward = STEP["xTransfer"].replace('"polkadot"', '"assetHub"').replace('"assethub"', '"hydraDx"')
+    document = draw(app, STEP["xTransfer"], onward)
+
+    assert summarise(read_diagram(document)) == "polkadot > xTransfer > assetHub > xTransfer > hydraDx"
+    assert forms(document)["chain_000003"]["amount"] == "1.5"
+
+
+def test_a_graph_is_drawn_from_left_to_right(app: Application) -> None:
+    document = draw(
+        app,
+        STEP["delay"] + 'id = "last"\nafter = ["left", "right"]\n',
+        STEP["webhook"] + "after = []\nid = 'first'\n",
+        STEP["http"] + "id = 'left'\nafter = 'first'\n",
+        STEP["chainTx"] + "id = 'right'\nafter = ['first']\n",
+    )
+
+    places = {node["id"]: (node["position"]["x"], node["position"]["y"]) for node in document["nodes"]}
+    assert places == {
+        "webhook_000001": (0, 260),
+        "http_000002": (220, 260),
+        "chainTx_000003": (220, 780),
+        "delay_000004": (440, 260),
+    }
+    assert arrows(document) == [
+        "webhook_000001-http_000002",
+        "webhook_000001-chainTx_000003",
+        "http_000002-delay_000004",
+        "chainTx_000003-delay_000004",
+    ]
+
+
+def test_every_node_has_what_the_editor_draws_it_by(app: Application) -> None:
+    document = draw(app, *STEP.values())
+
+    shared = {
+        "id",
+        "type",
+        "position",
+        "positionAbsolute",
+        "data",
+        "style",
+        "formData",
+        "width",
+        "height",
+        "selected",
+        "dragging",
+    }
+    for node in document["nodes"]:
+        assert set(node) - {"selectedWebhook", "uuid"} == shared
+        assert re.fullmatch(rf"{node['type']}_[0-9a-f]{{6}}", node["id"])
+    boxes = [
+        (node["position"]["x"], node["position"]["y"], node["width"], node["height"])
+        for node in document["nodes"]
+    ]
+    for number, (x, y, width, height) in enumerate(boxes):
+        for x2, y2, width2, height2 in boxes[:number]:
+            assert x >= x2 + width2 or x2 >= x + width or y >= y2 + height2 or y2 >= y + height
+
+
+def test_an_id_that_is_taken_is_not_used_again(app: Application) -> None:
+    suffixes = iter(["00000a", "00000a", "00000b"])
+    drawn = flow_diagram(
+        app, read_flow(toml(STEP["delay"], STEP["delay"])), canvas=Canvas(new_suffix=lambda: next(suffixes))
+    )
+
+    assert [node["id"] for node in drawn["nodes"]] == ["delay_00000a", "delay_00000b"]
+
+
+def test_a_created_flow_survives_export_and_import(app: Application) -> None:
+    document = flow_diagram(app, read_flow(toml(*STEP.values(), name="all of them")))
+
+    assert read_share(write_share(document)) == document
+    assert document["name"] == "all of them"
+
+
+def test_json_says_the_same_as_toml(app: Application) -> None:
+    as_json = json.dumps(
+        {"steps": [{"type": "delay", "seconds": 0.5}, {"type": "webhook", "name": "payments"}]}
+    )
+    drawn = flow_diagram(app, read_flow(as_json, syntax="json"), canvas=canvas())
+
+    assert drawn == draw(app, STEP["delay"], STEP["webhook"])
+    assert drawn == flow_diagram(app, read_flow(json.loads(as_json)), canvas=canvas())
+
+
+def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
+    amount = "1234567890123456789012345.123456789012"
+    step = STEP["swap"].replace('"2"', amount).replace("assetin = 5", "assetin = 'HDX'")
+    step = step.replace('assetout = "HDX"', "assetout = 5")
+
+    document = draw(app, step)
+
+    assert forms(document)["action_000002"]["actionData"]["source"]["amount"] == amount
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "sentence"),
+    [
+        ("name = ", BadJson, "flow is not TOML: Invalid value (at end of document)"),
+        ("x = " + "9" * 5000, BadJson, "flow is not TOML: it holds a number that is too long"),
+        ("x = 1e99999999999999999999", BadJson, "flow is not TOML: it holds a number that is too long"),
+        ("x = " + "[" * 100_000, InvalidRequest, "flow nests too deep"),
+        ("x = " + "[" * 120 + "]" * 120, InvalidRequest, "flow nests deeper than 100 levels"),
+        ("", InvalidRequest, "flow has no steps, expected at least one: a [[steps]] table with its `type`"),
+        (
+            "steps = []",
+            InvalidRequest,
+            "flow has no steps, expected at least one: a [[steps]] table with its `type`",
+        ),
+        ("steps = [1]", InvalidRequest, "steps[0] is 1, expected a step with its `type`"),
+        ("name = 1\nsteps = []", InvalidRequest, "flow.name is 1, expected text"),
+        ("stps = []", InvalidRequest, "flow has an unknown key 'stps', expected: name, steps"),
+        (
+            toml("seconds = 1\n"),
+            InvalidRequest,
+            "steps[0].type is missing, expected one of: xTransfer, swap, Remark, chainQuery, chainTx, http, webhook, delay",
+        ),
+        (
+            toml("type = 'teleport'\n"),
+            InvalidRequest,
+            "steps[0].type 'teleport' is not a kind of step, expected one of: xTransfer, swap, Remark, chainQuery, chainTx, http, webhook, delay",
+        ),
+        (
+            toml(STEP["delay"], STEP["delay"] + "secnds = 1\n"),
+            InvalidRequest,
+            "steps[1] has an unknown key 'secnds', a delay step takes: type, id, after, seconds",
+        ),
+        (
+            toml("type = 'delay'\n"),
+            InvalidRequest,
+            "steps[0].seconds is missing, a delay step needs: seconds",
+        ),
+        (toml(STEP["delay"] + "id = 1\n"), InvalidRequest, "steps[0].id is 1, expected text"),
+        (
+            toml(STEP["delay"] + "id = 'a'\n", STEP["delay"] + "id = 'a'\n"),
+            InvalidRequest,
+            "steps[1].id 'a' is taken by steps[0], every id is used once",
+        ),
+        (
+            toml(STEP["delay"] + "id = 'a'\n", STEP["delay"] + "after = ['b']\n"),
+            InvalidRequest,
+            "steps[1].after 'b' is not the id of a step, there is: a",
+        ),
+        (
+            toml(STEP["delay"], STEP["delay"] + "after = 'b'\n"),
+            InvalidRequest,
+            "steps[1].after 'b' is not the id of a step, there is: none, no step has an id",
+        ),
+        (
+            toml(STEP["delay"] + "after = 1\n"),
+            InvalidRequest,
+            "steps[0].after is 1, expected a list of step ids",
+        ),
+        (
+            toml(STEP["delay"] + "id = 'a'\nafter = ['b']\n", STEP["delay"] + "id = 'b'\n"),
+            InvalidRequest,
+            "the steps wait for each other in a circle: 'a > b > a'",
+        ),
+        (
+            toml("type = 'webhook'\nname = 2026-11-20\n"),
+            InvalidRequest,
+            "steps[0].name is a date or a time, expected text: write it in quotes",
+        ),
+    ],
+)
+def test_a_flow_that_is_not_one_is_refused(text: str, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error) as refused:
+        read_flow(text)
+
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "sentence"),
+    [
+        (
+            "xTransfer",
+            '"polkadot"',
+            '"polkadoot"',
+            "steps[0].source_chain 'polkadoot' is not a chain, expected one of: polkadot, assetHub, hydraDx, "
+            "kusama, assetHub_kusama, paseo, assetHub_paseo, pop, passetHub",
+        ),
+        (
+            "xTransfer",
+            "1.5",
+            "-1",
+            "steps[0].amount -1 is negative, expected a number above zero",
+        ),
+        (
+            "xTransfer",
+            "1.5",
+            "inf",
+            "steps[0].amount 'Infinity' is not a number, expected digits with an optional point, like 1.5",
+        ),
+        ("xTransfer", "1.5", "true", "steps[0].amount True is not a number, expected one like 1.5"),
+        (
+            "xTransfer",
+            "1.5",
+            "0.00000000001",
+            "steps[0].amount 0.00000000001 has too many decimals, DOT has 10",
+        ),
+        (
+            "xTransfer",
+            BOB,
+            BOB[:-1] + "4",
+            f"steps[0].destination_address '{BOB[:-1]}4' has a wrong checksum, it was mistyped or cut: copy the address again",
+        ),
+        (
+            "swap",
+            "assetin = 5",
+            "assetin = 0",
+            "steps[0].assetout '0' is the asset sold, expected another one to receive",
+        ),
+        (
+            "swap",
+            "assetin = 5",
+            'assetin = 5\nchain = "polkadot"',
+            "steps[0].chain 'polkadot' has no exchange, expected one of: hydraDx",
+        ),
+        ("swap", "900000000000000", "0", "steps[0].min_amount_out 0 is zero, expected a number above zero"),
+        (
+            "swap",
+            "900000000000000",
+            "1.5",
+            "steps[0].min_amount_out '1.5' has a fraction, but is counted in the smallest unit: expected a whole number",
+        ),
+        (
+            "swap",
+            "0.5",
+            "100",
+            "steps[0].slippage 100 is not a share in per cent, expected 0 to 99.9, like 0.5",
+        ),
+        ("swap", "0.5", "0.5\nroute = '5>0'", None),
+        ("Remark", '"hello"', '""', "steps[0].text is empty, expected the text of the remark"),
+        ("Remark", "true", '"yes"', "steps[0].plain is 'yes', expected true or false"),
+        ("chainQuery", '"System"', '""', "steps[0].pallet_name is empty, expected text"),
+        ("chainQuery", '["{{ address }}"]', '"x"', "steps[0].params is 'x', expected a list"),
+        (
+            "chainQuery",
+            "params",
+            'block = "0x12"\nparams',
+            "steps[0].block '0x12' is not the hash of a block, expected 0x and 64 hex digits",
+        ),
+        (
+            "chainTx",
+            '{ remark = "0x6869" }',
+            "[1]",
+            "steps[0].params is a list, expected a table of name and value",
+        ),
+        (
+            "http",
+            "https://example.org/hook",
+            "ftp://example.org",
+            "steps[0].url 'ftp://example.org' is not an http address, expected one like https://example.org/path",
+        ),
+        (
+            "http",
+            "https://",
+            "https://me:secret@",
+            "steps[0].url holds a user or a password before its host, expected them in a header",
+        ),
+        (
+            "http",
+            '"POST"',
+            '"SEND"',
+            "steps[0].method 'SEND' is not a method, expected one of: GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS",
+        ),
+        (
+            "http",
+            "Accept =",
+            '"Acc ept" =',
+            "steps[0].headers 'Acc ept' is not the name of a header, expected one like Accept",
+        ),
+        (
+            "http",
+            '"application/json"',
+            '"a\\r\\nb"',
+            "steps[0].headers.Accept 'a\\r\\nb' is not the value of a header, expected one line of text",
+        ),
+        (
+            "webhook",
+            '"payments"',
+            '"payments"\nuuid = "12"',
+            "steps[0].uuid '12' is not a UUID, expected one like 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d",
+        ),
+        ("delay", "0.5", "86401", "steps[0].seconds 86401 is longer than a day, expected at most 86400"),
+        ("delay", "0.5", "0", "steps[0].seconds 0 is zero, expected a number above zero"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused_by_its_step_and_key(
+    app: Application, kind: str, old: str, new: str, sentence: str | None
+) -> None:
+    step = STEP[kind].replace(old, new, 1)
+    assert step != STEP[kind]
+
+    with pytest.raises(InvalidRequest) as refused:
+        draw(app, step)
+
+    assert str(refused.value) == sentence or (sentence is None and "steps[0].route" in str(refused.value))
+
+
+def test_a_field_that_a_webhook_fills_is_kept_for_it(app: Application) -> None:
+    step = STEP["xTransfer"].replace("1.5", '"{{ amount }}"').replace(f'"{BOB}"', '"{{ to }}"')
+    step = step.replace('"DOT"', '"{{ asset }}"')
+    document = draw(app, STEP["webhook"], step)
+
+    action = forms(document)["action_000003"]["actionData"]
+    assert action["source"]["amount"] == "{{ amount }}"
+    assert action["source"]["assetId"] == "{{ asset }}"
+    assert action["target"] == {"chain": "assetHub", "assetId": None, "address": "{{ to }}", "symbol": None}
+    assert [(p.sentence, p.waiting) for p in wait(problems(app, read_diagram(document)))] == [
+        ("source.assetId waits for webhook data: {{ asset }}", True)
+    ]
+
+
+def test_a_file_above_the_limit_is_not_parsed() -> None:
+    with pytest.raises(TooLarge) as refused:
+        read_flow("#" * (1024 * 1024 + 1))
+
+    assert str(refused.value) == "flow is larger than 1048576 bytes"
+
+
+def test_more_steps_than_a_diagram_holds_are_too_large(app: Application) -> None:
+    with pytest.raises(TooLarge) as refused:
+        draw(app, *["type='delay'\nseconds=1\n"] * 10_001)
+
+    assert str(refused.value) == "the diagram would have more than 10000 nodes"
+
+
+STEP_LIKE = st.fixed_dictionaries(
+    {"type": st.sampled_from(list(STEPS))},
+    optional={key: documents for row in STEPS.values() for keys in row for key in keys},
+) | st.sampled_from(list(STEPS)).flatmap(
+    lambda kind: st.fixed_dictionaries(
+        {"type": st.just(kind), **dict.fromkeys(STEPS[kind][0], documents)},
+        optional=dict.fromkeys(STEPS[kind][1], documents),
+    )
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(documents | st.fixed_dictionaries({"steps": st.lists(STEP_LIKE, min_size=1, max_size=3)}))
+def test_any_content_is_a_flow_or_a_sentence(app: Application, content: Any) -> None:
+    try:
+        document = flow_diagram(app, read_flow(content, syntax="json"))
+    except ScenarioctlError as refused:
+        assert "\n" not in str(refused)
+        return
+
+    assert len(read_diagram(document).in_order()) == len(document["nodes"])
+
+
+def test_the_documentation_shows_every_step_and_all_of_it_works(app: Application) -> None:
+    text = (ROOT / "docs" / "flow.md").read_text()
+    examples = re.findall(r"```(toml|json)\n(.*?)```", text, re.DOTALL)
+
+    drawn = [flow_diagram(app, read_flow(example, syntax=syntax)) for syntax, example in examples]
+
+    assert drawn
+    for kind, (required, optional) in STEPS.items():
+        assert f'type = "{kind}"' in text
+        for key in (*required, *optional):
+            assert f"`{key}`" in text
+    for document in drawn:
+        diagram = read_diagram(document)
+        assert [problem.sentence for problem in wait(problems(app, diagram)) if not problem.waiting] == []

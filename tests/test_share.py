@@ -1,0 +1,153 @@
+"""The editor's share strings."""
+
+import base64
+import json
+import zlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
+from scenarioctl.formats.documents import MAX_BYTES
+from scenarioctl.formats.share import read_import, read_share, write_share
+from tests.test_documents import documents
+
+DOCUMENT = {"nodes": [{"id": "chain_0", "data": "Grüße 134623 þ"}], "edges": []}
+
+
+def share_of(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data)).decode()
+
+
+#: Has `+`, `/` and padding in it.
+SHARE = "eJyrVsrLT0ktVrKKrlbKTFGyUkrOSMzMizdQ0lFKSSxJBAq4Fx3ec3h+qoKhsYmZkbHC4X1KtbE6Sqkp6WBdsbUA3/MWRg=="
+
+
+def test_a_share_string_is_base64_of_a_zlib_stream() -> None:
+    shared = write_share(DOCUMENT)
+
+    assert json.loads(zlib.decompress(base64.b64decode(shared, validate=True))) == DOCUMENT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SHARE,
+        SHARE.rstrip("="),
+        SHARE.rstrip("=") + "====",
+        f"  {SHARE}\n",
+        "\r\n".join(SHARE[at : at + 20] for at in range(0, len(SHARE), 20)),
+        SHARE.replace("+", "-").replace("/", "_"),
+        f"https://editor.example/#/create/?diagramData={SHARE}",
+        f"https://editor.example/#/create/?diagramData={SHARE}&theme=dark",
+        f"https://editor.example/?diagramData={SHARE}#top",
+        "https://editor.example/?a=b&diagramData="
+        + SHARE.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D"),
+    ],
+)
+def test_a_share_string_is_read_however_it_was_pasted(text: str) -> None:
+    assert read_share(text) == DOCUMENT
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "url is empty, expected the base64 share string of a diagram"),
+        (" \n", "url is empty, expected the base64 share string of a diagram"),
+        ("====", "url '====' is not base64, expected the share string of a diagram"),
+        ("no base64!", "url 'no base64!' is not base64, expected the share string of a diagram"),
+        ("eJzé", "url 'eJzé' is not base64, expected the share string of a diagram"),
+        ("abcde", "url 'abcde' is not base64, expected the share string of a diagram"),
+        ("abcdefgh", "url 'abcdefgh' holds no zlib stream, expected the share string of a diagram"),
+        (
+            "https://editor.example/#/create/?diagramData=lnr8CfoQX",
+            "url is a link to the stored scenario 'lnr8CfoQX', expected one that holds the diagram itself",
+        ),
+        (
+            base64.b64encode(zlib.compress(b"{}")[:-1]).decode(),
+            "url 'eJyrrgUAAXUA' breaks off before its end, expected the whole share string",
+        ),
+        (
+            base64.b64encode(zlib.compress(b"{}") + b"more").decode(),
+            "url has 4 bytes after the diagram's end, expected none",
+        ),
+    ],
+)
+def test_what_is_no_share_string_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        read_share(text)
+
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"\xff\xfe", "url is not UTF-8 text"),
+        (b"{", "url is not JSON: expecting property name enclosed in double quotes (line 1, column 2)"),
+        (b'{"x": NaN}', "url holds NaN, which is not JSON"),
+    ],
+)
+def test_a_share_string_of_something_else_is_refused(data: bytes, sentence: str) -> None:
+    with pytest.raises(BadJson) as refused:
+        read_share(share_of(data))
+
+    assert str(refused.value) == sentence
+
+
+def test_a_bomb_is_refused() -> None:
+    with pytest.raises(TooLarge) as refused:
+        read_share(share_of(b" " * (MAX_BYTES + 1)))
+
+    assert str(refused.value) == "url unpacks to more than 16777216 bytes"
+
+
+def test_a_string_beyond_any_diagram_is_refused_unread() -> None:
+    with pytest.raises(TooLarge) as refused:
+        read_share("A" * (MAX_BYTES * 3 // 2 + 1))
+
+    assert str(refused.value) == "url is longer than 25165824 characters"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SHARE,
+        SHARE.encode(),
+        json.dumps(DOCUMENT),
+        json.dumps(DOCUMENT).encode(),
+        "\n  " + json.dumps(DOCUMENT, indent=1),
+        b"\xef\xbb\xbf" + json.dumps(DOCUMENT).encode(),
+        "\ufeff" + json.dumps(DOCUMENT),
+    ],
+)
+def test_an_import_is_json_or_a_share_string(text: str | bytes) -> None:
+    assert read_import(text) == DOCUMENT
+
+
+def test_an_import_that_is_not_text_is_refused() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        read_import(b"\x78\x9c\xab\xff")
+
+    assert str(refused.value) == "diagram is neither JSON nor a share string, it is not even text"
+
+
+@given(documents, st.integers(0, 3))
+def test_what_is_shared_comes_back(document: Any, padding: int) -> None:
+    shared = write_share(document)
+
+    assert read_share(shared) == document
+    assert read_share(shared.rstrip("=") + "=" * padding) == document
+
+
+@given(st.text(max_size=60) | st.binary(max_size=60).map(share_of))
+def test_any_text_is_a_document_or_a_sentence(text: str) -> None:
+    try:
+        document = read_share(text)
+    except ScenarioctlError as refused:
+        assert str(refused).startswith("url ")
+        return
+
+    assert read_share(write_share(document)) == document
