@@ -5,20 +5,10 @@
 
 import { BitVec, Option, TypeRegistry } from '@polkadot/types';
 import { compactFromU8a, hexToU8a, u8aToHex } from '@polkadot/util';
+import { randomNumbers } from './random.mjs';
 import { must } from './runtimes.mjs';
 
 const registry = new TypeRegistry();
-
-// The numbers come from a generator of our own, so that every run makes the same.
-function randomNumbers (seed) {
-  let state = BigInt(seed);
-
-  return (bound) => {
-    state = (state * 6364136223846793005n + 1442695040888963407n) % 2n ** 64n;
-
-    return Number((state >> 33n) % BigInt(bound));
-  };
-}
 
 const INTEGERS = ['u8', 'u16', 'u32', 'u64', 'u128', 'u256', 'i8', 'i16', 'i32', 'i64', 'i128', 'i256'];
 

@@ -190,7 +190,7 @@ function toPolkadot (runtime, id, value, where) {
 }
 
 // What is there reaches polkadot.js as an object of its own: in an option it takes null, and `0x` too, for nothing at all.
-// An option of an option is written {"Some": …} where it is there.
+// An option of what may be null itself is written {"Some": …} where it is there.
 function option (runtime, id, value, go) {
   const { registry } = runtime;
 
@@ -198,11 +198,27 @@ function option (runtime, id, value, go) {
     return null;
   }
 
-  const nested = registry.lookup.getSiType(id).path.join('::') === 'Option';
-  const some = nested ? onlyEntry(value, 'Some')[1] : value;
+  const some = canBeNull(registry, id) ? onlyEntry(value, 'Some')[1] : value;
   const type = registry.createLookupType(id);
 
   return new Option(registry, type, registry.createType(type, go(id, some, '')));
+}
+
+// Tells whether null is a value of the type: an option, nothing, or one of them alone in a wrapper.
+export function canBeNull (registry, id) {
+  const { def, path } = registry.lookup.getSiType(id);
+
+  if (def.isTuple) {
+    return def.asTuple.length === 0;
+  }
+
+  if (def.isComposite) {
+    const { fields } = def.asComposite;
+
+    return fields.length === 0 || (fields.length === 1 && fields[0].name.isNone && canBeNull(registry, fields[0].type));
+  }
+
+  return path.join('::') === 'Option';
 }
 
 // Bits come in text of whole bytes, the first bit lowest: all that polkadot.js takes without the length being encoded for it.

@@ -190,6 +190,27 @@ function signedVectors () {
   return vectors;
 }
 
+// Version 5, of the runtimes that declare it: without anything, and with transaction extensions but no signature of the old kind.
+function versionFiveVectors () {
+  return ['assetHub', 'hydraDx'].flatMap((chain) => {
+    const runtime = loadRuntime(RUNTIMES[chain]);
+    const call = transfer(chain);
+    const built = buildCall(runtime, call);
+    const given = { era: [64, 20000000], mode: 1, nonce: 16384, tip: '1000000000000' };
+    const payload = { ...options(chain, given), era: eraHex(runtime.registry, given.era), method: built.toHex() };
+    const whole = { kind: 'extrinsic-v5', metadata: runtime.file, chain, ...call, call_hex: built.toHex() };
+    const general = runtime.registry.createType('GeneralExtrinsic', { payload, transactionExtensionVersion: 0 }, { version: 5 });
+
+    return [
+      { id: `v5-bare-${chain}`, ...whole, form: 'bare', extrinsic_hex: runtime.registry.createType('Extrinsic', built, { version: 5 }).toHex() },
+      {
+        id: `v5-general-${chain}`, ...whole, form: 'general', era_hex: payload.era, nonce: given.nonce, tip: given.tip, mode: given.mode,
+        extrinsic_hex: general.toHex(),
+      },
+    ];
+  });
+}
+
 export function signingVectors () {
-  return [...payloadVectors(), ...signedVectors(), ...eraVectors()];
+  return [...payloadVectors(), ...signedVectors(), ...versionFiveVectors(), ...eraVectors()];
 }
