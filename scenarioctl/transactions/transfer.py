@@ -379,9 +379,11 @@ def _reason(transfer: Transfer, origin: str, hub: "Chain", registry: "Registry")
         return f"no route is known between two chains of the role {source.role}"
     dex = source if source.role == "dex" else destination
     if origin == "dex" and destination.role == "asset_hub":
-        return f"{hub.name} does not accept {source.name} as its reserve, so the transfer would leave {source.name} and be lost on arrival (UntrustedReserveLocation), and {source.name} allows no teleport of it"
-    if origin == "other" and source.role == "asset_hub" and f"Parachain({dex.para_id})" in asset.place:
-        return f"its reserve is {dex.name}, and what {hub.name} holds of it cannot be sent back safely: no reserve transfer or teleport of it is accepted on arrival"
+        if asset.kind == "native":
+            return f"{hub.name} does not accept {source.name} as its reserve, so the transfer would leave {source.name} and be lost on arrival (UntrustedReserveLocation), and {source.name} allows no teleport of it"
+        return f"{source.name} backs it, and nothing that {source.name} backs is known to arrive on {hub.name} (its {source.symbol} is lost there: UntrustedReserveLocation)"
+    if source.role == "asset_hub" and f"Parachain({dex.para_id})/" in asset.place:
+        return f"{dex.name} backs it, and no way back from {hub.name} is known to arrive"
     symbol = relay.symbol if relay is not None else "the relay's asset"
     return f"its reserve is neither {hub.name} nor the relay chain, and a transfer over any other reserve would put its backing in the wrong place (only {symbol} and assets of {hub.name} are sent)"
 
@@ -395,9 +397,11 @@ def _warn(
     warnings = []
     counterpart = assets.counterpart(asset, destination)
     deposit = None if counterpart is None else _existential_deposit(counterpart, destination_table)
-    if counterpart is not None and deposit is not None and transfer.amount < deposit:
+    # What arrives is the amount less fees that only a chain can tell.
+    if counterpart is not None and deposit is not None and transfer.amount < 2 * deposit:
+        what = "the amount is" if transfer.amount < deposit else "less the fees on the way, the amount can be"
         warnings.append(
-            f"the amount is below the existential deposit of {_say(deposit, counterpart)} on {destination.name}: what arrives can be lost without a trace"
+            f"{what} below the existential deposit of {_say(deposit, counterpart)} on {destination.name}: what arrives can be lost without a trace"
         )
     if counterpart is None:
         warnings.append(

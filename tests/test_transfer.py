@@ -1,0 +1,600 @@
+"""Transfers: the routes' bytes, the gate, what the signer is told."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.registry import Registry
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.transfer import Transfer, build_transfer, choose_xcm_version
+from tests.runtimes import ASSETS, BOB, REGISTRY, RIG, bundled, metadata_table, unhex, vectors
+
+_VECTOR_CHAINS = {"relay": "polkadot", "AH": "assetHub", "Hydration": "hydraDx"}
+_VECTOR_ASSETS = {
+    "polkadot": {"DOT": "DOT"},
+    "assetHub": {"DOT": "DOT", "USDT": 1984, "USDC": 1337},
+    "hydraDx": {"DOT": 5, "USDT": 10, "USDC": 22},
+}
+DOT = 10**10
+
+
+def transfer(source: str, destination: str, asset: object, amount: int, beneficiary: bytes = BOB) -> Transfer:
+    chain = REGISTRY.find(source)
+    return Transfer(
+        source=chain,
+        destination=REGISTRY.find(destination),
+        asset=ASSETS.find(chain, asset),
+        amount=amount,
+        beneficiary=beneficiary,
+    )
+
+
+def build(
+    source: str,
+    destination: str,
+    asset: object,
+    amount: int,
+    *,
+    table: RuntimeTable | None = None,
+    **options: Any,
+) -> Draft:
+    return build_transfer(
+        transfer(source, destination, asset, amount),
+        table or bundled(source),
+        registry=REGISTRY,
+        assets=ASSETS,
+        **options,
+    )
+
+
+def from_vector(vector: dict[str, Any]) -> tuple[Transfer, int | None]:
+    """Return what a vector of kind `builder` asks for, and its version of XCM."""
+    source = vector["chain"]
+    if vector["group"] == "same-chain":
+        currency = vector["currency"]
+        asset = currency.get("id", currency.get("symbol"))
+        asset = asset["value"] if isinstance(asset, dict) else asset
+        return transfer(source, source, asset, int(vector["amount"])), None
+    ends, symbol = vector["name"].split(" ")[:2]
+    destination = _VECTOR_CHAINS[ends.split("->")[1]]
+    wanted = transfer(source, destination, _VECTOR_ASSETS[source][symbol], int(vector["amount"]))
+    return wanted, int(vector["name"][-1])
+
+
+@pytest.mark.parametrize("vector", vectors("builder"), ids=lambda vector: vector["id"])
+def test_the_bytes_are_those_of_independent_builders(vector: dict[str, Any]) -> None:
+    wanted, version = from_vector(vector)
+    table = metadata_table(vector["metadata"])
+
+    draft = build_transfer(wanted, table, registry=REGISTRY, assets=ASSETS, xcm_version=version)
+
+    assert "0x" + table.encode_call(draft.call).hex() == vector["callHex"]
+    assert table.decode_call(unhex(vector["callHex"])) == draft.call
+
+
+def test_all_26_vectors_were_tried() -> None:
+    assert len(vectors("builder")) == 26
+
+
+def test_without_a_version_xcm_is_the_highest_that_both_runtimes_know() -> None:
+    newest, old = bundled("assetHub"), metadata_table("polkadot-1002005.v14.scale")
+    wanted = transfer("assetHub", "polkadot", "DOT", DOT)
+
+    alone = choose_xcm_version(wanted, newest)
+    together = choose_xcm_version(wanted, newest, old)
+    other_way = choose_xcm_version(wanted, old, newest)
+
+    assert (alone, together, other_way) == (5, 4, 4)
+
+
+def test_a_version_that_one_runtime_does_not_know_is_refused() -> None:
+    old = metadata_table("polkadot-1002005.v14.scale")
+
+    with pytest.raises(InvalidRequest) as refused:
+        build("assetHub", "polkadot", "DOT", DOT, destination_table=old, xcm_version=5)
+
+    assert str(refused.value) == (
+        "xcm_version 5 is not known to both assetHub and polkadot, expected one of: 3, 4"
+    )
+
+
+def test_in_xcm_3_x1_is_bare_and_an_asset_id_concrete() -> None:
+    draft = build("polkadot", "assetHub", "DOT", DOT, xcm_version=3)
+
+    assert draft.call.args == {
+        "dest": {"V3": {"parents": 0, "interior": {"X1": {"Parachain": 1000}}}},
+        "beneficiary": {
+            "V3": {"parents": 0, "interior": {"X1": {"AccountId32": {"network": None, "id": BOB}}}}
+        },
+        "assets": {
+            "V3": [{"id": {"Concrete": {"parents": 0, "interior": "Here"}}, "fun": {"Fungible": DOT}}]
+        },
+        "fee_asset_item": 0,
+        "weight_limit": "Unlimited",
+    }
+
+
+def test_the_one_signature_route_in_xcm_3() -> None:
+    draft = build("hydraDx", "polkadot", 5, 3 * DOT + 1, xcm_version=3)
+
+    assert draft.call.args["custom_xcm_on_dest"] == {
+        "V3": [
+            {
+                "InitiateTeleport": {
+                    "assets": {"Wild": {"AllCounted": 1}},
+                    "dest": {"parents": 1, "interior": "Here"},
+                    "xcm": [
+                        {
+                            "BuyExecution": {
+                                "fees": {
+                                    "id": {"Concrete": {"parents": 0, "interior": "Here"}},
+                                    "fun": {"Fungible": 15000000000},
+                                },
+                                "weight_limit": "Unlimited",
+                            }
+                        },
+                        {
+                            "DepositAsset": {
+                                "assets": {"Wild": {"AllCounted": 1}},
+                                "beneficiary": {
+                                    "parents": 0,
+                                    "interior": {"X1": {"AccountId32": {"network": None, "id": BOB}}},
+                                },
+                            }
+                        },
+                    ],
+                }
+            }
+        ]
+    }
+
+
+#: Everything that can be sent: (source, destination, asset).
+WAYS = [
+    ("polkadot", "assetHub", "DOT"),
+    ("assetHub", "polkadot", "DOT"),
+    ("assetHub", "hydraDx", "DOT"),
+    ("assetHub", "hydraDx", 1984),
+    ("assetHub", "hydraDx", 1337),
+    ("assetHub", "hydraDx", 4294967295),
+    ("hydraDx", "assetHub", 5),
+    ("hydraDx", "assetHub", 10),
+    ("hydraDx", "assetHub", 22),
+    ("hydraDx", "polkadot", 5),
+    ("polkadot", "hydraDx", "DOT"),
+    ("kusama", "assetHub_kusama", "KSM"),
+    ("assetHub_kusama", "kusama", "KSM"),
+    ("rigrelay", "righub", "KSM"),
+    ("righub", "rigrelay", "KSM"),
+    ("righub", "rigdex", "KSM"),
+    ("righub", "rigdex", 1984),
+    ("rigdex", "righub", 5),
+    ("rigdex", "righub", 10),
+    ("rigdex", "rigrelay", 5),
+    ("rigrelay", "rigdex", "KSM"),
+    ("polkadot", "polkadot", "DOT"),
+    ("assetHub", "assetHub", "DOT"),
+    ("assetHub", "assetHub", 1984),
+    ("hydraDx", "hydraDx", "HDX"),
+    ("hydraDx", "hydraDx", 5),
+    ("hydraDx", "hydraDx", 222),
+    ("kusama", "kusama", "KSM"),
+    ("assetHub_kusama", "assetHub_kusama", 1984),
+    ("rigdex", "rigdex", 7),
+]
+
+
+@pytest.mark.parametrize(("source", "destination", "asset"), WAYS)
+@settings(max_examples=25, deadline=None)
+@given(
+    amount=st.integers(min_value=10**12, max_value=2**128 - 1),
+    beneficiary=st.binary(min_size=32, max_size=32),
+    version=st.sampled_from([3, 4, 5]),
+)
+def test_what_is_encoded_decodes_to_what_was_meant(
+    source: str, destination: str, asset: object, amount: int, beneficiary: bytes, version: int
+) -> None:
+    table = bundled(source)
+
+    draft = build_transfer(
+        transfer(source, destination, asset, amount, beneficiary),
+        table,
+        registry=REGISTRY,
+        assets=ASSETS,
+        xcm_version=version,
+    )
+
+    data = table.encode_call(draft.call)
+    assert table.decode_call(data) == draft.call
+    assert data.count(beneficiary) == 1
+
+
+def test_the_rig_is_sent_over_as_its_names_do_not_matter() -> None:
+    ours = build("hydraDx", "polkadot", 5, 7 * 10**12, xcm_version=5)
+    rig = build("rigdex", "rigrelay", 5, 7 * 10**12, xcm_version=5)
+
+    assert rig.call == ours.call
+
+
+def test_hydration_takes_a_bare_account_where_others_take_a_multiaddress() -> None:
+    assert build("hydraDx", "hydraDx", 5, DOT).call.args == {"dest": BOB, "currency_id": 5, "amount": DOT}
+    assert build("polkadot", "polkadot", 0, DOT).call.args == {"dest": {"Id": BOB}, "value": DOT}
+
+
+DELIVERY = (
+    "delivery is paid in DOT on assetHub: keep about 0.1 DOT there beside the amount, "
+    "without it the transfer fails (FeesNotMet)"
+)
+HALF = (
+    "polkadot to hydraDx goes through the Asset Hub in one signature; offline, half of the amount (0.5 DOT) "
+    "is set aside for the last hop's fee, and what is left of it arrives with the rest"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "asset", "amount", "warnings"),
+    [
+        ("polkadot", "assetHub", "DOT", DOT, ()),
+        ("polkadot", "polkadot", "DOT", DOT, ()),
+        (
+            "polkadot",
+            "polkadot",
+            "DOT",
+            DOT - 1,
+            (
+                "the amount is below the existential deposit of 1 DOT on polkadot: an account that holds none "
+                "of it yet cannot receive it",
+            ),
+        ),
+        ("assetHub", "polkadot", "DOT", 2 * DOT, (DELIVERY,)),
+        (
+            "assetHub",
+            "polkadot",
+            "DOT",
+            DOT,
+            (
+                "less the fees on the way, the amount can be below the existential deposit of 1 DOT on polkadot: "
+                "what arrives can be lost without a trace",
+                DELIVERY,
+            ),
+        ),
+        (
+            "assetHub",
+            "hydraDx",
+            1984,
+            9999,
+            (
+                "the amount is below the existential deposit of 0.01 USDT on hydraDx: what arrives can be lost "
+                "without a trace",
+                DELIVERY,
+            ),
+        ),
+        (
+            "assetHub",
+            "hydraDx",
+            23,
+            DOT,
+            (
+                "hydraDx is not known to list asset 23 (PINK) of assetHub: where it does not, what is sent is "
+                "trapped there",
+                DELIVERY,
+            ),
+        ),
+        (
+            "hydraDx",
+            "assetHub",
+            10,
+            10**6,
+            (
+                "assetHub takes its fee for this in USDT itself, which works only while it accepts USDT for fees: "
+                "where it does not, the transfer is trapped there",
+            ),
+        ),
+        ("polkadot", "hydraDx", "DOT", DOT, (HALF,)),
+        (
+            "hydraDx",
+            "polkadot",
+            5,
+            DOT,
+            (
+                HALF.replace("polkadot to hydraDx", "hydraDx to polkadot"),
+                "less the fees on the way, the amount can be below the existential deposit of 1 DOT on polkadot: "
+                "what arrives can be lost without a trace",
+            ),
+        ),
+        (
+            "righub",
+            "rigrelay",
+            "KSM",
+            10**12,
+            (
+                "delivery is paid in KSM on righub: keep a little KSM there beside the amount, without it the "
+                "transfer fails (FeesNotMet)",
+            ),
+        ),
+        (
+            "hydraDx",
+            "hydraDx",
+            222,
+            10**18,
+            (
+                "HOLLAR is held by a contract and sent by Currencies.transfer, which has no keep-alive form: keep "
+                "some HDX for fees",
+            ),
+        ),
+        ("hydraDx", "assetHub", 5, 10 * DOT, ()),
+    ],
+)
+def test_the_signer_is_warned(
+    source: str, destination: str, asset: object, amount: int, warnings: tuple[str, ...]
+) -> None:
+    draft = build(source, destination, asset, amount, destination_table=bundled(destination))
+
+    assert draft.warnings == warnings
+
+
+def test_the_runtime_tells_the_existential_deposit_of_a_native_asset() -> None:
+    known = build("righub", "rigrelay", "KSM", 333333332, destination_table=bundled("kusama"))
+    unknown = build("righub", "rigrelay", "KSM", 333333332)
+
+    assert known.warnings[0] == (
+        "the amount is below the existential deposit of 0.000333333333 KSM on rigrelay: what arrives can be "
+        "lost without a trace"
+    )
+    assert len(unknown.warnings) == 1
+
+
+def test_a_measured_last_hop_fee_is_used_without_a_warning() -> None:
+    draft = build("polkadot", "hydraDx", "DOT", DOT // 2, last_hop_fee=12345)
+
+    assert draft.warnings == ()
+    onward = draft.call.args["custom_xcm_on_dest"]["V5"][0]["DepositReserveAsset"]
+    assert onward["xcm"][0]["BuyExecution"]["fees"]["fun"] == {"Fungible": 12345}
+
+
+LOST = (
+    "assetHub does not accept hydraDx as its reserve, so the transfer would leave hydraDx and be lost on "
+    "arrival (UntrustedReserveLocation), and hydraDx allows no teleport of it"
+)
+ELSEWHERE = (
+    "its reserve is neither assetHub nor the relay chain, and a transfer over any other reserve would put its "
+    "backing in the wrong place (only DOT and assets of assetHub are sent)"
+)
+BACKED_BY_DEX = (
+    "hydraDx backs it, and nothing that hydraDx backs is known to arrive on assetHub (its HDX is lost there: "
+    "UntrustedReserveLocation)"
+)
+ROLES = "routes are known only between a relay chain, its Asset Hub and its exchange chain"
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "asset", "sentence"),
+    [
+        ("hydraDx", "assetHub", 0, f"HDX cannot be sent from hydraDx to assetHub: {LOST}"),
+        (
+            "rigdex",
+            "righub",
+            "native",
+            f"HDX cannot be sent from rigdex to righub: {LOST}".replace("assetHub", "righub").replace(
+                "hydraDx", "rigdex"
+            ),
+        ),
+        ("hydraDx", "assetHub", 222, f"HOLLAR cannot be sent from hydraDx to assetHub: {BACKED_BY_DEX}"),
+        ("hydraDx", "assetHub", 1001, f"aDOT cannot be sent from hydraDx to assetHub: {BACKED_BY_DEX}"),
+        ("hydraDx", "assetHub", 1, f"LRNA cannot be sent from hydraDx to assetHub: {BACKED_BY_DEX}"),
+        (
+            "assetHub",
+            "hydraDx",
+            "HDX",
+            "HDX cannot be sent from assetHub to hydraDx: hydraDx backs it, and no way back from assetHub is "
+            "known to arrive",
+        ),
+        ("hydraDx", "polkadot", 0, "HDX cannot be sent from hydraDx to polkadot: polkadot holds only DOT"),
+        ("hydraDx", "polkadot", 10, "USDT cannot be sent from hydraDx to polkadot: polkadot holds only DOT"),
+        (
+            "assetHub",
+            "polkadot",
+            1984,
+            "USDt cannot be sent from assetHub to polkadot: polkadot holds only DOT",
+        ),
+        ("assetHub", "polkadot", 3, "DOT cannot be sent from assetHub to polkadot: polkadot holds only DOT"),
+        ("hydraDx", "assetHub", 15, f"vDOT cannot be sent from hydraDx to assetHub: {ELSEWHERE}"),
+        ("hydraDx", "assetHub", 1000771, f"KSM cannot be sent from hydraDx to assetHub: {ELSEWHERE}"),
+        ("hydraDx", "assetHub", 34, f"ETH cannot be sent from hydraDx to assetHub: {ELSEWHERE}"),
+        (
+            "assetHub",
+            "hydraDx",
+            "2/GlobalConsensus(Kusama)",
+            f"KSM cannot be sent from assetHub to hydraDx: {ELSEWHERE}",
+        ),
+        (
+            "hydraDx",
+            "assetHub",
+            1000085,
+            "WUD cannot be sent from hydraDx to assetHub: assetHub takes no fees in 31337 (WUD), so the whole "
+            "transfer would be trapped there",
+        ),
+        (
+            "kusama",
+            "hydraDx",
+            "KSM",
+            "KSM cannot be sent from kusama to hydraDx: they are not under one relay chain (kusama is under "
+            "kusama, hydraDx under polkadot), and no bridge is used here",
+        ),
+        (
+            "kusama",
+            "assetHub",
+            "KSM",
+            "KSM cannot be sent from kusama to assetHub: they are not under one relay chain (kusama is under "
+            "kusama, assetHub under polkadot), and no bridge is used here",
+        ),
+        ("polkadot", "pop", "DOT", f"DOT cannot be sent from polkadot to pop: {ROLES}"),
+        ("paseo", "passetHub", "PAS", f"PAS cannot be sent from paseo to passetHub: {ROLES}"),
+        (
+            "rigdex",
+            "righub",
+            7,
+            "ODD cannot be sent from rigdex to righub: where it lives is not known, expected a location in "
+            "[[chains.rigdex.assets]]",
+        ),
+        (
+            "assetHub",
+            "assetHub",
+            "HDX",
+            "HDX cannot be sent within assetHub: it is a foreign asset, known by its location only, and those "
+            "are not sent yet",
+        ),
+    ],
+)
+def test_the_gate_refuses_and_says_why(source: str, destination: str, asset: object, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        build(source, destination, asset, 10**15, table=bundled("assetHub"))
+
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "asset", "name"),
+    [("polkadot", "hydraDx", "DOT", "DOT"), ("hydraDx", "polkadot", 5, "DOT")],
+)
+def test_less_than_one_token_over_the_asset_hub_needs_a_chain(
+    source: str, destination: str, asset: object, name: str
+) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        build(source, destination, asset, DOT - 1)
+
+    assert str(refused.value) == (
+        f"amount 0.9999999999 {name} is too little for {source} to {destination} without asking a chain for the "
+        f"last hop's fee, expected at least 1 {name}"
+    )
+
+
+@pytest.mark.parametrize("amount", [0, -1, 2**128])
+def test_an_amount_that_no_chain_can_hold_is_refused(amount: int) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        build("polkadot", "assetHub", "DOT", amount)
+
+    assert (
+        str(refused.value) == f"amount {amount} cannot be sent, expected from 1 to 2^128 - 1 smallest units"
+    )
+
+
+def test_the_largest_amount_is_sent_whole() -> None:
+    draft = build("polkadot", "assetHub", "DOT", 2**128 - 1)
+
+    data = bundled("polkadot").encode_call(draft.call)
+    assert bytes([0x33]) + b"\xff" * 16 in data
+
+
+def test_a_beneficiary_has_32_bytes() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        build_transfer(
+            transfer("polkadot", "assetHub", "DOT", DOT, b"\x11" * 20),
+            bundled("polkadot"),
+            registry=REGISTRY,
+            assets=ASSETS,
+        )
+
+    assert str(refused.value) == f"beneficiary 0x{'11' * 20} is not an AccountId32, expected 32 bytes"
+
+
+def test_an_asset_of_another_chain_is_not_sent() -> None:
+    mixed = Transfer(
+        source=REGISTRY.find("hydraDx"),
+        destination=REGISTRY.find("assetHub"),
+        asset=ASSETS.find(REGISTRY.find("assetHub"), 1984),
+        amount=10**6,
+        beneficiary=BOB,
+    )
+
+    with pytest.raises(InvalidRequest) as refused:
+        build_transfer(mixed, bundled("hydraDx"), registry=REGISTRY, assets=ASSETS)
+
+    assert str(refused.value) == (
+        "asset 1984 (USDt, Tether USD) is of assetHub, expected one of hydraDx, from where it is sent"
+    )
+
+
+def test_a_second_asset_hub_under_one_relay_is_refused() -> None:
+    hub = {"role": "asset_hub", "relay": "rigrelay", "para_id": 1001, "symbol": "KSM", "decimals": 12}
+    registry = Registry(RIG | {"second": hub})
+    assets = Assets(registry)
+    source = registry.find("rigrelay")
+    wanted = Transfer(
+        source=source,
+        destination=registry.find("second"),
+        asset=assets.native(source),
+        amount=10**12,
+        beneficiary=BOB,
+    )
+
+    with pytest.raises(InvalidRequest) as refused:
+        build_transfer(wanted, bundled("kusama"), registry=registry, assets=assets)
+
+    assert str(refused.value) == (
+        "KSM cannot be sent from rigrelay to second: the Asset Hub of rigrelay is righub, not second"
+    )
+
+
+def test_a_relay_without_an_asset_hub_has_no_routes() -> None:
+    tables = {
+        "lone": {"role": "relay", "symbol": "ABC", "decimals": 12},
+        "exchange": {"role": "dex", "relay": "lone", "para_id": 2000, "symbol": "XYZ", "decimals": 12},
+    }
+    registry = Registry(tables)
+    assets = Assets(registry)
+    source = registry.find("lone")
+    wanted = Transfer(
+        source=source,
+        destination=registry.find("exchange"),
+        asset=assets.native(source),
+        amount=10**12,
+        beneficiary=BOB,
+    )
+
+    with pytest.raises(InvalidRequest) as refused:
+        build_transfer(wanted, bundled("kusama"), registry=registry, assets=assets)
+
+    assert str(refused.value) == (
+        "ABC cannot be sent from lone to exchange: no Asset Hub of lone is in the registry"
+    )
+
+
+def test_a_runtime_without_the_call_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidRequest) as within:
+        build("assetHub", "assetHub", 1984, 10**6, table=bundled("polkadot"))
+    monkeypatch.setattr(RuntimeTable, "has_call", lambda *_: False)
+    with pytest.raises(InvalidRequest) as across:
+        build("polkadot", "hydraDx", "DOT", DOT)
+
+    assert str(within.value) == (
+        "USDt cannot be sent within assetHub: its runtime polkadot 2000000 has no Assets.transfer_keep_alive"
+    )
+    assert str(across.value) == (
+        "DOT cannot be sent from polkadot to hydraDx: the runtime polkadot 2000000 has no call "
+        "transfer_assets_using_type_and_then"
+    )
+
+
+@pytest.mark.parametrize(("source", "destination", "asset"), WAYS)
+def test_no_call_is_built_that_the_chain_would_resolve_to_a_reserve_of_its_own_choice(
+    source: str, destination: str, asset: object
+) -> None:
+    draft = build(source, destination, asset, 10**13)
+
+    assert draft.call.method in {
+        "limited_teleport_assets",
+        "transfer_assets_using_type_and_then",
+        "transfer_keep_alive",
+        "transfer",
+    }
+    if draft.call.method == "transfer_assets_using_type_and_then":
+        role = REGISTRY.find(source).role
+        expected = {"relay": "Teleport", "asset_hub": "LocalReserve", "dex": "DestinationReserve"}[role]
+        assert draft.call.args["assets_transfer_type"] == expected
+        assert draft.call.args["fees_transfer_type"] == expected
