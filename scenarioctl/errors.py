@@ -54,5 +54,18 @@ class ChainUnreachable(ScenarioctlError):
 
 def shorten(value: object, limit: int = 60) -> str:
     """Return *value* quoted for an error sentence, cut so that a 50 MB value does not flood a terminal."""
-    text = repr(value) if not isinstance(value, (bytes, bytearray)) else "0x" + bytes(value[:limit]).hex()
+    if isinstance(value, (bytes, bytearray)):
+        text = "0x" + bytes(value[:limit]).hex()
+    elif isinstance(value, str):
+        text = repr(value[: limit + 1])
+    elif isinstance(value, int) and value.bit_length() > 1000:
+        # Python refuses to write an int of more than 4300 digits.
+        text = f"a number of about {value.bit_length() * 30103 // 100000} digits"
+    elif isinstance(value, (list, tuple, dict)):
+        # reprlib looks only as far as it prints, however large or deep the value.
+        import reprlib
+
+        text = reprlib.repr(value)
+    else:
+        text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from typing import Any
 
-import lz4.frame  # type: ignore[import-untyped]
+import lz4.frame
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -39,7 +39,7 @@ RENAMED = {
 
 
 def operations() -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(scenarioctl.operations.__path__):
         loaded = import_module(f"scenarioctl.operations.{module.name}")
         found |= {f"{module.name}.{name}": getattr(loaded, name) for name in getattr(loaded, "__all__", ())}
@@ -117,7 +117,9 @@ def test_a_handler_takes_the_application_and_a_request_and_its_result_has_an_ans
 
 def test_every_error_has_an_exit_code_and_a_status() -> None:
     classes = [
-        each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, Exception)
+        each
+        for each in vars(errors).values()
+        if inspect.isclass(each) and issubclass(each, errors.ScenarioctlError)
     ]
 
     assert {each.code for each in classes} == set(OUTCOMES)

@@ -25,10 +25,10 @@ class OneOption(click.Option):
     Where money moves, the last of two contradicting words must not win in silence.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.fallback = kwargs.pop("default", None)
-        self.is_needed = kwargs.pop("required", False)
-        super().__init__(*args, multiple=True, **kwargs)
+    def __init__(self, names: Sequence[str], **attributes: Any) -> None:
+        self.fallback = attributes.pop("default", None)
+        self.is_needed = attributes.pop("required", False)
+        super().__init__(names, **{**attributes, "multiple": True})
         if self.is_needed and self.help:
             self.help += "  [required]"
 

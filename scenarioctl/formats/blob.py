@@ -9,7 +9,7 @@ from scenarioctl.formats.documents import MAX_BYTES, canonical_json
 
 def pack(document: object) -> bytes:
     """Return *document* as it is stored; TooLarge above 16 MiB of JSON."""
-    import lz4.frame  # type: ignore[import-untyped]
+    import lz4.frame
 
     text = canonical_json(document)
     if len(text) > MAX_BYTES:
