@@ -283,14 +283,14 @@ class Codec:
 
     def _compact_encoder(self, type_id: int) -> Encoder:
         names, largest, name = self._compact_of(type_id)
-        encode = _encode_nothing if largest < 0 else _compact_encoder(largest, f"Compact<{name}>")
+        encode = _encode_nothing if largest < 0 else _compact_encoder(largest, name)
         for field in reversed(names):
             encode = _named_encoder([(field, encode)])
         return encode
 
     def _compact_decoder(self, type_id: int) -> Decoder:
         names, largest, name = self._compact_of(type_id)
-        decode = _decode_nothing if largest < 0 else _compact_decoder(largest, f"Compact<{name}>")
+        decode = _decode_nothing if largest < 0 else _compact_decoder(largest, name)
         for field in reversed(names):
             decode = _named_decoder([(field, decode)])
         return decode

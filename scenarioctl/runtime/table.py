@@ -223,17 +223,17 @@ class RuntimeTable:
     @property
     def address_type(self) -> int:
         """The type of an extrinsic's signer."""
-        return int(self._header["extrinsic"]["address"])
+        return self._extrinsic_type("address")
 
     @property
     def signature_type(self) -> int:
         """The type of an extrinsic's signature."""
-        return int(self._header["extrinsic"]["signature"])
+        return self._extrinsic_type("signature")
 
     @property
     def call_type(self) -> int:
         """The type RuntimeCall."""
-        return int(self._header["extrinsic"]["call"])
+        return self._extrinsic_type("call")
 
     # Types
 
@@ -260,6 +260,10 @@ class RuntimeTable:
     def variants(self, type_id: int) -> tuple[str, ...]:
         """Return the names of a variant type's variants."""
         return self.types.variants(type_id)
+
+    def is_empty(self, type_id: int) -> bool:
+        """Tell whether a value of this type takes no bytes at all."""
+        return self.types.is_empty(type_id)
 
     # Files
 
@@ -349,6 +353,12 @@ class RuntimeTable:
 
     def _api(self, place: int) -> dict[str, Any]:
         return _parsed(self._apis, place)
+
+    def _extrinsic_type(self, part: str) -> int:
+        type_id = self._header["extrinsic"][part]
+        if type_id is None:
+            raise InvalidRequest(f"the metadata of {self} does not tell the type of an extrinsic's {part}")
+        return int(type_id)
 
     def _key_types(self, hashers: list[str], key: int | None) -> tuple[int, ...]:
         if key is None:
