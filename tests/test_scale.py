@@ -370,7 +370,7 @@ def test_elements_without_bytes_are_counted() -> None:
 
 
 def test_a_number_too_long_for_python_to_print_is_refused() -> None:
-    with pytest.raises(InvalidRequest, match="^a number of 33220 bits does not fit u128$"):
+    with pytest.raises(InvalidRequest, match=r"^a number of 33220 bits does not fit u128$"):
         CODEC.encode(_id("u128"), 10**10000)
 
 
@@ -760,11 +760,11 @@ def _compare_with_scalecodec(path: Path, each: int) -> tuple[int, int]:
     only with the convictions it knows; a call inside a call, and a list inside a struct without field names,
     are read but cannot be encoded from what was read.
     """
-    from scalecodec.base import (  # type: ignore[import-untyped]
+    from scalecodec.base import (
         RuntimeConfigurationObject,
         ScaleBytes,
     )
-    from scalecodec.type_registry import load_type_registry_preset  # type: ignore[import-untyped]
+    from scalecodec.type_registry import load_type_registry_preset
 
     data = path.read_bytes()
     config = RuntimeConfigurationObject(implements_scale_info=True)

@@ -1,0 +1,582 @@
+"""Runtime tables: bundled, cached and dumped; what they answer about calls, storage, constants and types."""
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.calls import Call
+from scenarioctl.runtime.entries import Field, StorageEntry
+from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled, load_cached, save_cached
+from tests.conftest import DATA, ROOT
+from tools import bundle_runtimes
+from tools.bundle_runtimes import FOLDER, build, read_module
+
+GENESIS = "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3"
+
+
+@pytest.fixture(scope="module")
+def polkadot() -> RuntimeTable:
+    return _bundled("polkadot")
+
+
+@pytest.fixture(scope="module")
+def asset_hub() -> RuntimeTable:
+    return _bundled("assetHub")
+
+
+def _bundled(name: str) -> RuntimeTable:
+    table = load_bundled(name)
+    assert table is not None
+    return table
+
+
+# Bundled
+
+
+def test_the_bundled_files_are_what_the_tool_makes_of_the_metadata() -> None:
+    made = build(lambda source: (DATA / "metadata" / source.name).read_bytes())
+
+    assert {path.name: path.read_bytes() for path in FOLDER.glob("*.json")} == made
+
+
+def test_the_manifest_names_the_sources_that_the_test_data_has() -> None:
+    manifest = json.loads((FOLDER / "manifest.json").read_bytes())
+    index = json.loads((DATA / "metadata" / "index.json").read_bytes())
+
+    hashes = {row["sha256"]: row for row in index.values()}
+
+    assert list(manifest) == list(BUNDLED)
+    for row in manifest.values():
+        source = hashes[row["metadata_sha256"]]["source"]
+        assert source.startswith(f"{row['package']} {row['version']}, {row['file']}")
+
+
+@pytest.mark.parametrize(
+    ("literal", "spec_name", "spec_version", "transaction_version", "metadata_version"),
+    [
+        ("polkadot", "polkadot", 2000000, 26, 15),
+        ("assetHub", "statemint", 2003001, 15, 16),
+        ("hydraDx", "hydradx", 428, 1, 16),
+        ("kusama", "kusama", 1009002, 26, 15),
+        ("assetHub_kusama", "statemine", 1009003, 15, 15),
+    ],
+)
+def test_a_bundled_table_is_found_by_chain_and_by_spec_name(
+    literal: str, spec_name: str, spec_version: int, transaction_version: int, metadata_version: int
+) -> None:
+    table = _bundled(literal)
+
+    assert load_bundled(spec_name) is table
+    assert (table.spec_name, table.spec_version, table.transaction_version, table.metadata_version) == (
+        spec_name,
+        spec_version,
+        transaction_version,
+        metadata_version,
+    )
+
+
+def test_an_unknown_chain_has_no_bundled_table() -> None:
+    assert load_bundled("paseo") is None
+    assert load_bundled("../bundled/polkadot") is None
+
+
+def test_the_tool_reads_both_kinds_of_javascript_module() -> None:
+    assert read_module("export default '0x6d657461';\n") == b"meta"
+    assert read_module('const binMeta = "bWV0YQ==";\nexport { binMeta as default };\n') == b"meta"
+
+
+def test_loading_a_table_parses_only_what_one_call_needs() -> None:
+    table = RuntimeTable.load((FOLDER / "assetHub.json").read_bytes())
+    table.encode_call(Call(pallet="System", method="remark", args={"remark": b"hi"}))
+
+    parsed = sum(type(row) is list for row in table.types._rows)
+
+    assert 0 < parsed < 10
+    assert all(type(row) is bytes for row in table._pallets + table._apis)
+
+
+def test_importing_the_runtime_imports_nothing_heavy() -> None:
+    code = "import sys, scenarioctl.runtime.table; print(*sys.modules)"
+
+    modules = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    heavy = {
+        "asyncio",
+        "aiohttp",
+        "rich",
+        "scalecodec",
+        "substrateinterface",
+        "msgspec",
+        "hashlib",
+        "tempfile",
+        "enum34",
+    }
+    assert not heavy & set(modules)
+    assert "scenarioctl.runtime.entries" not in modules
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    "name", ["polkadot-1002005.v14.scale", "kusama-1009002.v15.scale", "hydration-428.v16.scale"]
+)
+def test_a_table_comes_back_from_its_file_as_it_went(name: str) -> None:
+    table = read_metadata((DATA / "metadata" / name).read_bytes())
+
+    data = table.dump()
+    again = RuntimeTable.load(data)
+
+    assert again.dump() == data
+    assert (str(again), again.pallets, again.extensions, again.apis) == (
+        str(table),
+        table.pallets,
+        table.extensions,
+        table.apis,
+    )
+    assert [again.types[place] for place in range(len(again.types))] == [
+        table.types[place] for place in range(len(table.types))
+    ]
+
+
+def test_the_file_of_a_table_is_json_one_entry_to_a_line(polkadot: RuntimeTable) -> None:
+    data = (FOLDER / "polkadot.json").read_bytes()
+    document = json.loads(data)
+
+    assert (document["format"], document["spec_version"], len(document["types"])) == (
+        1,
+        2000000,
+        len(polkadot.types),
+    )
+    assert len(data.splitlines()) == 5 + sum(document["lines"])
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda data: b"", "the runtime table is damaged, its checksum does not fit its content"),
+        (lambda data: b"{}", "the runtime table is damaged, its checksum does not fit its content"),
+        (lambda data: data[:-1], "the runtime table is damaged, its checksum does not fit its content"),
+        (lambda data: data[: len(data) // 2], "the runtime table is damaged, its checksum does not fit its content"),
+        (lambda data: data.replace(b"Balances", b"balances", 1), "the runtime table is damaged, its checksum does not fit its content"),
+        (lambda data: _checked(data.replace(b'"format":1', b'"format":2')), "the runtime table is of another format, expected format 1"),
+    ],
+)  # fmt: skip
+def test_a_damaged_file_is_refused(damage: Any, sentence: str) -> None:
+    data = damage((FOLDER / "polkadot.json").read_bytes())
+
+    with pytest.raises(InvalidRequest) as refused:
+        RuntimeTable.load(data)
+
+    assert str(refused.value) == sentence
+
+
+def _checked(data: bytes) -> bytes:
+    from zlib import crc32
+
+    body = data[: data.rfind(b"\n", 0, -1) + 1]
+    return body + b'],"checksum":"%08x"}\n' % crc32(body)
+
+
+# Calls
+
+
+def test_a_call_is_known_by_its_exact_names(polkadot: RuntimeTable) -> None:
+    assert polkadot.has_call("Balances", "transfer_keep_alive")
+    assert not polkadot.has_call("Balances", "transferKeepAlive")
+    assert not polkadot.has_call("balances", "transfer_keep_alive")
+    assert not polkadot.has_call("Nothing", "at_all")
+    assert not polkadot.has_call("ParachainsOrigin", "any")
+
+
+def test_the_fields_of_a_call_have_names_types_and_what_the_authors_called_them(
+    polkadot: RuntimeTable,
+) -> None:
+    fields = polkadot.call_fields("Balances", "transfer_keep_alive")
+
+    assert [(field.name, field.type_name) for field in fields] == [
+        ("dest", "AccountIdLookupOf<T>"),
+        ("value", "T::Balance"),
+    ]
+    assert [polkadot.type_name(field.type_id) for field in fields] == [
+        "MultiAddress<AccountId32, ()>",
+        "Compact<u128>",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pallet", "method", "args", "beginning"),
+    [
+        ("Balence", "transfer", {}, "pallet 'Balence' is not in polkadot 2000000, expected one of: System, Scheduler, "),
+        (
+            "Timestamp",
+            "get",
+            {},
+            "method 'get' is not in Timestamp of polkadot 2000000, expected one of: set",
+        ),
+        (
+            "ParachainsOrigin",
+            "x",
+            {},
+            "method 'x' is not in ParachainsOrigin of polkadot 2000000, expected one of: none, it has no calls",
+        ),
+        ("Timestamp", "set", {}, "Timestamp.set: 'now' is missing, expected now"),
+        ("Timestamp", "set", {"now": 1, "then": 2}, "Timestamp.set: 'then' is not one of its fields, expected now"),
+        ("Timestamp", "set", [1], "Timestamp.set: a list of 1 is not an object, expected the fields now"),
+        ("Timestamp", "set", {"now": 2**64}, "Timestamp.set: now: 18446744073709551616 does not fit u64"),
+        ("Staking", "chill", {"a": 1}, "Staking.chill: an object of one field is given where nothing belongs, expected null"),
+    ],
+)  # fmt: skip
+def test_a_call_that_the_runtime_does_not_take_is_refused(
+    polkadot: RuntimeTable, pallet: str, method: str, args: Any, beginning: str
+) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        polkadot.encode_call(Call(pallet=pallet, method=method, args=args))
+
+    assert str(refused.value).startswith(beginning)
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ("", "0x is too short for a call, which begins with a pallet and a method"),
+        ("05", "0x05 is too short for a call, which begins with a pallet and a method"),
+        ("fe00", "0xfe00 is no call of polkadot 2000000: no pallet has the index 254"),
+        ("03ff", "0x03ff is no call of polkadot 2000000: Timestamp has no method 255"),
+        ("030004ff", "Timestamp.set: 1 bytes too many after its arguments"),
+        ("0300", "Timestamp.set: now: the bytes end early, in what begins at byte 2"),
+        ("03000100", "Timestamp.set: now: the compact 0x0100 at byte 2 is longer than its number needs"),
+        ("0503050000", "Balances.transfer_keep_alive: dest: 0x05 at byte 2 is no variant of MultiAddress<AccountId32, ()>"),
+    ],
+)  # fmt: skip
+def test_bytes_that_are_no_call_are_refused(polkadot: RuntimeTable, data: str, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        polkadot.decode_call(bytes.fromhex(data))
+
+    assert str(refused.value) == sentence
+
+
+def test_a_call_can_be_decoded_in_the_middle_of_other_bytes(polkadot: RuntimeTable) -> None:
+    call, end = polkadot.decode_call_at(b"\xff\x03\x00\x14\xff", 1)
+
+    assert (call, end) == (Call(pallet="Timestamp", method="set", args={"now": 5}), 4)
+
+
+# Names
+
+
+def test_names_are_found_without_case_underscores_and_hyphens(polkadot: RuntimeTable) -> None:
+    assert polkadot.find_pallet("xcm-pallet") == "XcmPallet"
+    assert polkadot.find_pallet("XcmPallet") == "XcmPallet"
+    assert polkadot.find_call("balances", "transferKeepAlive") == ("Balances", "transfer_keep_alive")
+
+
+@pytest.mark.parametrize("name", ["Nothing", "", 5, None, ["System"]])
+def test_an_unknown_pallet_is_refused_with_those_that_there_are(polkadot: RuntimeTable, name: object) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        polkadot.find_pallet(name)
+
+    assert str(refused.value).startswith(
+        f"pallet {name!r} is not in polkadot 2000000, expected one of: System, Scheduler, "
+    )
+
+
+def test_an_unknown_method_is_refused_with_those_that_there_are(polkadot: RuntimeTable) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        polkadot.find_call("timestamp", "get")
+
+    assert str(refused.value) == "method 'get' is not in Timestamp of polkadot 2000000, expected one of: set"
+
+
+# Storage, constants, runtime APIs
+
+
+def test_a_constant_is_decoded(polkadot: RuntimeTable, asset_hub: RuntimeTable) -> None:
+    assert polkadot.constant("Balances", "ExistentialDeposit") == 10_000_000_000
+    assert asset_hub.constant("balances", "existential_deposit") == 100_000_000
+    assert _bundled("kusama").constant("Balances", "ExistentialDeposit") == 333_333_333
+    assert _bundled("hydraDx").constant("System", "SS58Prefix") == 0
+    assert polkadot.constant("System", "Version")["spec_version"] == 2000000
+
+
+def test_an_unknown_constant_is_refused_with_those_that_there_are(polkadot: RuntimeTable) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        polkadot.constant("timestamp", "Maximum")
+
+    assert (
+        str(refused.value)
+        == "constant 'Maximum' is not in Timestamp of polkadot 2000000, expected one of: MinimumPeriod"
+    )
+
+
+def test_a_storage_entry_tells_how_its_key_is_made(polkadot: RuntimeTable, asset_hub: RuntimeTable) -> None:
+    number = polkadot.storage_entry("system", "number")
+    account = asset_hub.storage_entry("Assets", "Account")
+
+    assert number == StorageEntry(
+        pallet="System",
+        prefix="System",
+        name="Number",
+        modifier="Default",
+        hashers=(),
+        key_types=(),
+        value_type=number.value_type,
+        default=bytes(4),
+    )
+    assert polkadot.type_name(number.value_type) == "u32"
+    assert (account.modifier, account.hashers) == ("Optional", ("Blake2_128Concat", "Blake2_128Concat"))
+    assert [asset_hub.type_name(type_id) for type_id in account.key_types] == ["u32", "AccountId32"]
+    assert asset_hub.type_name(account.value_type).startswith("AssetAccount<u128")
+
+
+def test_a_pallet_without_storage_has_no_entries(polkadot: RuntimeTable) -> None:
+    assert polkadot.storage_entries("Utility") == ()
+    with pytest.raises(
+        InvalidRequest,
+        match="storage item 'Any' is not in Utility of polkadot 2000000, expected one of: none",
+    ):
+        polkadot.storage_entry("Utility", "Any")
+
+
+def test_a_runtime_api_tells_its_inputs_and_output(asset_hub: RuntimeTable) -> None:
+    method = asset_hub.api_method("dry_run_api", "dryRunCall")
+
+    assert (method.api, method.name) == ("DryRunApi", "dry_run_call")
+    assert [(field.name, asset_hub.type_name(field.type_id)) for field in method.inputs] == [
+        ("origin", "OriginCaller"),
+        ("call", "RuntimeCall"),
+        ("result_xcms_version", "u32"),
+    ]
+    assert asset_hub.type_name(method.output_type).startswith("Result<CallDryRunEffects<RuntimeEvent>, ")
+    assert method.inputs[2] == Field(name="result_xcms_version", type_id=method.inputs[2].type_id)
+
+
+# Types
+
+
+def test_types_are_found_by_the_end_of_their_path(asset_hub: RuntimeTable) -> None:
+    (location,) = asset_hub.find_type("xcm::VersionedLocation")
+
+    assert asset_hub.find_type("VersionedLocation") == [location]
+    assert asset_hub.variants(location) == ("V3", "V4", "V5")
+    assert asset_hub.find_type("ersionedLocation") == []
+    assert asset_hub.find_type("No") == []
+
+
+def test_types_are_found_the_same_whether_parsed_before_or_not(asset_hub: RuntimeTable) -> None:
+    fresh = RuntimeTable.load((FOLDER / "assetHub.json").read_bytes())
+    known = {asset_hub.types[type_id][0] for type_id in range(len(asset_hub.types))} - {""}
+
+    for path in sorted(known):
+        expected = [type_id for type_id in range(len(asset_hub.types)) if asset_hub.types[type_id][0] == path]
+        assert set(expected) <= set(fresh.find_type(path))
+        assert fresh.find_type(path) == asset_hub.find_type(path)
+
+
+@pytest.mark.parametrize(
+    ("pallet", "method", "names"),
+    [
+        ("System", "set_storage", ["Vec<(Vec<u8>, Vec<u8>)>"]),
+        ("Proxy", "proxy", ["MultiAddress<AccountId32, ()>", "Option<ProxyType>", "RuntimeCall"]),
+        (
+            "Multisig",
+            "as_multi",
+            ["u16", "Vec<AccountId32>", "Option<Timepoint<u32>>", "RuntimeCall", "Weight"],
+        ),
+        ("Staking", "nominate", ["Vec<MultiAddress<AccountId32, ()>>"]),
+        ("Utility", "batch", ["Vec<RuntimeCall>"]),
+    ],
+)
+def test_types_are_written_as_people_write_them(
+    polkadot: RuntimeTable, pallet: str, method: str, names: list[str]
+) -> None:
+    assert [polkadot.type_name(field.type_id) for field in polkadot.call_fields(pallet, method)] == names
+
+
+def test_extensions_tell_which_of_them_carry_bytes(asset_hub: RuntimeTable) -> None:
+    carrying = [
+        extension.identifier
+        for extension in asset_hub.extensions
+        if not (asset_hub.is_empty(extension.type_id) and asset_hub.is_empty(extension.additional_type_id))
+    ]
+
+    assert carrying == [
+        "CheckSpecVersion",
+        "CheckTxVersion",
+        "CheckGenesis",
+        "CheckMortality",
+        "CheckNonce",
+        "ChargeAssetTxPayment",
+        "CheckMetadataHash",
+    ]
+
+
+def test_every_type_has_a_name(asset_hub: RuntimeTable) -> None:
+    names = [asset_hub.type_name(type_id) for type_id in range(len(asset_hub.types))]
+
+    assert {"BoundedVec<u8>", "Compact<u128>", "[u8; 32]", "()"} <= set(names)
+    assert max(len(name) for name in names) < 4000
+
+
+# The cache
+
+
+def _names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_a_table_is_kept_by_genesis_and_the_newest_is_found(tmp_path: Path) -> None:
+    older = read_metadata((DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes())
+    newer = _bundled("polkadot")
+    directory = tmp_path / "not" / "there"
+
+    assert load_cached(GENESIS, directory) is None
+    paths = [save_cached(table, GENESIS, directory) for table in (newer, older)]
+    found = load_cached(GENESIS.upper().replace("0X", "0x"), directory)
+
+    assert [path.name for path in paths] == [f"{GENESIS[2:]}-2000000.json", f"{GENESIS[2:]}-1006000.json"]
+    assert found is not None
+    assert found.dump() == newer.dump()
+    assert load_cached("0x" + "00" * 32, directory) is None
+    assert _names(directory) == sorted(path.name for path in paths)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: b"not a table",
+        lambda data: data[: len(data) // 2],
+        lambda data: data.replace(b"Balances", b"Balancer"),
+        lambda data: _checked(b'{"format":1,\n'),
+        lambda data: _checked(b"[]\n[]\n"),
+        lambda data: b"\xff\xfe" * 100,
+    ],
+)
+def test_a_damaged_file_is_passed_over_for_the_next_newest(tmp_path: Path, damage: Any) -> None:
+    older = read_metadata((DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes())
+    path = save_cached(_bundled("polkadot"), GENESIS, tmp_path)
+
+    path.write_bytes(damage(path.read_bytes()))
+    assert load_cached(GENESIS, tmp_path) is None
+    save_cached(older, GENESIS, tmp_path)
+
+    found = load_cached(GENESIS, tmp_path)
+    assert found is not None
+    assert found.spec_version == 1006000
+
+
+def test_files_that_are_no_tables_are_left_alone(tmp_path: Path) -> None:
+    for name in (
+        "2000000.json",
+        f"{GENESIS[2:]}.json",
+        f"{GENESIS[2:]}-.json",
+        f"{GENESIS[2:]}-new.json",
+        ".x.tmp",
+    ):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / f"{GENESIS[2:]}-9999999.json").mkdir()
+
+    assert load_cached(GENESIS, tmp_path) is None
+    assert len(_names(tmp_path)) == 6
+
+
+def test_a_table_under_another_version_number_is_not_believed(tmp_path: Path) -> None:
+    path = save_cached(_bundled("polkadot"), GENESIS, tmp_path)
+
+    path.rename(path.with_name(f"{GENESIS[2:]}-2000001.json"))
+
+    assert load_cached(GENESIS, tmp_path) is None
+
+
+@pytest.mark.parametrize("genesis", ["", "0x", "0x1234", "../../etc/passwd", "0x" + "g" * 64])
+def test_only_a_block_hash_names_a_file(tmp_path: Path, genesis: str) -> None:
+    with pytest.raises(InvalidRequest, match="is not a block hash, expected 0x and 64 hexadecimal digits"):
+        save_cached(_bundled("polkadot"), genesis, tmp_path)
+    with pytest.raises(InvalidRequest, match="is not a block hash, expected 0x and 64 hexadecimal digits"):
+        load_cached(genesis, tmp_path)
+    assert _names(tmp_path) == []
+
+
+def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = _bundled("polkadot")
+    path = save_cached(table, GENESIS, tmp_path)
+    before = path.read_bytes()
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_cached(table, GENESIS, tmp_path)
+
+    assert _names(tmp_path) == [path.name]
+    assert path.read_bytes() == before
+
+
+def _save_often(directory: Path) -> None:
+    table = RuntimeTable.load((FOLDER / "polkadot.json").read_bytes())
+    for _ in range(20):
+        save_cached(table, GENESIS, directory)
+
+
+def test_a_reader_beside_two_writers_never_sees_half_a_table(tmp_path: Path) -> None:
+    _save_often(tmp_path)
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_save_often, args=(tmp_path,)) for _ in range(2)]
+    for writer in writers:
+        writer.start()
+    reads = 0
+    while any(writer.is_alive() for writer in writers):
+        assert load_cached(GENESIS, tmp_path) is not None
+        reads += 1
+    for writer in writers:
+        writer.join()
+
+    assert reads > 0
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    assert len(_names(tmp_path)) == 1
+
+
+def test_the_tool_names_what_is_stale_and_mends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = ["bundle_runtimes.py", "--from", str(DATA / "metadata")]
+    monkeypatch.setattr(bundle_runtimes, "FOLDER", tmp_path)
+    monkeypatch.setattr(sys, "argv", source)
+
+    assert bundle_runtimes.main() == 0
+    assert _names(tmp_path) == sorted([*(f"{literal}.json" for literal in BUNDLED), "manifest.json"])
+    (tmp_path / "kusama.json").write_bytes(b"{}")
+    (tmp_path / "other.json").write_bytes(b"{}")
+    monkeypatch.setattr(sys, "argv", [*source, "--check"])
+    assert bundle_runtimes.main() == 1
+    assert (tmp_path / "kusama.json").read_bytes() == b"{}"
+    assert capsys.readouterr().err == (
+        f"{tmp_path}/kusama.json is not what tools/bundle_runtimes.py makes\n"
+        f"{tmp_path}/other.json is not what tools/bundle_runtimes.py makes\n"
+    )
+
+
+def test_the_tool_runs_as_a_program() -> None:
+    command = [
+        sys.executable,
+        str(ROOT / "tools" / "bundle_runtimes.py"),
+        "--check",
+        "--from",
+        str(DATA / "metadata"),
+    ]
+
+    answer = subprocess.run(command, capture_output=True, text=True)
+
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
