@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.assets import Assets
@@ -62,7 +63,7 @@ class Application:
         from scenarioctl.runtime.table import load_bundled, load_cached
 
         bundled = load_bundled(chain.name)
-        cached = load_cached(chain.genesis, self.settings.cache) if chain.genesis else None
+        cached = load_cached(chain.genesis, self.runtime_directory(chain)) if chain.genesis else None
         if cached is not None and bundled is not None:
             return max(cached, bundled, key=lambda table: table.spec_version)
         return cached or bundled
@@ -74,7 +75,7 @@ class Application:
         table = self.known_runtime(chain)
         if table is None:
             raise ChainUnreachable(
-                f"{chain.name} has no runtime table in the cache or the bundle, and --offline forbids asking a node"
+                f"{chain.name} has no runtime table in the cache or the bundle, and --offline forbids asking a node: leave it out"
             )
         return table
 
@@ -82,7 +83,11 @@ class Application:
         """Return the runtime table that *chain* has now, read from a node."""
         from scenarioctl.chains.connection import fetch_runtime
 
-        return fetch_runtime(chain, self.known_runtime(chain), self.settings.cache)
+        return fetch_runtime(chain, self.known_runtime(chain), self.runtime_directory(chain))
+
+    def runtime_directory(self, chain: Chain) -> Path:
+        """Return where the tables of *chain* are kept: apart from others, since forks and test chains share a genesis."""
+        return self.settings.cache / "runtimes" / chain.name
 
     def unconnected(self) -> "Application":
         """Return this application, but asking no node: for judging a scenario before it is drafted."""

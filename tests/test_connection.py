@@ -30,7 +30,7 @@ def answers(**changes: Any) -> dict[str, Any]:
     older = opaque(OLDER.read_bytes())
     return {
         "chain_getBlockHash": POLKADOT_GENESIS,
-        "state_getRuntimeVersion": {"specVersion": 1006000},
+        "state_getRuntimeVersion": {"specName": "polkadot", "specVersion": 1006000},
         "state_call": lambda _, version: older if version == "0x0f000000" else "0x00",
         **changes,
     }
@@ -39,13 +39,25 @@ def answers(**changes: Any) -> dict[str, Any]:
 def test_the_bundled_table_is_used_where_the_node_runs_that_version(tmp_path: Path) -> None:
     bundled = load_bundled("polkadot")
     assert bundled is not None
-    version = {"specVersion": bundled.spec_version}
+    version = {"specName": "polkadot", "specVersion": bundled.spec_version}
 
     with Node(answers(state_getRuntimeVersion=version)) as node:
         table = fetch_runtime(polkadot_at(node.url), bundled, tmp_path)
 
     assert table is bundled
     assert node.asked == ["chain_getBlockHash", "state_getRuntimeVersion"]
+
+
+def test_a_table_of_another_runtime_with_the_same_version_number_is_not_used(tmp_path: Path) -> None:
+    kusama = load_bundled("kusama")
+    assert kusama is not None
+    version = {"specName": "polkadot", "specVersion": kusama.spec_version}
+
+    with Node(answers(state_getRuntimeVersion=version)) as node, pytest.raises(ChainUnreachable):
+        fetch_runtime(polkadot_at(node.url), kusama, tmp_path)
+
+    # It asked for the metadata, instead of building with Kusama's.
+    assert "state_call" in node.asked
 
 
 def test_another_version_is_read_from_the_node_and_kept(tmp_path: Path) -> None:
@@ -61,7 +73,7 @@ def test_another_version_is_read_from_the_node_and_kept(tmp_path: Path) -> None:
 def test_a_node_of_before_metadata_versions_is_read_too(tmp_path: Path) -> None:
     v14 = DATA / "metadata" / "polkadot-1002005.v14.scale"
     given = answers(
-        state_getRuntimeVersion={"specVersion": 1002005},
+        state_getRuntimeVersion={"specName": "polkadot", "specVersion": 1002005},
         state_getMetadata="0x" + v14.read_bytes().hex(),
     )
     del given["state_call"]
@@ -94,13 +106,13 @@ def test_the_next_endpoint_is_tried_where_one_fails() -> None:
 
 def test_a_node_that_contradicts_itself_is_not_built_with(tmp_path: Path) -> None:
     with (
-        Node(answers(state_getRuntimeVersion={"specVersion": 5})) as node,
+        Node(answers(state_getRuntimeVersion={"specName": "polkadot", "specVersion": 5})) as node,
         pytest.raises(ChainUnreachable) as refused,
     ):
         fetch_runtime(polkadot_at(node.url), None, tmp_path)
 
     assert str(refused.value) == (
-        "polkadot says that it runs spec version 5 and serves the metadata of 1006000"
+        "polkadot says that it runs polkadot 5 and serves the metadata of polkadot 1006000"
     )
     assert load_cached(POLKADOT_GENESIS, tmp_path) is None
 

@@ -89,17 +89,20 @@ def fetch_runtime(chain: Chain, known: RuntimeTable | None, cache: Path) -> Runt
     connection = connect(chain)
     try:
         version = connection.call("state_getRuntimeVersion")
-        spec_version = version.get("specVersion") if isinstance(version, dict) else None
-        if known is not None and known.spec_version == spec_version:
+        version = version if isinstance(version, dict) else {}
+        runs = (version.get("specName"), version.get("specVersion"))
+        # The name too: chains that share a genesis, as forks do, may share a version number.
+        if known is not None and (known.spec_name, known.spec_version) == runs:
             return known
         table = read_metadata(_fetch_metadata(connection))
     except (ChainRefused, InvalidRequest) as error:
         raise ChainUnreachable(f"{chain.name} gave no runtime to build with: {error}") from None
     finally:
         connection.close()
-    if table.spec_version != spec_version:
+    if (table.spec_name, table.spec_version) != runs:
         raise ChainUnreachable(
-            f"{chain.name} says that it runs spec version {spec_version} and serves the metadata of {table.spec_version}"
+            f"{chain.name} says that it runs {runs[0]} {runs[1]} and serves the metadata of "
+            f"{table.spec_name} {table.spec_version}"
         )
     if chain.genesis:
         save_cached(table, chain.genesis, cache)
