@@ -121,7 +121,12 @@ def parse_config(text: bytes, path: Path) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"config {path} is not UTF-8 text: byte {error.start} is wrong") from None
+    except RecursionError:
+        raise InvalidRequest(f"config {path} nests too deep") from None
+    except ValueError as error:
+        # Not only TOMLDecodeError: a number too long for Python is a plain ValueError.
         raise InvalidRequest(f"config {path} is not TOML: {error}") from None
 
 
@@ -139,7 +144,15 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
             f"{setting.name} {shorten(value)} ({origin}) is not a switch, expected true or false"
         )
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
-        raise InvalidRequest(f"{setting.name} {shorten(value)} ({origin}) is not a path")
+        raise InvalidRequest(
+            f"{setting.name} {shorten(value)} ({origin}) is not a path, expected one like /path/to/{setting.name}"
+        )
+    if "://" in os.fspath(value):
+        # A path would swallow one of the slashes; the rest of a URL may hold a password.
+        scheme = os.fspath(value).partition("://")[0]
+        raise InvalidRequest(
+            f"{setting.name} {shorten(scheme + '://…')} ({origin}) is a URL, expected a path like /path/to/{setting.name}"
+        )
     if "\0" in os.fspath(value):
         raise InvalidRequest(
             f"{setting.name} {shorten(value)} ({origin}) holds a NUL character, no path does"
@@ -214,11 +227,14 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
     names = key.split(".")
     settings = {setting.name: setting for setting in SETTINGS}
     if names[0] == "chains":
-        if len(names) != 3 or not all(names):
-            raise InvalidRequest(
-                f"key {shorten(key)} is not a setting of a chain, expected chains.NAME.SETTING"
-            )
         parsed = _parse_value(value)
+        # A whole chain at once: one key after the other, it would be refused for what is still missing.
+        whole = len(names) == 2 and isinstance(parsed, dict)
+        if (len(names) != 3 and not whole) or not all(names):
+            raise InvalidRequest(
+                f"key {shorten(key)} is not a setting of a chain, expected chains.NAME.SETTING, or chains.NAME "
+                "and a table like {role = 'relay', symbol = 'UNIT', decimals = 12}"
+            )
     elif key in settings:
         parsed = _parse_value(value) if settings[key].kind == "switch" else value
         read_value(settings[key], parsed, "config set")

@@ -54,8 +54,8 @@ def test_a_missing_config_is_an_error_only_where_it_was_named(tmp_path: Path) ->
         ),
         ("chains = 1", "config {path}: chains is not a table, expected [chains.NAME]"),
         ("offline = 'maybe'", "offline 'maybe' (config.toml) is not a switch, expected true or false"),
-        ("store = 1", "store 1 (config.toml) is not a path"),
-        ("store = ''", "store '' (config.toml) is not a path"),
+        ("store = 1", "store 1 (config.toml) is not a path, expected one like /path/to/store"),
+        ("store = ''", "store '' (config.toml) is not a path, expected one like /path/to/store"),
     ],
 )
 def test_a_config_that_will_not_do_is_named_with_its_path(tmp_path: Path, text: str, sentence: str) -> None:
@@ -108,9 +108,13 @@ def test_set_writes_the_file_anew_where_one_line_would_not_do(tmp_path: Path) ->
             "1",
             "key 'stor' is not a setting, expected one of: store, cache, offline, json, chains.NAME.SETTING",
         ),
-        ("chains.rig", "1", "key 'chains.rig' is not a setting of a chain, expected chains.NAME.SETTING"),
+        (
+            "chains.rig",
+            "1",
+            "key 'chains.rig' is not a setting of a chain, expected chains.NAME.SETTING, or chains.NAME and a table like {role = 'relay', symbol = 'UNIT', decimals = 12}",
+        ),
         ("offline", "maybe", "offline 'maybe' (config set) is not a switch, expected true or false"),
-        ("store", "", "store '' (config set) is not a path"),
+        ("store", "", "store '' (config set) is not a path, expected one like /path/to/store"),
     ],
 )
 def test_set_refuses_and_writes_nothing(tmp_path: Path, key: str, value: str, sentence: str) -> None:

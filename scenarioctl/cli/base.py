@@ -105,6 +105,22 @@ class Group(click.Group):
         take_global_options(ctx)
         return super().invoke(ctx)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            raise click.UsageError(f"there is no command {shorten(args[0])}, {suggest(args[0], known)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def suggest(word: str, known: Sequence[str]) -> str:
+    """Return what may have been meant by *word*."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word[:60], known, n=1)
+    return f"did you mean {close[0]}?" if close else f"expected one of: {', '.join(known)}"
+
 
 def open_application() -> "Application":
     """Return the application of this run, made with the flags given anywhere on the line."""
@@ -187,6 +203,8 @@ def dump_json(value: Any, indent: int | None = None) -> str:
 
 def read_text(path: str, *, field: str, limit: int) -> str:
     """Return the text of the file *path*, or of stdin for `-`."""
+    if not path:
+        raise InvalidRequest(f"{field} '' is empty, expected the path of a file, or - for stdin")
     try:
         if path == "-":
             data = sys.stdin.buffer.read(limit + 1)
@@ -198,12 +216,10 @@ def read_text(path: str, *, field: str, limit: int) -> str:
             f"{field} {shorten(path, 200)} is not there, expected the path of a file, or - for stdin"
         ) from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
+        reason = error.strerror if isinstance(error, OSError) else "no path holds a NUL character"
         raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be read: {reason}") from None
     if len(data) > limit:
-        raise TooLarge(
-            f"{field} {shorten(path, 200)} is larger than {limit} bytes, too much for what it should be"
-        )
+        raise TooLarge(f"{field} {shorten(path, 200)} is larger than {limit} bytes, the limit for it")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -264,7 +280,7 @@ def fail(error: Exception, *, as_json: bool) -> NoReturn:
     if isinstance(error, ScenarioctlError):
         code, sentence = error.code, str(error)
     elif isinstance(error, click.ClickException):
-        code, sentence = "invalid_request", error.format_message().rstrip(".")
+        code, sentence = "invalid_request", say_usage(error)
     else:
         code, sentence = "bug", _explain_bug(error)
     # A stray control character in a name must not reach the terminal as a command to it.
@@ -278,6 +294,16 @@ def fail(error: Exception, *, as_json: bool) -> NoReturn:
             if isinstance(error, click.UsageError) and error.ctx is not None:
                 click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
     sys.exit(OUTCOMES[code].exit)
+
+
+def say_usage(error: click.ClickException) -> str:
+    """Return click's own complaints about a line in the words of all others."""
+    if isinstance(error, click.NoSuchOption):
+        close = f", did you mean {error.possibilities[0]}?" if error.possibilities else ""
+        return f"there is no option {shorten(error.option_name)}{close}"
+    if isinstance(error, click.MissingParameter) and error.param is not None and error.ctx is not None:
+        return f"{error.param.make_metavar(error.ctx)} is missing, expected: {error.ctx.get_usage()[7:]}"
+    return error.format_message().rstrip(".")
 
 
 def _explain_bug(error: Exception) -> str:

@@ -1,6 +1,8 @@
 """`scenarioctl config`: the settings of this machine."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -60,12 +62,23 @@ def set_(key: str, value: str) -> None:
 
     VALUE is TOML where it reads as TOML (true, 42, ["ws://127.0.0.1:9944"]), else text.
     """
-    from scenarioctl.chains.registry import Registry
     from scenarioctl.config import set_value
 
     target = _target()
-    set_value(target, key, value, judge=lambda written: Registry(written.get("chains", {})))
+    set_value(target, key, value, judge=_judge)
     click.echo(str(target))
+
+
+def _judge(written: Mapping[str, Any]) -> None:
+    """Refuse chains that no command could work with, and their assets."""
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.registry import Registry
+
+    registry = Registry(written.get("chains", {}))
+    assets = Assets(registry)
+    for each in registry.all():
+        if registry.asset_tables(each):
+            assets.native(each)
 
 
 def _target() -> Path:

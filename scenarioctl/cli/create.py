@@ -43,7 +43,10 @@ def create(context: click.Context, flow: str | None, syntax: str) -> None:
             raise InvalidRequest(f"--file does not go with {context.invoked_subcommand}: give one of the two")
         return
     if flow is None:
-        raise click.UsageError("Missing command or --file", context)
+        raise click.UsageError(
+            f"there is nothing to create, expected --file or one of: {', '.join(create.list_commands(context))}",
+            context,
+        )
     syntax = syntax or ("json" if flow.lower().endswith(".json") else "toml")
     result = perform(
         "creation.create_flow",

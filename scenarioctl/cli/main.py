@@ -44,17 +44,6 @@ class LazyGroup(Group):
         command = getattr(import_module(f"scenarioctl.cli.{row[0]}"), row[1])
         return command if isinstance(command, click.Command) else None
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            close = get_close_matches(args[0], COMMANDS, n=1)
-            expected = f"did you mean {close[0]}?" if close else f"expected one of: {', '.join(COMMANDS)}"
-            raise click.UsageError(f"there is no command {args[0]!r}, {expected}", ctx)
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, row[2]) for name, row in COMMANDS.items()])

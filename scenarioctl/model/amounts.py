@@ -11,16 +11,20 @@ U128_MAX = 2**128 - 1
 #: Far more than a u128 with all its decimals.
 _LENGTH_MAX = 200
 
+_EXPECTED = "digits with an optional point, like 1.5"
+_EXPECTED_RAW = "a whole number of smallest units, like 15000000000"
+
 _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
 
 
-def parse_number(value: object, *, field: str, zero: bool = False) -> Decimal:
+def parse_number(value: object, *, field: str, zero: bool = False, expected: str = _EXPECTED) -> Decimal:
     """Return *value*, a JSON number or numeric text, exactly as written.
 
-    Booleans, NaN, infinities, negatives, digits of other scripts and (unless *zero*) zero are refused.
+    Booleans, NaN, infinities, negatives, digits of other scripts and (unless *zero*) zero are refused;
+    *expected* is what the sentence then asks for.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
-        raise InvalidRequest(f"{field} {shorten(value)} is not a number, expected one like 1.5")
+        raise InvalidRequest(f"{field} {shorten(value)} is not a number, expected {expected}")
     text = _as_text(value)
     if len(text) > _LENGTH_MAX:
         raise InvalidRequest(
@@ -28,12 +32,10 @@ def parse_number(value: object, *, field: str, zero: bool = False) -> Decimal:
         )
     shown = _show(value, text)
     if text.startswith("-") and _NUMBER.fullmatch(text[1:]):
-        expected = "zero or more" if zero else "a number above zero"
-        raise InvalidRequest(f"{field} {shown} is negative, expected {expected}")
+        least = "zero or more" if zero else "a number above zero"
+        raise InvalidRequest(f"{field} {shown} is negative, expected {least}")
     if not _NUMBER.fullmatch(text):
-        raise InvalidRequest(
-            f"{field} {shown} is not a number, expected digits with an optional point, like 1.5"
-        )
+        raise InvalidRequest(f"{field} {shown} is not a number, expected {expected}")
     number = Decimal(text)
     if number.adjusted() > 60 and number:
         raise InvalidRequest(f"{field} {shown} is more than any chain can hold (2^128 - 1 smallest units)")
@@ -44,7 +46,7 @@ def parse_number(value: object, *, field: str, zero: bool = False) -> Decimal:
 
 def parse_raw(value: object, *, field: str, zero: bool = False) -> int:
     """Return *value* as a whole number of smallest units, at most 2^128 - 1."""
-    number = parse_number(value, field=field, zero=zero)
+    number = parse_number(value, field=field, zero=zero, expected=_EXPECTED_RAW)
     raw = _integral(number)
     if raw is None:
         raise InvalidRequest(

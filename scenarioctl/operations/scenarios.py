@@ -220,7 +220,7 @@ class Imported:
 async def import_scenario(app: Application, request: ImportScenario) -> Imported:
     from scenarioctl.formats.share import read_import
 
-    return Imported(id=await store_document(app, read_import(request.url, field="url")))
+    return Imported(id=await store_document(app, read_import(request.url, field="diagram")))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,9 +80,7 @@ def signing_options(chain: "Chain", request: Signer) -> "SigningOptions":
     parse_account(request.sender, field="sender")
     if request.nonce is None or request.nonce == "":
         raise ChainUnreachable(f"{chain.name} was not asked for the sender's nonce, give it with --nonce")
-    nonce = parse_raw(request.nonce, field="nonce", zero=True)
-    if nonce >= 2**32:
-        raise InvalidRequest(f"nonce {shorten(request.nonce)} does not fit u32, expected at most 4294967295")
+    nonce = parse_count(request.nonce, field="nonce")
     genesis = request.genesis or chain.genesis
     if not genesis:
         raise InvalidRequest(f"genesis is missing, the genesis hash of {chain.name} is not in the registry")
@@ -94,6 +92,11 @@ def signing_options(chain: "Chain", request: Signer) -> "SigningOptions":
     immortal = era == b"\0"
     if not immortal and not request.block_hash:
         raise InvalidRequest("block_hash is missing, a mortal era needs the hash of the block it starts from")
+    if immortal and request.block not in (None, ""):
+        raise InvalidRequest(
+            f"block {shorten(request.block)} does not go with an immortal era, which starts at the genesis block: "
+            "leave it out, or give an era"
+        )
     if immortal and request.block_hash and parse_hash(request.block_hash, field="block_hash") != genesis_hash:
         raise InvalidRequest(
             f"block_hash {shorten(request.block_hash)} does not go with an immortal era, which starts at the genesis "
@@ -123,14 +126,35 @@ def parse_era_fields(request: Signer) -> bytes:
         )
     if request.block is None or request.block == "":
         raise InvalidRequest("block is missing, a mortal era needs the number of the block it starts from")
-    return encode_era(int(text[:10]), parse_raw(request.block, field="block", zero=True))
+    # A longer number is no period either, and is named as it was given.
+    period = int(text) if len(text) < 10 else 0
+    if not (4 <= period <= 65536 and period & (period - 1) == 0):
+        raise InvalidRequest(
+            f"era {shorten(request.era)} is not a period, expected a power of two from 4 to 65536, like 64"
+        )
+    return encode_era(period, parse_count(request.block, field="block"))
+
+
+def parse_count(value: object, *, field: str) -> int:
+    """Return *value*, a number or its digits, as chains count transactions and blocks: in a u32."""
+    text = str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < 2**32):
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is wrong, expected a whole number from 0 to 4294967295"
+        )
+    return int(text)
 
 
 def parse_hash(value: str, *, field: str) -> bytes:
     """Return the 32 bytes of a 0x hash."""
-    data = parse_hex(value, field=field)
+    try:
+        data = parse_hex(value, field=field)
+    except InvalidRequest:
+        data = b""
     if len(data) != 32:
-        raise InvalidRequest(f"{field} {shorten(value)} is not a hash, expected 0x and 64 hex digits")
+        raise InvalidRequest(
+            f"{field} {shorten(value, 80)} is not a hash, expected 0x and 64 hex digits"
+        ) from None
     return data
 
 

@@ -1,11 +1,17 @@
 """Transactions as bytes: what they say, and what their sender signs."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.calls import Call
 from scenarioctl.operations.signing import Signer, parse_hex, signing_options
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.extrinsic import Extrinsic
 
 __all__ = ["decode_transaction", "transaction_payload"]
 
@@ -51,21 +57,18 @@ async def decode_transaction(app: Application, request: DecodeTransaction) -> De
     from hashlib import blake2b
 
     from scenarioctl.transactions.explain import describe_call, describe_signature
-    from scenarioctl.transactions.extrinsic import decode_extrinsic, looks_like_extrinsic
 
     chain = app.registry.find(request.chain)
     data = parse_hex(request.tx, field="tx")
     table = await app.runtime(chain)
-    signature = None
-    if looks_like_extrinsic(data):
-        extrinsic = decode_extrinsic(table, data)
-        call = extrinsic.call
-        form = "signed extrinsic" if extrinsic.signer is not None else "extrinsic"
-        if extrinsic.signer is not None:
-            signature = describe_signature(extrinsic, chain)
+    extrinsic = read_transaction(table, chain, data)
+    form, signature = "call", None
+    if isinstance(extrinsic, Call):
+        call = extrinsic
     else:
-        form = "call"
-        call = table.decode_call(data)
+        form, call = "extrinsic", extrinsic.call
+        if extrinsic.signer is not None:
+            form, signature = "signed extrinsic", describe_signature(extrinsic, chain)
     call_data = table.encode_call(call)
     return DecodedTransaction(
         chain=chain.name,
@@ -114,19 +117,17 @@ class Payload:
 
 
 async def transaction_payload(app: Application, request: TransactionPayload) -> Payload:
-    from scenarioctl.transactions.extrinsic import decode_extrinsic, looks_like_extrinsic, signing_payload
+    from scenarioctl.transactions.extrinsic import signing_payload
 
     chain = app.registry.find(request.chain)
     data = parse_hex(request.tx, field="tx")
     options = signing_options(chain, request)
     table = await app.runtime(chain)
-    if looks_like_extrinsic(data):
-        extrinsic = decode_extrinsic(table, data)
+    extrinsic = read_transaction(table, chain, data)
+    if not isinstance(extrinsic, Call):
         if extrinsic.signer is not None:
             raise InvalidRequest("tx is signed already, expected an unsigned extrinsic or call data")
         data = table.encode_call(extrinsic.call)
-    else:
-        table.decode_call(data)
     payload = signing_payload(table, data, options)
     return Payload(
         chain=chain.name,
@@ -137,3 +138,25 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
         transaction_version=table.transaction_version,
         offline=app.settings.offline,
     )
+
+
+def read_transaction(table: "RuntimeTable", chain: "Chain", data: bytes) -> "Extrinsic | Call":
+    """Return what *data* says: an extrinsic where it begins as one, else a call."""
+    from scenarioctl.transactions.extrinsic import decode_extrinsic, looks_like_extrinsic
+
+    if looks_like_extrinsic(data):
+        try:
+            return decode_extrinsic(table, data)
+        except InvalidRequest as error:
+            raise InvalidRequest(f"tx does not read as an extrinsic of {chain.name}: {error}") from None
+    try:
+        return table.decode_call(data)
+    except InvalidRequest as error:
+        as_call = error
+    try:
+        # Its length does not fit, so it cannot be one; but the sentence tells whoever cut it.
+        return decode_extrinsic(table, data)
+    except InvalidRequest as error:
+        raise InvalidRequest(
+            f"tx does not read on {chain.name}, neither as a call ({as_call}) nor as an extrinsic ({error})"
+        ) from None
