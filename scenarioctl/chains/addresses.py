@@ -91,6 +91,8 @@ def _decode_ss58(value: str, field: str) -> tuple[bytes, int]:
         raise InvalidRequest(f"{field} {shorten(value, 80)} is not an address, {_EXPECTED}")
     checksum = 2 if len(data) - head in (34, 35) else 1
     if _checksum(data[:-checksum])[:checksum] != data[-checksum:]:
+        if not 30 <= len(data) <= 40:
+            raise InvalidRequest(f"{field} {shorten(value, 80)} is not an address, {_EXPECTED}")
         raise InvalidRequest(
             f"{field} {shorten(value, 80)} has a wrong checksum, it was mistyped or cut: copy the address again"
         )

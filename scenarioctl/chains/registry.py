@@ -239,7 +239,7 @@ class Registry:
         return self._asset_tables.get(chain.name, ())
 
     def _find(self, name: object, field: str, error: type[ScenarioctlError]) -> Chain:
-        chain = self._names.get(name.lower()) if isinstance(name, str) else None
+        chain = self._names.get(name.lower()) if isinstance(name, str) and name.isascii() else None
         if chain is None:
             raise error(f"{field} {shorten(name)} is not a chain, expected one of: {', '.join(self._chains)}")
         return chain

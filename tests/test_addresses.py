@@ -1,0 +1,139 @@
+"""Addresses: every prefix, and what is wrong with a wrong one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarioctl.chains.addresses import format_account, parse_account, parse_contract_address
+from scenarioctl.errors import InvalidRequest
+from tests.runtimes import BOB, BOB_ADDRESS
+
+EXPECTED = "expected an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or a 0x public key of 32 bytes"
+#: Bob as other programs write him, by prefix.
+KNOWN = {
+    0: BOB_ADDRESS,
+    2: "FoQJpPyadYccjavVdTWxpxU7rUEaYhfLCPwXgkfD6Zat9QP",
+    42: "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty",
+    63: "7Lpe5LRa2Ntx9KGDk77xzoBPYTCAvj7QqaBx4Nz2TFqL3sLw",
+}
+
+
+@pytest.mark.parametrize(("prefix", "address"), KNOWN.items())
+def test_the_same_account_under_every_networks_prefix(prefix: int, address: str) -> None:
+    assert parse_account(address, field="to") == BOB
+    assert format_account(BOB, prefix) == address
+
+
+@given(account=st.binary(min_size=32, max_size=32), prefix=st.integers(min_value=0, max_value=16383))
+def test_what_is_printed_is_read_back(account: bytes, prefix: int) -> None:
+    assert parse_account(format_account(account, prefix), field="to") == account
+
+
+@pytest.mark.parametrize("prefix", [64, 255, 256, 2254, 16383])
+def test_two_byte_prefixes_are_those_of_scalecodec(prefix: int) -> None:
+    from scalecodec.utils.ss58 import ss58_decode, ss58_encode
+
+    address = format_account(BOB, prefix)
+
+    assert address == ss58_encode(BOB.hex(), prefix)
+    assert ss58_decode(address) == BOB.hex()
+
+
+def test_a_public_key_in_hex_is_an_account() -> None:
+    assert parse_account("0x" + BOB.hex(), field="to") == BOB
+    assert parse_account("0X" + BOB.hex().upper(), field="to") == BOB
+
+
+@given(
+    place=st.integers(min_value=0, max_value=47),
+    letter=st.sampled_from("123456789ABCDEFGHJKLMNPQRSTUVWXYZabc"),
+)
+def test_one_wrong_letter_is_noticed(place: int, letter: str) -> None:
+    mistyped = BOB_ADDRESS[:place] + letter + BOB_ADDRESS[place + 1 :]
+
+    if mistyped == BOB_ADDRESS:
+        assert parse_account(mistyped, field="to") == BOB
+    else:
+        with pytest.raises(InvalidRequest):
+            parse_account(mistyped, field="to")
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (
+            BOB_ADDRESS[:-1] + "4",
+            f"to '{BOB_ADDRESS[:-1]}4' has a wrong checksum, it was mistyped or cut: copy the address again",
+        ),
+        (
+            BOB_ADDRESS[:-1],
+            f"to '{BOB_ADDRESS[:-1]}' has a wrong checksum, it was mistyped or cut: copy the address again",
+        ),
+        (
+            "0x" + "1a" * 20,
+            f"to '0x{'1a' * 20}' is an EVM address of 20 bytes, but an AccountId32 is needed: {EXPECTED}",
+        ),
+        (
+            "0x02" + "11" * 32,
+            f"to '0x02{'11' * 32}' is an ecdsa public key of 33 bytes, not an account: expected its SS58 address, "
+            "or the blake2b-256 hash of the key",
+        ),
+        ("0x1234", f"to '0x1234' has 2 bytes, {EXPECTED}"),
+        ("0x", f"to '0x' has 0 bytes, {EXPECTED}"),
+        ("0x123", f"to '0x123' is not hex, {EXPECTED}"),
+        ("0x" + "zz" * 32, f"to '0x{'zz' * 32}' is not hex, {EXPECTED}"),
+        ("0x" + "1 " * 32, f"to '0x{'1 ' * 32}' is not hex, {EXPECTED}"),
+        ("", f"to '' is not an address, {EXPECTED}"),
+        ("Bob", f"to 'Bob' is not an address, {EXPECTED}"),
+        (
+            "Alice",
+            f"to 'Alice' is not an address, {EXPECTED}".replace(
+                "an address, ", "an address, it holds characters that base58 has not (0, O, I, l): "
+            ),
+        ),
+        (
+            BOB_ADDRESS.replace("1", "l"),
+            f"to '{BOB_ADDRESS.replace('1', 'l')}' is not an address, it holds characters that base58 has not "
+            f"(0, O, I, l): {EXPECTED}",
+        ),
+        (f" {BOB_ADDRESS}", f"to ' {BOB_ADDRESS}' is not an address, {EXPECTED}"),
+        ("١٢٣", f"to '١٢٣' is not an address, {EXPECTED}"),
+        ("1" * 1000, f"to '{'1' * 78}… is not an address, {EXPECTED}"),
+        (None, f"to None is not an address, {EXPECTED}"),
+        (42, f"to 42 is not an address, {EXPECTED}"),
+        (b"\x11" * 32, f"to 0x{'11' * 28}1… is not an address, {EXPECTED}"),
+        ("F7Hs", f"to 'F7Hs' holds 1 bytes, but an account has 32: {EXPECTED}"),
+    ],
+)
+def test_a_wrong_address_is_told_what_is_wrong_with_it(value: object, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse_account(value, field="to")
+
+    assert str(refused.value) == sentence
+
+
+def test_an_ecdsa_key_in_ss58_is_refused() -> None:
+    key = format_account(b"\x02" + b"\x11" * 32, 42)
+
+    with pytest.raises(InvalidRequest) as refused:
+        parse_account(key, field="to")
+
+    assert str(refused.value) == (
+        f"to '{key}' is the SS58 form of an ecdsa public key of 33 bytes, not of an account: {EXPECTED}"
+    )
+
+
+def test_contracts_have_addresses_of_two_kinds() -> None:
+    assert parse_contract_address("0x" + "1a" * 20, field="address", evm=True) == b"\x1a" * 20
+    assert parse_contract_address(BOB_ADDRESS, field="address", evm=False) == BOB
+    with pytest.raises(InvalidRequest) as refused:
+        parse_contract_address(BOB_ADDRESS, field="address", evm=True)
+
+    assert str(refused.value) == (
+        f"address '{BOB_ADDRESS}' is not the address of a pallet-revive contract, expected 0x and 40 hex digits"
+    )
+
+
+def test_a_prefix_that_ss58_cannot_write_is_a_bug() -> None:
+    with pytest.raises(ValueError, match="SS58 prefix 16384 is not below 16384"):
+        format_account(BOB, 16384)

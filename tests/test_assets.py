@@ -1,0 +1,526 @@
+"""Assets: by id, by symbol, look-alikes, the same asset seen from elsewhere, assets of config.toml."""
+
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.assets import Asset, Assets
+from scenarioctl.chains.locations import absolute, read_location, write_location
+from scenarioctl.chains.registry import Registry
+from scenarioctl.errors import InvalidRequest
+from tests.runtimes import ASSETS, REGISTRY, bundled
+
+HUB, DEX, RELAY = REGISTRY.find("assetHub"), REGISTRY.find("hydraDx"), REGISTRY.find("polkadot")
+
+
+@pytest.mark.parametrize(
+    ("chain", "typed", "found"),
+    [
+        ("polkadot", 0, "0"),
+        ("polkadot", "0", "0"),
+        ("polkadot", "DOT", "0"),
+        ("polkadot", "dot", "0"),
+        ("polkadot", "native", "0"),
+        ("polkadot", "NATIVE", "0"),
+        ("assetHub", "DOT", "DOT"),
+        ("assetHub", "dot", "DOT"),
+        ("assetHub", "native", "DOT"),
+        ("assetHub", 1984, "1984"),
+        ("assetHub", "1984", "1984"),
+        ("assetHub", " 1984 ", "1984"),
+        ("assetHub", "01984", "1984"),
+        ("assetHub", 1984.0, "1984"),
+        ("assetHub", 3, "3"),
+        ("assetHub", 1000, "1000"),
+        ("assetHub", "PINK", "23"),
+        ("assetHub", 4294967295, "4294967295"),
+        ("assetHub", "HDX", "1/Parachain(2034)/GeneralIndex(0)"),
+        ("assetHub", "1/Parachain(2034)/GeneralIndex(0)", "1/Parachain(2034)/GeneralIndex(0)"),
+        ("hydraDx", 0, "0"),
+        ("hydraDx", "HDX", "0"),
+        ("hydraDx", "native", "0"),
+        ("hydraDx", "LRNA", "1"),
+        ("hydraDx", "DOT", "5"),
+        ("hydraDx", 5, "5"),
+        ("hydraDx", 222, "222"),
+        ("kusama", "KSM", "0"),
+        ("assetHub_kusama", "KSM", "KSM"),
+        ("assetHub_kusama", 0, "0"),
+        ("paseo", "native", "0"),
+        ("assetHub_paseo", "PAS", "PAS"),
+        ("pop", "PAS", "PAS"),
+        ("rigdex", "HDX", "0"),
+        ("rigdex", "KSM", "5"),
+    ],
+)
+def test_an_asset_is_found_by_id_symbol_or_native(chain: str, typed: object, found: str) -> None:
+    assert ASSETS.find(REGISTRY.find(chain), typed).id == found
+
+
+@pytest.mark.parametrize(
+    ("chain", "number", "facts"),
+    [
+        ("polkadot", 0, ("DOT", 10, 10**10, "native", "0/Here", "assetHub")),
+        ("assetHub", "DOT", ("DOT", 10, 10**8, "native", "1/Here", "assetHub")),
+        (
+            "assetHub",
+            1984,
+            ("USDt", 6, 10**4, "assets", "0/PalletInstance(50)/GeneralIndex(1984)", "assetHub"),
+        ),
+        (
+            "assetHub",
+            1337,
+            ("USDC", 6, 10**4, "assets", "0/PalletInstance(50)/GeneralIndex(1337)", "assetHub"),
+        ),
+        ("hydraDx", 0, ("HDX", 12, 10**12, "native", "0/GeneralIndex(0)", "hydraDx")),
+        ("hydraDx", 1, ("LRNA", 12, None, "tokens", "0/GeneralIndex(1)", "hydraDx")),
+        ("hydraDx", 5, ("DOT", 10, 17540000, "tokens", "1/Here", "assetHub")),
+        (
+            "hydraDx",
+            10,
+            (
+                "USDT",
+                6,
+                10**4,
+                "tokens",
+                "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)",
+                "assetHub",
+            ),
+        ),
+        (
+            "hydraDx",
+            22,
+            (
+                "USDC",
+                6,
+                10**4,
+                "tokens",
+                "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1337)",
+                "assetHub",
+            ),
+        ),
+        (
+            "hydraDx",
+            222,
+            (
+                "HOLLAR",
+                18,
+                2 * 10**16,
+                "erc20",
+                "0/AccountKey20(0x531a654d1696ed52e7275a8cede955e82620f99a)",
+                "hydraDx",
+            ),
+        ),
+        ("kusama", 0, ("KSM", 12, 333333333, "native", "0/Here", "assetHub_kusama")),
+        ("assetHub_kusama", "KSM", ("KSM", 12, 3333333, "native", "1/Here", "assetHub_kusama")),
+    ],
+)
+def test_what_is_known_of_the_main_assets(chain: str, number: object, facts: tuple[Any, ...]) -> None:
+    asset = ASSETS.find(REGISTRY.find(chain), number)
+
+    assert facts == (
+        asset.symbol,
+        asset.decimals,
+        asset.existential_deposit,
+        asset.kind,
+        asset.place,
+        asset.reserve,
+    )
+
+
+def test_the_native_deposits_are_those_of_the_runtimes() -> None:
+    for chain in ("polkadot", "assetHub", "hydraDx", "kusama", "assetHub_kusama"):
+        deposit = bundled(chain).constant("Balances", "ExistentialDeposit")
+
+        assert ASSETS.native(REGISTRY.find(chain)).existential_deposit == deposit, chain
+
+
+def test_an_asset_that_the_table_does_not_know_has_no_decimals() -> None:
+    asset = ASSETS.find(HUB, 87654321)
+
+    assert asset == Asset(
+        chain="assetHub",
+        id="87654321",
+        symbol="",
+        decimals=None,
+        kind="assets",
+        place="0/PalletInstance(50)/GeneralIndex(87654321)",
+        reserve="assetHub",
+    )
+    assert asset.label == "87654321"
+
+
+USDT_ON_HUB = (
+    "1984 (USDt, Tether USD), 202406 (USDT), 50000470 (USDt), 50000495 (USDt), 50000496 (USDt), "
+    "2/GlobalConsensus(Ethereum:1)/AccountKey20(0xdac17f958d2ee523a2206206994597c13d831ec7) (USDT, USDT of Ethereum)"
+)
+LIKE_HUB = "like DOT, 1337 (USDC) or 1984 (USDt)"
+UNKNOWN = "that is known here, expected an id or a symbol"
+
+
+@pytest.mark.parametrize(
+    ("chain", "typed", "sentence"),
+    [
+        (
+            "hydraDx",
+            "USDT",
+            "assetid 'USDT' fits more than one asset of hydraDx: 10 (USDT, Tether USD of Asset Hub), "
+            "23 (USDT, USDT of Wormhole), 1000767 (USDT, USDT of Ethereum), expected an id",
+        ),
+        (
+            "assetHub",
+            "usdt",
+            f"assetid 'usdt' fits more than one asset of assetHub: {USDT_ON_HUB}, expected an id",
+        ),
+        ("hydraDx", 102, f"assetid 102 is not an asset of hydraDx {UNKNOWN} like 0, 5 (DOT) or 10 (USDT)"),
+        (
+            "hydraDx",
+            "XYZ",
+            f"assetid 'XYZ' is not an asset of hydraDx {UNKNOWN} like 0, 5 (DOT) or 10 (USDT)",
+        ),
+        ("polkadot", 1, f"assetid 1 is not an asset of polkadot {UNKNOWN} like DOT"),
+        ("polkadot", "USDT", f"assetid 'USDT' is not an asset of polkadot {UNKNOWN} like DOT"),
+        ("assetHub", 0, f"assetid 0 is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
+        ("assetHub", 2**32, f"assetid 4294967296 is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
+        ("assetHub", 2**200, f"assetid {str(2**200)[:59]}… is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
+        ("assetHub", -1, f"assetid -1 is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
+        ("assetHub", "-1", f"assetid '-1' is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
+        ("assetHub", "١٩٨٤", f"assetid '١٩٨٤' is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
+        ("assetHub", "1984.0", f"assetid '1984.0' is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
+        ("assetHub", "x" * 500, f"assetid '{'x' * 58}… is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
+        ("assetHub", 1.5, f"assetid 1.5 is not an asset, expected an id or a symbol of assetHub, {LIKE_HUB}"),
+        (
+            "assetHub",
+            True,
+            f"assetid True is not an asset, expected an id or a symbol of assetHub, {LIKE_HUB}",
+        ),
+        (
+            "assetHub",
+            None,
+            f"assetid None is not an asset, expected an id or a symbol of assetHub, {LIKE_HUB}",
+        ),
+        (
+            "assetHub",
+            float("nan"),
+            f"assetid nan is not an asset, expected an id or a symbol of assetHub, {LIKE_HUB}",
+        ),
+        ("assetHub", "", f"assetid '' is empty, expected an id or a symbol of assetHub, {LIKE_HUB}"),
+        ("assetHub", "  ", f"assetid '  ' is empty, expected an id or a symbol of assetHub, {LIKE_HUB}"),
+    ],
+)
+def test_what_is_no_asset_or_more_than_one_is_refused(chain: str, typed: object, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        ASSETS.find(REGISTRY.find(chain), typed)
+
+    assert str(refused.value) == sentence
+
+
+def test_eight_assets_of_the_asset_hub_look_like_dot_and_the_symbol_means_the_native_one() -> None:
+    look_alikes = [asset for asset in ASSETS.all(HUB) if asset.symbol.lower() == "dot"]
+
+    assert len(look_alikes) == 8
+    assert ASSETS.find(HUB, "DOT").kind == "native"
+
+
+def test_in_a_diagram_the_asset_hubs_1000_with_its_symbol_is_native() -> None:
+    native = ASSETS.find(HUB, 1000, symbol="DOT", diagram=True)
+    text = ASSETS.find(HUB, "1000", symbol="dot", diagram=True)
+    other = ASSETS.find(HUB, 1000, diagram=True)
+    named = ASSETS.find(HUB, 1000, symbol="BRZ", diagram=True)
+
+    assert [native.id, text.id, other.id, named.id] == ["DOT", "DOT", "1000", "1000"]
+
+
+@pytest.mark.parametrize(
+    ("asset_id", "symbol", "diagram", "sentence"),
+    [
+        (
+            1000,
+            "DOT",
+            False,
+            "asset 1000 of assetHub is BRZ, not 'DOT': expected an id and a symbol that agree",
+        ),
+        (
+            1984,
+            "DOT",
+            True,
+            "asset 1984 of assetHub is USDt, not 'DOT': expected an id and a symbol that agree",
+        ),
+    ],
+)
+def test_a_symbol_that_contradicts_the_id_is_refused(
+    asset_id: int, symbol: str, diagram: bool, sentence: str
+) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        ASSETS.find(HUB, asset_id, symbol=symbol, diagram=diagram, field="asset")
+
+    assert str(refused.value) == sentence
+
+
+def test_a_symbol_beside_the_id_that_agrees_or_cannot_be_judged_is_let_through() -> None:
+    assert ASSETS.find(HUB, 1984, symbol="USDT").id == "1984"
+    assert ASSETS.find(HUB, 87654321, symbol="WHAT").id == "87654321"
+    assert ASSETS.find(HUB, 1984, symbol=None).id == "1984"
+
+
+@pytest.mark.parametrize(
+    ("source", "asset", "destination", "found"),
+    [
+        ("polkadot", 0, "assetHub", "DOT"),
+        ("polkadot", 0, "hydraDx", "5"),
+        ("assetHub", "DOT", "polkadot", "0"),
+        ("assetHub", 1984, "hydraDx", "10"),
+        ("assetHub", 1337, "hydraDx", "22"),
+        ("assetHub", 87654321, "hydraDx", None),
+        ("hydraDx", 10, "assetHub", "1984"),
+        ("hydraDx", 5, "polkadot", "0"),
+        ("hydraDx", 10, "polkadot", None),
+        ("hydraDx", 0, "assetHub", "1/Parachain(2034)/GeneralIndex(0)"),
+        ("hydraDx", 222, "assetHub", "1/Parachain(2034)/GeneralIndex(222)"),
+        ("hydraDx", 5, "hydraDx", "5"),
+        ("kusama", 0, "assetHub", None),
+        ("rigdex", 10, "righub", "1984"),
+        ("rigdex", 5, "rigrelay", "0"),
+        ("rigdex", 7, "righub", None),
+    ],
+)
+def test_an_asset_is_known_again_from_another_chain(
+    source: str, asset: object, destination: str, found: str | None
+) -> None:
+    counterpart = ASSETS.counterpart(ASSETS.find(REGISTRY.find(source), asset), REGISTRY.find(destination))
+
+    assert (counterpart.id if counterpart else None) == found
+    if counterpart and source != destination:
+        assert ASSETS.same_asset(ASSETS.find(REGISTRY.find(source), asset), counterpart)
+
+
+def test_look_alikes_are_not_the_same_asset() -> None:
+    usdt = ASSETS.find(DEX, 10)
+
+    assert not ASSETS.same_asset(usdt, ASSETS.find(HUB, 50000470))
+    assert not ASSETS.same_asset(usdt, ASSETS.find(DEX, 23))
+    assert not ASSETS.same_asset(ASSETS.find(HUB, 100), ASSETS.find(DEX, 7))
+    assert not ASSETS.same_asset(ASSETS.find(RELAY, 0), ASSETS.find(REGISTRY.find("kusama"), 0))
+    assert ASSETS.same_asset(usdt, ASSETS.find(DEX, "10"))
+
+
+def test_every_listed_location_is_read_and_written_back() -> None:
+    for chain in REGISTRY.all():
+        for asset in ASSETS.all(chain):
+            if asset.place:
+                assert write_location(asset.location) == asset.place
+
+
+def test_every_listed_asset_is_found_by_its_id() -> None:
+    for chain in REGISTRY.all():
+        for asset in ASSETS.all(chain):
+            assert ASSETS.find(chain, asset.id) is asset
+
+
+@pytest.mark.parametrize(
+    ("text", "location"),
+    [
+        ("0/Here", {"parents": 0, "interior": "Here"}),
+        ("1/Parachain(1000)", {"parents": 1, "interior": {"X1": [{"Parachain": 1000}]}}),
+        (
+            "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x" + "1a" * 20 + ")",
+            {
+                "parents": 2,
+                "interior": {
+                    "X2": [
+                        {"GlobalConsensus": {"Ethereum": {"chain_id": 1}}},
+                        {"AccountKey20": {"network": None, "key": b"\x1a" * 20}},
+                    ]
+                },
+            },
+        ),
+        (
+            "1/Parachain(2030)/GeneralKey(0x0001)",
+            {
+                "parents": 1,
+                "interior": {
+                    "X2": [
+                        {"Parachain": 2030},
+                        {"GeneralKey": {"length": 2, "data": b"\0\1" + bytes(30)}},
+                    ]
+                },
+            },
+        ),
+    ],
+)
+def test_a_location_is_read_from_text(text: str, location: dict[str, Any]) -> None:
+    assert read_location(text) == location
+    assert write_location(location) == text
+
+
+def test_locations_of_xcm_3_are_written_alike() -> None:
+    bare = {"Concrete": {"parents": 1, "interior": {"X1": {"Parachain": 1000}}}}
+
+    assert write_location(bare) == "1/Parachain(1000)"
+    assert write_location({"parents": 0, "interior": {"X1": [{"OnlyChild": None}]}}) == ""
+    assert write_location("Here") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "para_id", "name"),
+    [
+        ("0/Here", None, ""),
+        ("1/Here", 1000, ""),
+        ("0/GeneralIndex(0)", 2034, "Parachain(2034)/GeneralIndex(0)"),
+        ("1/Parachain(2034)/GeneralIndex(0)", 1000, "Parachain(2034)/GeneralIndex(0)"),
+        ("2/GlobalConsensus(Kusama)", 1000, "../GlobalConsensus(Kusama)"),
+        ("1/GlobalConsensus(Kusama)", None, "../GlobalConsensus(Kusama)"),
+    ],
+)
+def test_a_location_has_one_name_under_the_relay(text: str, para_id: int | None, name: str) -> None:
+    assert absolute(text, para_id) == name
+
+
+LIKE_LOCATION = "expected one like 1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984) or 1/Here"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", f"location '' is not a location, {LIKE_LOCATION}"),
+        ("3/Here", f"location '3/Here' is not a location, {LIKE_LOCATION}"),
+        ("1/", f"location '1/' is not a location, {LIKE_LOCATION}"),
+        ("1/Moon(5)", f"location '1/Moon(5)' has the unknown junction 'Moon(5)', {LIKE_LOCATION}"),
+        (
+            "1/Parachain(4294967296)",
+            f"location '1/Parachain(4294967296)' has the unknown junction 'Parachain(4294967296)', {LIKE_LOCATION}",
+        ),
+        (
+            "1/Parachain(-1)",
+            f"location '1/Parachain(-1)' has the unknown junction 'Parachain(-1)', {LIKE_LOCATION}",
+        ),
+        (
+            "1/AccountKey20(0x12)",
+            f"location '1/AccountKey20(0x12)' has the unknown junction 'AccountKey20(0x12)', {LIKE_LOCATION}",
+        ),
+        (
+            "1" + "/Parachain(1)" * 9,
+            f"location '1{'/Parachain(1)' * 9}' has 9 junctions, XCM has at most 8",
+        ),
+    ],
+)
+def test_a_wrong_location_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        read_location(text)
+
+    assert str(refused.value) == sentence
+
+
+def rig(**asset: object) -> Assets:
+    table = {"role": "dex", "relay": "kusama", "para_id": 2090, "symbol": "BSX", "decimals": 12}
+    registry = Registry({"rig": table | {"assets": [asset]}})
+    assets = Assets(registry)
+    assets.all(registry.find("rig"))
+    return assets
+
+
+def test_assets_of_config_toml_are_known() -> None:
+    registry = Registry(
+        {
+            "hydraDx": {
+                "assets": [
+                    {
+                        "id": 102,
+                        "symbol": "2-Pool",
+                        "decimals": 18,
+                        "name": "Stable shares",
+                        "existential_deposit": "1000",
+                        "kind": "tokens",
+                        "location": "0/GeneralIndex(102)",
+                    }
+                ]
+            },
+            "assetHub": {"assets": [{"id": 87654321, "symbol": "MINE", "decimals": 3, "pays_fees": True}]},
+        }
+    )
+    assets = Assets(registry)
+
+    assert assets.find(registry.find("hydraDx"), "2-pool") == Asset(
+        chain="hydraDx",
+        id="102",
+        symbol="2-Pool",
+        name="Stable shares",
+        decimals=18,
+        existential_deposit=1000,
+        kind="tokens",
+        place="0/GeneralIndex(102)",
+        reserve="hydraDx",
+    )
+    mine = assets.find(registry.find("assetHub"), "MINE")
+    assert (mine.id, mine.place, mine.pays_fees) == (
+        "87654321",
+        "0/PalletInstance(50)/GeneralIndex(87654321)",
+        True,
+    )
+
+
+def test_the_native_asset_of_config_toml_can_be_told_more_of() -> None:
+    registry = Registry(
+        {
+            "rig": {
+                "role": "relay",
+                "symbol": "RIG",
+                "decimals": 12,
+                "assets": [{"id": 0, "symbol": "RIG", "decimals": 12, "existential_deposit": 5}],
+            }
+        }
+    )
+
+    native = Assets(registry).native(registry.find("rig"))
+
+    assert (native.kind, native.existential_deposit, native.place) == ("native", 5, "0/Here")
+
+
+@pytest.mark.parametrize(
+    ("asset", "sentence"),
+    [
+        (
+            {"colour": 1},
+            "chains.rig.assets has the unknown key 'colour', expected one of: id, symbol, name, decimals, "
+            "existential_deposit, kind, location, pays_fees",
+        ),
+        ({"id": 1, "symbol": "A"}, "chains.rig.assets.decimals is missing, expected id, symbol and decimals"),
+        ({"id": True, "symbol": "A", "decimals": 1}, "chains.rig.assets.id True is not a whole number"),
+        (
+            {"id": "x", "symbol": "A", "decimals": 1},
+            "chains.rig.assets.id 'x' is not a number from 0 to 4294967295",
+        ),
+        (
+            {"id": 2**32, "symbol": "A", "decimals": 1},
+            f"chains.rig.assets.id {2**32} is not a number from 0 to 4294967295",
+        ),
+        ({"id": 1, "symbol": 5, "decimals": 1}, "chains.rig.assets.symbol 5 is not a text"),
+        ({"id": 1, "symbol": "A", "decimals": 39}, "chains.rig.assets.decimals 39 is not from 0 to 38"),
+        ({"id": 1, "symbol": "A", "decimals": "1"}, "chains.rig.assets.decimals '1' is not a whole number"),
+        (
+            {"id": 0, "symbol": "BSX", "decimals": 10},
+            "chains.rig.assets.decimals 10 contradicts chains.rig.decimals 12, expected the same",
+        ),
+        (
+            {"id": 1, "symbol": "A", "decimals": 1, "kind": "native"},
+            "chains.rig.assets.kind 'native' does not fit 1, expected one of: native, assets, foreign, tokens, erc20",
+        ),
+        (
+            {"id": 1, "symbol": "A", "decimals": 1, "location": "nowhere"},
+            f"chains.rig.assets.location 'nowhere' is not a location, {LIKE_LOCATION}",
+        ),
+        (
+            {"id": 1, "symbol": "A", "decimals": 1, "existential_deposit": "few"},
+            "chains.rig.assets.existential_deposit 'few' is not a number, expected a whole number of smallest units, like 15000000000",
+        ),
+        (
+            {"id": 1, "symbol": "A", "decimals": 1, "pays_fees": "yes"},
+            "chains.rig.assets.pays_fees 'yes' is not true or false",
+        ),
+    ],
+)
+def test_an_asset_of_config_toml_that_cannot_be_used_is_named(asset: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        rig(**asset)
+
+    assert str(refused.value) == sentence

@@ -1,0 +1,158 @@
+"""Quotes: the Omnipool's own arithmetic."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.quote import PoolSide, minimum_received, quote_omnipool_sell
+from tests.conftest import DATA
+
+RESERVES = st.integers(min_value=10**6, max_value=10**30)
+SIDES = st.builds(PoolSide, reserve=RESERVES, hub_reserve=RESERVES)
+FEES = st.integers(min_value=0, max_value=500_000)
+
+
+def test_all_1000_quotes_are_those_of_the_omnipool() -> None:
+    rows = json.loads((DATA / "vectors" / "omnipool-sell.json").read_text(encoding="utf-8"))
+
+    quotes = [
+        quote_omnipool_sell(
+            int(row["amount_in"]),
+            sold=PoolSide(reserve=int(row["reserve_in"]), hub_reserve=int(row["hub_in"])),
+            bought=PoolSide(reserve=int(row["reserve_out"]), hub_reserve=int(row["hub_out"])),
+            asset_fee=row["asset_fee_ppm"],
+            protocol_fee=row["protocol_fee_ppm"],
+            max_slip_fee=row["max_slip_fee_ppm"],
+        )
+        for row in rows
+    ]
+
+    assert len(quotes) == 1000
+    assert quotes == [int(row["amount_out"]) for row in rows]
+
+
+@given(
+    amount=st.integers(min_value=1, max_value=10**30),
+    more=st.integers(min_value=0, max_value=10**30),
+    sold=SIDES,
+    bought=SIDES,
+    asset_fee=FEES,
+    protocol_fee=FEES,
+)
+def test_more_sold_never_brings_less(
+    amount: int, more: int, sold: PoolSide, bought: PoolSide, asset_fee: int, protocol_fee: int
+) -> None:
+    def quote(sold_amount: int) -> int:
+        return quote_omnipool_sell(
+            sold_amount, sold=sold, bought=bought, asset_fee=asset_fee, protocol_fee=protocol_fee
+        )
+
+    # The floored fee may take one unit of the hub asset more from the larger trade, never two.
+    assert quote(amount + more) + bought.reserve // bought.hub_reserve + 1 >= quote(amount)
+
+
+@given(
+    amount=st.integers(min_value=1, max_value=2**128 - 1),
+    sold=SIDES,
+    bought=SIDES,
+    asset_fee=FEES,
+    protocol_fee=FEES,
+    slip=st.integers(min_value=0, max_value=1_000_000),
+)
+def test_the_pool_never_gives_more_than_it_has(
+    amount: int, sold: PoolSide, bought: PoolSide, asset_fee: int, protocol_fee: int, slip: int
+) -> None:
+    quote = quote_omnipool_sell(
+        amount, sold=sold, bought=bought, asset_fee=asset_fee, protocol_fee=protocol_fee, max_slip_fee=slip
+    )
+
+    assert 0 <= quote < bought.reserve
+
+
+@given(amount=st.integers(min_value=1, max_value=10**30), sold=SIDES, bought=SIDES, fee=FEES, slip=FEES)
+def test_fees_never_bring_more(amount: int, sold: PoolSide, bought: PoolSide, fee: int, slip: int) -> None:
+    free = quote_omnipool_sell(amount, sold=sold, bought=bought, asset_fee=0, protocol_fee=0)
+
+    for asset_fee, protocol_fee, slip_fee in ((fee, 0, 0), (0, fee, 0), (0, 0, slip), (fee, fee, slip)):
+        dear = quote_omnipool_sell(
+            amount,
+            sold=sold,
+            bought=bought,
+            asset_fee=asset_fee,
+            protocol_fee=protocol_fee,
+            max_slip_fee=slip_fee,
+        )
+        assert dear <= free
+
+
+@pytest.mark.parametrize(
+    ("quote", "slippage", "minimum"),
+    [
+        (10**15, "1", 990_000_000_000_000),
+        (10**15, "0", 10**15),
+        (10**15, "0.5", 995_000_000_000_000),
+        (101, "1", 99),
+        (2**128 - 1, "1", (2**128 - 1) * 99 // 100),
+        (10**38 + 1, "0.0000000001", (10**38 + 1) * (10**12 - 1) // 10**12),
+    ],
+)
+def test_the_minimum_is_the_quote_less_the_slippage_rounded_down(
+    quote: int, slippage: str, minimum: int
+) -> None:
+    assert minimum_received(quote, Decimal(slippage)) == minimum
+
+
+@pytest.mark.parametrize(
+    ("quote", "slippage", "sentence"),
+    [
+        (100, "100", "slippage 100 is not a percentage, expected from 0 to below 100, like 1"),
+        (100, "-1", "slippage -1 is not a percentage, expected from 0 to below 100, like 1"),
+        (100, "NaN", "slippage NaN is not a percentage, expected from 0 to below 100, like 1"),
+        (
+            0,
+            "1",
+            "amount is too small, the pool would give 0 of the smallest unit less a slippage of 1 %: expected an "
+            "amount that gives at least 1",
+        ),
+        (
+            1,
+            "1",
+            "amount is too small, the pool would give 1 of the smallest unit less a slippage of 1 %: expected an "
+            "amount that gives at least 1",
+        ),
+    ],
+)
+def test_a_minimum_of_nothing_is_refused(quote: int, slippage: str, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        minimum_received(quote, Decimal(slippage))
+
+    assert str(refused.value) == sentence
+
+
+SIDE = PoolSide(reserve=10**15, hub_reserve=10**15)
+
+
+@pytest.mark.parametrize(
+    ("amount", "sold", "fee", "sentence"),
+    [
+        (0, SIDE, 0, "amount 0 cannot be quoted, expected from 1 to 2^128 - 1 smallest units"),
+        (2**128, SIDE, 0, f"amount {2**128} cannot be quoted, expected from 1 to 2^128 - 1 smallest units"),
+        (
+            5,
+            PoolSide(reserve=0, hub_reserve=1),
+            0,
+            "the pool's reserve 0 cannot be traded with, expected from 1 to 2^128 - 1",
+        ),
+        (5, SIDE, 1_000_001, "fee 1000001 is not in parts per million, expected from 0 to 1000000"),
+        (5, SIDE, -1, "fee -1 is not in parts per million, expected from 0 to 1000000"),
+    ],
+)
+def test_what_no_pool_can_hold_is_refused(amount: int, sold: PoolSide, fee: int, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        quote_omnipool_sell(amount, sold=sold, bought=SIDE, asset_fee=fee, protocol_fee=0)
+
+    assert str(refused.value) == sentence
