@@ -152,11 +152,19 @@ def read_transaction(table: "RuntimeTable", chain: "Chain", data: bytes) -> "Ext
     try:
         return table.decode_call(data)
     except InvalidRequest as error:
+        if not _is_versioned(data):
+            raise InvalidRequest(f"tx does not read as a call of {chain.name}: {error}") from None
         as_call = error
     try:
         # Its length does not fit, so it cannot be one; but the sentence tells whoever cut it.
         return decode_extrinsic(table, data)
     except InvalidRequest as error:
         raise InvalidRequest(
-            f"tx does not read on {chain.name}, neither as a call ({as_call}) nor as an extrinsic ({error})"
+            f"tx does not read on {chain.name}, neither as an extrinsic ({error}) nor as a call ({as_call})"
         ) from None
+
+
+def _is_versioned(data: bytes) -> bool:
+    """Tell whether an extrinsic's version stands where it would stand behind a length."""
+    start = (1, 2, 4, 0)[data[0] & 3]
+    return start > 0 and data[start : start + 1] in (b"\x04", b"\x84", b"\x05", b"\x45")
