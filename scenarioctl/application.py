@@ -12,6 +12,7 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.client import Client
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.stores import Store
 
@@ -43,6 +44,7 @@ class Application:
         #: Nanoseconds since 1970, UTC.
         self.clock = clock
         self.new_id = new_id
+        self._clients: dict[str, Client] = {}
 
     @cached_property
     def registry(self) -> Registry:
@@ -71,7 +73,7 @@ class Application:
     async def runtime(self, chain: Chain) -> "RuntimeTable":
         """Return the table to build with: the connected chain's, or offline the newest known."""
         if not self.settings.offline:
-            return self.connected_runtime(chain)
+            return await self.client(chain).table()
         table = self.known_runtime(chain)
         if table is None:
             raise ChainUnreachable(
@@ -79,11 +81,17 @@ class Application:
             )
         return table
 
-    def connected_runtime(self, chain: Chain) -> "RuntimeTable":
-        """Return the runtime table that *chain* has now, read from a node."""
-        from scenarioctl.chains.connection import fetch_runtime
+    def client(self, chain: Chain) -> "Client":
+        """Return the connection to *chain*, opened when it is first asked; ChainUnreachable with `--offline`."""
+        if self.settings.offline:
+            raise ChainUnreachable(f"{chain.name} was not asked, --offline forbids it: leave --offline out")
+        if chain.name not in self._clients:
+            from scenarioctl.chains.client import Client
 
-        return fetch_runtime(chain, self.known_runtime(chain), self.runtime_directory(chain))
+            self._clients[chain.name] = Client(
+                chain, known=self.known_runtime(chain), cache=self.runtime_directory(chain)
+            )
+        return self._clients[chain.name]
 
     def runtime_directory(self, chain: Chain) -> Path:
         """Return where the tables of *chain* are kept: apart from others, since forks and test chains share a genesis."""
@@ -100,5 +108,7 @@ class Application:
         return other
 
     async def close(self) -> None:
+        for client in self._clients.values():
+            await client.close()
         if "store" in self.__dict__:
             await self.store.close()

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.chains.connection import connect, fetch_runtime
+from scenarioctl.chains.client import Client
+from scenarioctl.chains.connection import connect
 from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.runtime.table import load_bundled, load_cached
+from scenarioctl.runtime.table import RuntimeTable, load_bundled, load_cached
 from tests.conftest import BOB, DATA, Run
 from tests.node import Node
 
@@ -19,6 +21,14 @@ OLDER = DATA / "metadata" / "polkadot-1006000.v15.scale"
 
 def polkadot_at(*endpoints: str) -> Chain:
     return Registry({"polkadot": {"endpoints": list(endpoints)}}).find("polkadot")
+
+
+def fetch_runtime(chain: Chain, known: RuntimeTable | None, cache: Path) -> RuntimeTable:
+    client = Client(chain, known=known, cache=cache)
+    try:
+        return finish(client.table())
+    finally:
+        finish(client.close())
 
 
 def opaque(metadata: bytes) -> str:
@@ -117,12 +127,14 @@ def test_a_node_that_contradicts_itself_is_not_built_with(tmp_path: Path) -> Non
     assert load_cached(POLKADOT_GENESIS, tmp_path) is None
 
 
-def test_a_node_without_answers_ends_as_unreachable(tmp_path: Path) -> None:
+def test_a_node_without_answers_ends_as_unreachable() -> None:
     with Node({"chain_getBlockHash": POLKADOT_GENESIS}) as node, pytest.raises(ChainUnreachable) as refused:
-        fetch_runtime(polkadot_at(node.url), None, tmp_path)
+        connect(polkadot_at(node.url))
 
-    assert str(refused.value).startswith("polkadot gave no runtime to build with: ")
-    assert "refused state_getRuntimeVersion" in str(refused.value)
+    assert str(refused.value) == (
+        f"polkadot cannot be reached ({node.url} refused state_getRuntimeVersion: Method not found (-32601)); "
+        "--offline builds with the runtime table at hand"
+    )
 
 
 def test_a_command_without_offline_builds_with_the_nodes_runtime(scenarioctl: Run, tmp_path: Path) -> None:

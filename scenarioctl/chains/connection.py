@@ -1,120 +1,232 @@
-"""The wire: one-shot JSON-RPC to a node, over websocket-client.
+"""The wire: JSON-RPC over WebSocket to whichever of a chain's endpoints is healthy first.
 
 `substrateinterface` is not imported for it: the import alone takes 0.2 s.
 """
 
 import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from scenarioctl.chains.registry import Chain
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError
-from scenarioctl.runtime.metadata import read_metadata
-from scenarioctl.runtime.table import RuntimeTable, save_cached
+from scenarioctl.errors import ChainRefused, ChainUnreachable, ScenarioctlError
 
-#: Seconds for opening an endpoint, and for each answer.
-TIMEOUT = 10.0
+#: Seconds for opening an endpoint and hearing its first answers.
+OPENING = 5.0
+#: Seconds for each later answer; a dry run of a far message takes long on a busy node.
+ANSWERING = 20.0
+#: Seconds that the next endpoint waits for the one before it.
+STAGGER = 0.25
+#: The largest answer: metadata as hex is about 3 MB.
+LARGEST = 64 * 1024 * 1024
+
+Request = tuple[str, tuple[Any, ...]]
 
 
 class Connection:
-    """One endpoint of a chain, genesis checked."""
+    """One endpoint of a chain: genesis checked, and the version of its runtime known."""
 
-    def __init__(self, chain: Chain, endpoint: str, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self, chain: Chain, endpoint: str, *, opening: float = OPENING, answering: float = ANSWERING
+    ) -> None:
         import websocket
 
         self.chain = chain
         self.endpoint = endpoint
         self._count = 0
+        #: Notifications of subscriptions that came while an answer was awaited.
+        self._notices: list[dict[str, Any]] = []
+        started = time.perf_counter()
         try:
-            self._socket = websocket.create_connection(endpoint, timeout=timeout, enable_multithread=False)
+            # No proxy of the environment, and no redirect to where the configuration does not point.
+            self._socket = websocket.create_connection(
+                endpoint, timeout=opening, redirect_limit=0, http_no_proxy=["*"], skip_utf8_validation=True
+            )
         except (OSError, websocket.WebSocketException, ValueError) as error:
-            raise ChainUnreachable(f"{endpoint} did not open: {error}") from None
+            raise ChainUnreachable(f"{endpoint} did not open: {_reason(error)}") from None
         try:
-            self._check_genesis()
+            genesis, version = self.call_many([("chain_getBlockHash", (0,)), ("state_getRuntimeVersion", ())])
+            self._check_genesis(genesis)
+            #: As `state_getRuntimeVersion` answers.
+            self.version: dict[str, Any] = version if isinstance(version, dict) else {}
         except ScenarioctlError:
             self.close()
             raise
+        #: Seconds from opening to the first answers.
+        self.latency = time.perf_counter() - started
+        self._socket.settimeout(answering)
 
-    def _check_genesis(self) -> None:
-        if not self.chain.genesis:
-            return
-        genesis = self.call("chain_getBlockHash", 0)
-        if genesis != self.chain.genesis:
+    def _check_genesis(self, genesis: object) -> None:
+        if self.chain.genesis and genesis != self.chain.genesis:
             raise ChainUnreachable(
                 f"{self.endpoint} serves another chain: genesis {genesis}, not {self.chain.genesis}"
             )
 
     def call(self, method: str, *params: Any) -> Any:
-        """Return the result of one JSON-RPC call."""
-        import websocket
+        """Return the result of one JSON-RPC call; ChainRefused passes on what the node says against it."""
+        return self.call_many([(method, params)])[0]
 
-        self._count += 1
-        request = {"jsonrpc": "2.0", "id": self._count, "method": method, "params": list(params)}
-        try:
-            self._socket.send(json.dumps(request))
-            answer: Any = None
-            while not isinstance(answer, dict) or answer.get("id") != self._count:
-                answer = json.loads(self._socket.recv())
-        except (OSError, websocket.WebSocketException, ValueError) as error:
-            raise ChainUnreachable(f"{self.endpoint} did not answer {method}: {error}") from None
-        if "error" in answer:
-            raise ChainRefused(f"{self.endpoint} refused {method}: {json.dumps(answer['error'])}")
-        return answer.get("result")
+    def call_many(self, requests: Sequence[Request]) -> list[Any]:
+        """Return the results of several calls, in one round trip."""
+        first = self._count + 1
+        self._count += len(requests)
+        for number, (method, params) in enumerate(requests, start=first):
+            self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}, method)
+        answers: dict[int, dict[str, Any]] = {}
+        waiting = requests[0][0] if len(requests) == 1 else f"{requests[0][0]} and {len(requests) - 1} more"
+        while len(answers) < len(requests):
+            message = self._receive(waiting)
+            answered = message.get("id")
+            if isinstance(answered, int) and first <= answered <= self._count:
+                answers[answered] = message
+            elif "params" in message:
+                self._notices.append(message)
+        return [
+            self._result(answers[number], method) for number, (method, _) in enumerate(requests, start=first)
+        ]
+
+    def subscribe(self, method: str, *params: Any) -> Iterator[Any]:
+        """Yield what the node tells of a subscription, until the iterator is closed."""
+        subscription = self.call(method, *params)
+        while True:
+            notice = self._notices.pop(0) if self._notices else self._receive(method)
+            body = notice.get("params")
+            if isinstance(body, dict) and body.get("subscription") == subscription:
+                yield body.get("result")
 
     def close(self) -> None:
         with suppress(Exception):
-            self._socket.close()
+            self._socket.close(timeout=1)
 
+    def _send(self, request: dict[str, Any], method: str) -> None:
+        import websocket
 
-def connect(chain: Chain) -> Connection:
-    """Return a connection to the first endpoint of *chain* that answers and serves that chain."""
-    reasons = []
-    for endpoint in chain.endpoints:
         try:
-            return Connection(chain, endpoint)
-        except (ChainUnreachable, ChainRefused) as error:
-            reasons.append(str(error))
-    tried = (
-        "; ".join(reasons)
-        or "it has no endpoints, give some with: scenarioctl config set chains.NAME.endpoints"
-    )
-    raise ChainUnreachable(
-        f"{chain.name} cannot be reached ({tried}); --offline builds with the runtime table at hand"
-    )
+            self._socket.send(json.dumps(request))
+        except (OSError, websocket.WebSocketException, ValueError) as error:
+            raise ChainUnreachable(f"{self.endpoint} did not take {method}: {_reason(error)}") from None
+
+    def _receive(self, method: str) -> dict[str, Any]:
+        import websocket
+
+        try:
+            text = self._socket.recv()
+            message = json.loads(text) if len(text) <= LARGEST else None
+        except (OSError, websocket.WebSocketException, ValueError, RecursionError) as error:
+            raise ChainUnreachable(f"{self.endpoint} did not answer {method}: {_reason(error)}") from None
+        if not isinstance(message, dict):
+            raise ChainUnreachable(f"{self.endpoint} did not answer {method}: what it sent is not JSON-RPC")
+        return message
+
+    def _result(self, answer: dict[str, Any], method: str) -> Any:
+        error = answer.get("error")
+        if error is None:
+            return answer.get("result")
+        raise NodeError(self.endpoint, method, error)
 
 
-def fetch_runtime(chain: Chain, known: RuntimeTable | None, cache: Path) -> RuntimeTable:
-    """Return the table of the runtime that *chain* has now: *known* where that is it, else read from the node."""
-    connection = connect(chain)
-    try:
-        version = connection.call("state_getRuntimeVersion")
-        version = version if isinstance(version, dict) else {}
-        runs = (version.get("specName"), version.get("specVersion"))
-        # The name too: chains that share a genesis, as forks do, may share a version number.
-        if known is not None and (known.spec_name, known.spec_version) == runs:
-            return known
-        table = read_metadata(_fetch_metadata(connection))
-    except (ChainRefused, InvalidRequest) as error:
-        raise ChainUnreachable(f"{chain.name} gave no runtime to build with: {error}") from None
-    finally:
-        connection.close()
-    if (table.spec_name, table.spec_version) != runs:
+class NodeError(ChainRefused):
+    """A JSON-RPC error, as the node worded it."""
+
+    def __init__(self, endpoint: str, method: str, error: object) -> None:
+        body = error if isinstance(error, dict) else {"message": error}
+        self.number = body.get("code")
+        self.message = str(body.get("message", ""))
+        #: What the node adds, often the part that explains.
+        self.data = body.get("data")
+        detail = f"{self.message}: {self.data}" if isinstance(self.data, str) and self.data else self.message
+        super().__init__(f"{endpoint} refused {method}: {detail[:400]} ({self.number})")
+
+
+def connect(
+    chain: Chain,
+    *,
+    stagger: float = STAGGER,
+    opening: float = OPENING,
+    answering: float = ANSWERING,
+    avoid: Sequence[str] = (),
+) -> Connection:
+    """Return a connection to the first endpoint of *chain* that answers and serves that chain.
+
+    Endpoints are tried in the order of the registry, each a *stagger* after the one before it or as soon as that one
+    fails, so that a stalled one costs a fraction of a second.  Those in *avoid* are tried last.
+    """
+    endpoints = sorted(chain.endpoints, key=lambda endpoint: endpoint in avoid)
+    if not endpoints:
         raise ChainUnreachable(
-            f"{chain.name} says that it runs {runs[0]} {runs[1]} and serves the metadata of "
-            f"{table.spec_name} {table.spec_version}"
+            f"{chain.name} has no endpoints, give it some: scenarioctl config set chains.{chain.name}.endpoints '[\"wss://…\"]'"
         )
-    if chain.genesis:
-        save_cached(table, chain.genesis, cache)
-    return table
+
+    def open_one(endpoint: str) -> Connection:
+        return Connection(chain, endpoint, opening=opening, answering=answering)
+
+    if len(endpoints) == 1:
+        try:
+            return open_one(endpoints[0])
+        except (ChainUnreachable, ChainRefused) as error:
+            raise _unreachable(chain, [str(error)]) from None
+    return _race(chain, endpoints, open_one, stagger, opening)
 
 
-def _fetch_metadata(connection: Connection) -> bytes:
-    """Return the newest metadata version that the node and we know."""
-    for version in (16, 15):
-        with suppress(ChainRefused):
-            answer = connection.call("state_call", "Metadata_metadata_at_version", f"0x{version:02x}000000")
-            # Option<OpaqueMetadata>: 0x00 says that the runtime does not have this version.
-            if isinstance(answer, str) and answer not in {"0x00", "0x"}:
-                return bytes.fromhex(answer[2:])
-    return bytes.fromhex(str(connection.call("state_getMetadata"))[2:])
+def _race(
+    chain: Chain, endpoints: list[str], open_one: Callable[[str], Connection], stagger: float, opening: float
+) -> Connection:
+    ended: SimpleQueue[Connection | ScenarioctlError] = SimpleQueue()
+    won = threading.Event()
+
+    def run(endpoint: str) -> None:
+        try:
+            outcome: Connection | ScenarioctlError = open_one(endpoint)
+        except (ChainUnreachable, ChainRefused) as error:
+            outcome = error
+        if won.is_set() and isinstance(outcome, Connection):
+            outcome.close()
+        else:
+            ended.put(outcome)
+
+    waiting = list(endpoints)
+    running = 0
+    reasons: list[str] = []
+    deadline = time.monotonic() + opening + stagger * len(endpoints) + 1
+    while waiting or running:
+        if waiting:
+            # A daemon: the process does not wait at its end for an endpoint that stalls.
+            threading.Thread(target=run, args=(waiting.pop(0),), daemon=True).start()
+            running += 1
+        patience = stagger if waiting else deadline - time.monotonic()
+        try:
+            outcome = ended.get(timeout=max(patience, 0.001))
+        except Empty:
+            if not waiting:
+                break
+            continue
+        running -= 1
+        if isinstance(outcome, Connection):
+            won.set()
+            _close_losers(ended)
+            return outcome
+        reasons.append(str(outcome))
+    won.set()
+    raise _unreachable(chain, [*reasons, *([f"{running} did not answer in time"] if running else [])])
+
+
+def _close_losers(ended: "SimpleQueue[Connection | ScenarioctlError]") -> None:
+    with suppress(Empty):
+        while True:
+            loser = ended.get_nowait()
+            if isinstance(loser, Connection):
+                loser.close()
+
+
+def _unreachable(chain: Chain, reasons: list[str]) -> ChainUnreachable:
+    return ChainUnreachable(
+        f"{chain.name} cannot be reached ({'; '.join(reasons)}); --offline builds with the runtime table at hand"
+    )
+
+
+def _reason(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text if len(text) <= 160 else text[:159] + "…"

@@ -1,0 +1,219 @@
+"""A chain as handlers ask it: storage, runtime APIs, blocks, by name and decoded with its own runtime's types."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from scenarioctl.chains.connection import Connection, connect
+from scenarioctl.chains.registry import Chain
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.storage import StorageKey, read_key, storage_key
+from scenarioctl.runtime.table import RuntimeTable, save_cached
+
+T = TypeVar("T")
+
+#: So many keys are asked for at once.
+PAGE = 500
+
+
+class Client:
+    """One chain, connected when first asked, reconnected once where a connection is lost.
+
+    Its methods are async so that a daemon can run them in threads (`_run`); here each waits on the calling thread.
+    """
+
+    def __init__(self, chain: Chain, *, known: RuntimeTable | None, cache: Path) -> None:
+        self.chain = chain
+        self._known = known
+        self._cache = cache
+        self._connection: Connection | None = None
+        self._table: RuntimeTable | None = None
+
+    async def _run(self, action: Callable[[], T]) -> T:
+        return action()
+
+    async def call(self, method: str, *params: Any) -> Any:
+        """Return the result of one JSON-RPC call that only reads; asked again elsewhere where the node is lost."""
+        return (await self.call_many([(method, params)]))[0]
+
+    async def call_many(self, requests: Sequence[tuple[str, tuple[Any, ...]]]) -> list[Any]:
+        """Return the results of several reading calls, in one round trip."""
+        return await self._run(lambda: self._read(lambda connection: connection.call_many(requests)))
+
+    async def submit(self, method: str, *params: Any) -> Any:
+        """Return the result of a call that acts: never asked twice, whatever becomes of the answer."""
+        return await self._run(lambda: self._open().call(method, *params))
+
+    async def subscribe(self, method: str, *params: Any) -> Iterator[Any]:
+        """Return what the node tells of a subscription; never subscribed to twice."""
+        return await self._run(lambda: self._open().subscribe(method, *params))
+
+    async def table(self) -> RuntimeTable:
+        """Return the table of the runtime that the chain has now."""
+        return await self._run(self._current_table)
+
+    async def version(self) -> dict[str, Any]:
+        """Return `state_getRuntimeVersion` as it was when the connection opened."""
+        return await self._run(lambda: self._open().version)
+
+    @property
+    def endpoint(self) -> str:
+        return self._connection.endpoint if self._connection else ""
+
+    @property
+    def latency(self) -> float:
+        """Seconds that opening and the first answers took."""
+        return self._connection.latency if self._connection else 0.0
+
+    async def head(self) -> tuple[int, str]:
+        """Return number and hash of the best block."""
+        # One after the other: asked at once, they could be of two blocks.
+        block_hash = await self.call("chain_getBlockHash")
+        header = await self.call("chain_getHeader", block_hash)
+        if not isinstance(header, dict) or not isinstance(block_hash, str):
+            raise ChainUnreachable(f"{self.chain.name} gave no head: {header!r}")
+        return int(header["number"], 16), block_hash
+
+    async def storage(self, pallet: str, entry: str, *keys: Any, at: str | None = None) -> Any:
+        """Return a storage value; the runtime's default, or None, where nothing is stored."""
+        return (await self.storages([(pallet, entry, keys)], at=at))[0]
+
+    async def storages(
+        self, wanted: Sequence[tuple[str, str, Sequence[Any]]], *, at: str | None = None
+    ) -> list[Any]:
+        """Return several storage values, in one round trip."""
+        table = await self.table()
+        keys = [storage_key(table, pallet, entry, parts) for pallet, entry, parts in wanted]
+        block = () if at is None else (at,)
+        answers = await self.call_many([("state_getStorage", (key.hex, *block)) for key in keys])
+        return [self._value(table, key, answer) for key, answer in zip(keys, answers, strict=True)]
+
+    async def entries(
+        self, pallet: str, entry: str, *partial: Any, limit: int = 1000, at: str | None = None
+    ) -> list[tuple[list[Any], Any]]:
+        """Return keys and values of a map that begin with *partial*, at most *limit*, in the order of the trie.
+
+        A part of a key whose hash does not tell it is None.
+        """
+        table = await self.table()
+        prefix = storage_key(table, pallet, entry, partial, partial=True)
+        block = at if at is not None else (await self.head())[1]
+        found: list[str] = []
+        while len(found) < limit:
+            start = found[-1] if found else prefix.hex
+            page = await self.call(
+                "state_getKeysPaged", prefix.hex, min(PAGE, limit - len(found)), start, block
+            )
+            found += page or ()
+            if not page or len(page) < PAGE:
+                break
+        answers = await self.call_many([("state_getStorage", (key, block)) for key in found]) if found else []
+        return [
+            (read_key(table, prefix.entry, key), self._value(table, prefix, answer))
+            for key, answer in zip(found, answers, strict=True)
+        ]
+
+    async def runtime_call(self, api: str, method: str, *arguments: Any, at: str | None = None) -> Any:
+        """Return the decoded answer of a runtime API; arguments by the value conventions of `runtime/scale.py`."""
+        table = await self.table()
+        described = table.api_method(api, method)
+        if len(arguments) != len(described.inputs):
+            names = ", ".join(field.name for field in described.inputs)
+            raise InvalidRequest(
+                f"{described.api}.{described.name} takes {len(described.inputs)} parameters ({names}), not {len(arguments)}"
+            )
+        data = b"".join(
+            table.encode(field.type_id, value)
+            for field, value in zip(described.inputs, arguments, strict=True)
+        )
+        return await self.raw_runtime_call(
+            f"{described.api}_{described.name}", data, described.output_type, at=at
+        )
+
+    async def raw_runtime_call(
+        self, name: str, data: bytes, output_type: int, *, at: str | None = None
+    ) -> Any:
+        """Return the decoded answer of the runtime API *name* for arguments that are bytes already."""
+        table = await self.table()
+        block = () if at is None else (at,)
+        answer = await self.call("state_call", name, "0x" + data.hex(), *block)
+        if not isinstance(answer, str):
+            raise ChainUnreachable(f"{self.chain.name} did not answer {name} with bytes: {answer!r}")
+        return table.decode(output_type, bytes.fromhex(answer[2:]))
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._run(self._connection.close)
+            self._connection = None
+
+    def _open(self) -> Connection:
+        if self._connection is None:
+            self._connection = connect(self.chain)
+        return self._connection
+
+    def _read(self, ask: Callable[[Connection], T]) -> T:
+        """Ask, and where the connection is lost ask once more, elsewhere if there is an elsewhere."""
+        connection = self._open()
+        try:
+            return ask(connection)
+        except ChainUnreachable:
+            self._forget()
+            self._connection = connect(self.chain, avoid=(connection.endpoint,))
+            return ask(self._connection)
+
+    def _forget(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        # The next endpoint may have another runtime: nothing is built with the old one's types.
+        self._connection = self._table = None
+
+    def _current_table(self) -> RuntimeTable:
+        version = self._open().version
+        runs = (version.get("specName"), version.get("specVersion"))
+        for table in (self._table, self._known):
+            # The name too: chains that share a genesis, as forks do, may share a version number.
+            if table is not None and (table.spec_name, table.spec_version) == runs:
+                self._table = table
+                return table
+        self._table = self._fetch_table(runs)
+        return self._table
+
+    def _fetch_table(self, runs: tuple[Any, Any]) -> RuntimeTable:
+        try:
+            table = read_metadata(self._read(_fetch_metadata))
+        except (ChainRefused, InvalidRequest) as error:
+            raise ChainUnreachable(f"{self.chain.name} gave no runtime to build with: {error}") from None
+        if (table.spec_name, table.spec_version) != runs:
+            raise ChainUnreachable(
+                f"{self.chain.name} says that it runs {runs[0]} {runs[1]} and serves the metadata of "
+                f"{table.spec_name} {table.spec_version}"
+            )
+        if self.chain.genesis:
+            # A cache that cannot be written costs a second next time, and nothing else.
+            with suppress(OSError):
+                save_cached(table, self.chain.genesis, self._cache)
+        return table
+
+    def _value(self, table: RuntimeTable, key: StorageKey, answer: object) -> Any:
+        if answer is None:
+            return (
+                None
+                if key.entry.modifier == "Optional"
+                else table.decode(key.entry.value_type, key.entry.default)
+            )
+        if not isinstance(answer, str):
+            raise ChainUnreachable(f"{self.chain.name} did not answer with storage bytes: {answer!r}")
+        return table.decode(key.entry.value_type, bytes.fromhex(answer[2:]))
+
+
+def _fetch_metadata(connection: Connection) -> bytes:
+    """Return the newest metadata version that the node and we know."""
+    for version in (16, 15):
+        with suppress(ChainRefused):
+            answer = connection.call("state_call", "Metadata_metadata_at_version", f"0x{version:02x}000000")
+            # Option<OpaqueMetadata>: 0x00 says that the runtime does not have this version.
+            if isinstance(answer, str) and answer not in {"0x00", "0x"}:
+                return bytes.fromhex(answer[2:])
+    return bytes.fromhex(str(connection.call("state_getMetadata"))[2:])
