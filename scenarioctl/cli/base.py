@@ -159,7 +159,7 @@ def perform(operation: str, request_type: str, **fields: Any) -> Any:
     request = getattr(module, request_type)(**fields)
     result = finish(getattr(module, handler)(open_application(), request))
     for warning in getattr(result, "warnings", ()):
-        click.echo(f"Warning: {warning}", err=True)
+        click.echo(f"Warning: {printable(warning)}", err=True)
     return result
 
 
@@ -176,11 +176,11 @@ def print_answer(result: Any, plain: str | None = None, draw: Callable[[], Any] 
     field = click.get_current_context().meta.get("scenarioctl.field")
     if field is not None:
         value = find_field(result.answer(), field)
-        click.echo(value if isinstance(value, str) else dump_json(value))
+        click.echo(printable(value) if isinstance(value, str) else dump_json(value))
     elif asked_for_json():
         click.echo(dump_json(result.answer()))
     elif plain is not None:
-        click.echo(plain)
+        click.echo(printable(plain))
     elif draw is not None and sys.stdout.isatty():
         draw()
     else:
@@ -198,7 +198,32 @@ def find_field(answer: Mapping[str, Any], name: str) -> Any:
 
 
 def dump_json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)
+    """Return *value* as JSON in which every letter is readable, and none is a command to a terminal."""
+    text = json.dumps(value, ensure_ascii=not _takes_utf8(sys.stdout), indent=indent)
+    if text.isascii():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text
+    )
+
+
+def printable(value: object) -> str:
+    """Return *value* as one line without control characters, which a terminal would obey."""
+    text = str(value)
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def _takes_utf8(stream: Any) -> bool:
+    return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
+
+
+def prepare_output() -> None:
+    """Let a terminal or a pipe that cannot spell a letter show its escape: it is no reason to fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def read_text(path: str, *, field: str, limit: int) -> str:
@@ -236,7 +261,7 @@ def draw_facts(facts: Mapping[str, object]) -> None:
 
     table = Table.grid(padding=(0, 2))
     for name, value in facts.items():
-        table.add_row(Text(name, style="bold"), Text(str(value)))
+        table.add_row(Text(name, style="bold"), Text(printable(value)))
     Console(soft_wrap=False).print(table)
 
 
@@ -244,7 +269,7 @@ def draw_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None
     """Draw a table on a terminal; tab-separated lines without a header everywhere else."""
     if not sys.stdout.isatty():
         for row in rows:
-            click.echo("\t".join(str(cell) for cell in row))
+            click.echo("\t".join(printable(cell) for cell in row))
         return
     from rich.console import Console
     from rich.table import Table
@@ -255,15 +280,17 @@ def draw_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None
         table.add_column(column, overflow="fold")
     for row in rows:
         # Text, not str: what people put in a diagram is not markup.
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     Console().print(table)
 
 
 def draw_json(value: Any) -> None:
     """Draw nested data on a terminal."""
     from rich.console import Console
+    from rich.highlighter import JSONHighlighter
 
-    Console().print_json(dump_json(value))
+    # Not Console.print_json: it would undo what dump_json escapes.
+    Console().print(JSONHighlighter()(dump_json(value, indent=2)), soft_wrap=True)
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
@@ -283,8 +310,7 @@ def fail(error: Exception, *, as_json: bool) -> NoReturn:
         code, sentence = "invalid_request", say_usage(error)
     else:
         code, sentence = "bug", _explain_bug(error)
-    # A stray control character in a name must not reach the terminal as a command to it.
-    sentence = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in sentence)
+    sentence = printable(sentence)
     with suppress(BrokenPipeError):
         if as_json:
             sys.stdout.write(dump_json({"error": sentence, "code": code}) + "\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from scenarioctl import __version__
-from scenarioctl.cli.base import Group, fail, wants_json
+from scenarioctl.cli.base import Group, fail, prepare_output, wants_json
 from scenarioctl.errors import ScenarioctlError
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def cli() -> None:
 def main() -> NoReturn:
     """Run the program, and end it with the exit code of the one table."""
     arguments = sys.argv[1:]
+    prepare_output()
     try:
         cli.main(args=arguments, prog_name="scenarioctl", standalone_mode=False)
         sys.stdout.flush()

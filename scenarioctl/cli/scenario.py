@@ -15,6 +15,7 @@ from scenarioctl.cli.base import (
     option,
     perform,
     print_answer,
+    printable,
     read_text,
 )
 from scenarioctl.cli.signing import transaction_options
@@ -66,7 +67,7 @@ def show(scenario_id: str) -> None:
         click.echo()
         draw_table(("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in view.nodes])
         for problem in view.problems:
-            click.echo(f"\nProblem in {problem['node'] or 'the diagram'}: {problem['problem']}")
+            click.echo(f"\nProblem in {printable(problem['node'] or 'the diagram')}: {problem['problem']}")
 
     print_answer(view, draw=draw)
 
