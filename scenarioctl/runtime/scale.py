@@ -58,8 +58,11 @@ class Refusal(Exception):
         self.path: list[str] = []
 
     def __str__(self) -> str:
+        parts = self.path[::-1]
+        if len(parts) > 30:
+            parts[15:-10] = ["…"]
         path = ""
-        for part in reversed(self.path):
+        for part in parts:
             path += part if part.startswith("[") or not path else f".{part}"
         return f"{path}: {self.reason}" if path else self.reason
 
