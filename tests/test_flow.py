@@ -426,7 +426,12 @@ def test_a_flow_that_is_not_one_is_refused(text: str, error: type[Exception], se
             "inf",
             "steps[0].amount 'Infinity' is not a number, expected digits with an optional point, like 1.5",
         ),
-        ("xTransfer", "1.5", "true", "steps[0].amount True is not a number, expected digits with an optional point, like 1.5"),
+        (
+            "xTransfer",
+            "1.5",
+            "true",
+            "steps[0].amount True is not a number, expected digits with an optional point, like 1.5",
+        ),
         (
             "xTransfer",
             "1.5",

@@ -17,6 +17,7 @@ _ROOT = ("eventData", "content")
 #: Longer than any tag or name that is meant as a pill; keeps a hostile text from being searched for long.
 _LONGEST = 4096
 
+_OPENING = re.compile(r"\{\{|<span")
 _BRACES = re.compile(r"\{\{[ \t]{0,16}([^{}\s]{1,256})[ \t]{0,16}\}\}")
 _TAG = re.compile(
     r"""<span((?:\s{1,16}[\w:-]{1,64}(?:=(?:"[^"]{0,2048}"|'[^']{0,2048}'))?){1,32})\s{0,16}>""", re.ASCII
@@ -119,16 +120,13 @@ def _look_up(path: tuple[str, ...], content: object, field: str) -> Any:
 def _find(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Yield start, end and path of every pill in *text*, in order."""
     at = 0
-    while True:
-        braces, span = text.find("{{", at), text.find("<span", at)
-        if braces < 0 and span < 0:
-            return
-        start = braces if span < 0 or 0 <= braces < span else span
-        match = _BRACES.match(text, start) if start == braces else None
-        if match is not None:
-            end, path = match.end(), match[1]
+    while (opening := _OPENING.search(text, at)) is not None:
+        start = opening.start()
+        if opening[0] == "{{":
+            match = _BRACES.match(text, start)
+            end, path = (match.end(), match[1]) if match is not None else (start + 1, "")
         else:
-            end, path = _read_span(text, start) if start == span else (start + 1, "")
+            end, path = _read_span(text, start)
         if path:
             yield start, end, _split(path)
         at = end
