@@ -187,16 +187,17 @@ class _Reader:
         return self._read_integer(type_id, 0, 2**bits, value)
 
     def _read_integer(self, type_id: int, lowest: int, beyond: int, value: object) -> int:
+        given = value
         if isinstance(value, str):
             text = value.strip()
             digits = text.removeprefix("-") if lowest < 0 else text
             if not (digits.isascii() and digits.isdigit() and len(digits) <= 200):
-                raise self.misfit(type_id, value)
+                raise self.misfit(type_id, given)
             value = int(text)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self.misfit(type_id, value)
+            raise self.misfit(type_id, given)
         if not lowest <= value < beyond:
-            raise self.misfit(type_id, value, f"it is not from {lowest} to {beyond - 1}")
+            raise self.misfit(type_id, given, f"it is not from {lowest} to {beyond - 1}")
         return value
 
     def _read_bits(self, type_id: int, value: object) -> str:

@@ -1,0 +1,466 @@
+"""Extrinsics: the bare form, signing payloads, eras, reading what was signed."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.calls import Call
+from scenarioctl.runtime.entries import Extension
+from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.extrinsic import (
+    IMMORTAL,
+    Extrinsic,
+    SigningOptions,
+    bare_extrinsic,
+    decode_era,
+    decode_extrinsic,
+    encode_compact,
+    encode_era,
+    era_start,
+    looks_like_extrinsic,
+    parse_era,
+    signing_payload,
+)
+from tests.conftest import SHARED
+from tests.runtimes import BOB, bundled, metadata_table, unhex, vectors
+
+GENESIS = bytes.fromhex("91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3")
+REMARK = Call(pallet="System", method="remark", args={"remark": b"hello"})
+
+
+def options(**changes: Any) -> SigningOptions:
+    return SigningOptions(**({"nonce": 5, "genesis_hash": GENESIS, "block_hash": GENESIS} | changes))
+
+
+def framed(body: bytes) -> bytes:
+    return encode_compact(len(body)) + body
+
+
+@pytest.mark.parametrize("vector", vectors("bare-extrinsic"), ids=lambda vector: vector["id"])
+def test_the_bare_extrinsic_is_that_of_polkadot_js(vector: dict[str, Any]) -> None:
+    data = bare_extrinsic(unhex(vector["callHex"]))
+
+    assert "0x" + data.hex() == vector["extrinsicHex"]
+    assert decode_extrinsic(metadata_table(vector["metadata"]), data) == Extrinsic(version=4, call=REMARK)
+
+
+@pytest.mark.parametrize("vector", vectors("signing-payload"), ids=lambda vector: vector["id"])
+def test_the_signing_payload_is_that_of_polkadot_js(vector: dict[str, Any]) -> None:
+    table = metadata_table(vector["metadata"])
+    era = IMMORTAL if vector["era"] == "immortal" else encode_era(64, 100)
+
+    payload = signing_payload(
+        table,
+        unhex(vector["callHex"]),
+        SigningOptions(
+            nonce=vector["nonce"],
+            tip=vector["tip"],
+            era=era,
+            genesis_hash=unhex(vector["genesisHash"]),
+            block_hash=unhex(vector["blockHash"]),
+            mode=vector["checkMetadataHashMode"],
+            metadata_hash=unhex(vector["metadataHash"]) if vector["metadataHash"] else None,
+        ),
+    )
+
+    assert era == unhex(vector["eraHex"])
+    assert "0x" + payload.payload.hex() == vector["payloadHex"]
+    assert payload.bytes_to_sign == payload.payload
+    assert len(payload.payload) == vector["payloadLen"]
+    assert [part.identifier for part in payload.extensions] == vector["extensions"]
+
+
+def test_the_vectors_were_tried() -> None:
+    assert (len(vectors("bare-extrinsic")), len(vectors("signing-payload"))) == (3, 9)
+
+
+def test_a_payload_above_256_bytes_is_hashed() -> None:
+    table = bundled("polkadot")
+    extra = len(signing_payload(table, b"", options()).payload)
+
+    longest = signing_payload(table, bytes(256 - extra), options())
+    longer = signing_payload(table, bytes(257 - extra), options())
+
+    assert longest.bytes_to_sign == longest.payload
+    assert longest.describe()["hashed"] is False
+    assert (len(longer.payload), len(longer.bytes_to_sign)) == (257, 32)
+    assert longer.describe()["hashed"] is True
+
+
+def test_a_payload_says_what_it_is_made_of() -> None:
+    payload = signing_payload(bundled("polkadot"), b"\0\0\0", options(tip=1000))
+
+    assert payload.describe() == {
+        "call": "0x000000",
+        "extra": {
+            "CheckMortality": "0x00",
+            "CheckNonce": "0x14",
+            "ChargeTransactionPayment": "0xa10f",
+            "CheckMetadataHash": "0x00",
+        },
+        "additional": {
+            "CheckSpecVersion": "0x80841e00",
+            "CheckTxVersion": "0x" + bundled("polkadot").transaction_version.to_bytes(4, "little").hex(),
+            "CheckGenesis": "0x" + GENESIS.hex(),
+            "CheckMortality": "0x" + GENESIS.hex(),
+            "CheckMetadataHash": "0x00",
+        },
+        "hashed": False,
+    }
+
+
+def with_extension(extension: Extension, monkeypatch: pytest.MonkeyPatch) -> RuntimeTable:
+    """Return Polkadot's table with one more signed extension."""
+    table = bundled("polkadot")
+    extensions = (*table.extensions, extension)
+    monkeypatch.setattr(RuntimeTable, "extensions", property(lambda _: extensions))
+    return table
+
+
+@pytest.mark.parametrize("place", ["type_id", "additional_type_id"])
+def test_an_unknown_extension_that_carries_bytes_is_refused_by_name(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = bundled("polkadot")
+    empty = next(
+        extension.type_id for extension in table.extensions if table.types.is_empty(extension.type_id)
+    )
+    number = table.call_fields("System", "set_heap_pages")[0].type_id
+    types = {"type_id": empty, "additional_type_id": empty} | {place: number}
+    changed = with_extension(Extension(identifier="ChargeMoonFee", **types), monkeypatch)
+
+    with pytest.raises(InvalidRequest) as refused:
+        signing_payload(changed, b"\0\0\0", options())
+
+    assert str(refused.value) == (
+        "the runtime polkadot 2000000 has the signed extension ChargeMoonFee, which carries bytes (u64) that are "
+        "not known here: nothing is signed on a guess"
+    )
+
+
+def test_an_unknown_extension_without_bytes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = bundled("polkadot")
+    plain = signing_payload(table, b"\0\0\0", options()).payload
+    empty = next(
+        extension.type_id for extension in table.extensions if table.types.is_empty(extension.type_id)
+    )
+    extension = Extension(identifier="Decoration", type_id=empty, additional_type_id=empty)
+
+    payload = signing_payload(with_extension(extension, monkeypatch), b"\0\0\0", options())
+
+    assert payload.payload == plain
+
+
+def test_a_known_extension_of_another_shape_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = bundled("polkadot")
+    empty = next(
+        extension.type_id for extension in table.extensions if table.types.is_empty(extension.type_id)
+    )
+    number = table.call_fields("System", "set_heap_pages")[0].type_id
+    extension = Extension(identifier="CheckGenesis", type_id=empty, additional_type_id=number)
+
+    with pytest.raises(InvalidRequest) as refused:
+        signing_payload(with_extension(extension, monkeypatch), b"\0\0\0", options())
+
+    assert str(refused.value).startswith("signed extension CheckGenesis: ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"nonce": 2**32}, "signed extension CheckNonce: "),
+        ({"tip": 2**128}, "signed extension ChargeTransactionPayment: "),
+        ({"genesis_hash": b"\1"}, "genesis_hash 0x01 is not a hash, expected 32 bytes"),
+        ({"block_hash": b"\1"}, "block_hash 0x01 is not a hash, expected 32 bytes"),
+        ({"mode": 2}, "mode 2 is not one of CheckMetadataHash, expected 0 or 1"),
+        ({"mode": 1}, "metadata_hash goes with mode 1, and only with it: expected both or neither"),
+        (
+            {"metadata_hash": bytes(32)},
+            "metadata_hash goes with mode 1, and only with it: expected both or neither",
+        ),
+        ({"mode": 1, "metadata_hash": b"\1"}, "metadata_hash 0x01 is not a hash, expected 32 bytes"),
+        (
+            {"block_hash": bytes(32)},
+            "block_hash does not go with an immortal era, whose block is the genesis block: expected the genesis hash",
+        ),
+        (
+            {"era": b"\1\2\3"},
+            "era 0x010203 is not an era, expected 0x00 for immortal or two bytes like 0x4502",
+        ),
+    ],
+)
+def test_options_that_cannot_be_signed_are_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        signing_payload(bundled("polkadot"), b"\0\0\0", options(**changes))
+
+    assert str(refused.value).startswith(sentence)
+
+
+def test_a_metadata_hash_needs_the_extension(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = bundled("polkadot")
+    without = tuple(entry for entry in table.extensions if entry.identifier != "CheckMetadataHash")
+    monkeypatch.setattr(RuntimeTable, "extensions", property(lambda _: without))
+
+    with pytest.raises(InvalidRequest) as refused:
+        signing_payload(table, b"\0\0\0", options(mode=1, metadata_hash=bytes(32)))
+
+    assert str(refused.value) == (
+        "metadata_hash cannot be signed, the runtime polkadot 2000000 has no CheckMetadataHash: expected none"
+    )
+
+
+# Eras
+
+
+@pytest.mark.parametrize(
+    ("period", "current", "era", "start"),
+    [
+        (64, 100, "4502", 100),
+        (64, 0, "0500", 0),
+        (64, 63, "f503", 63),
+        (4, 7, "3100", 7),
+        (65536, 65535, "ffff", 65520),
+        (4096, 20003, "3be2", 20003),
+        (32768, 20000, "4e9c", 20000),
+    ],
+)
+def test_a_mortal_era(period: int, current: int, era: str, start: int) -> None:
+    encoded = encode_era(period, current)
+
+    assert encoded.hex() == era
+    assert era_start(encoded, current) == start
+
+
+@given(
+    power=st.integers(min_value=2, max_value=16),
+    current=st.integers(min_value=0, max_value=2**63),
+    later=st.integers(min_value=0, max_value=65535),
+)
+def test_an_era_starts_where_it_was_made_for_as_long_as_it_lives(
+    power: int, current: int, later: int
+) -> None:
+    period = 2**power
+    era = encode_era(period, current)
+    start = era_start(era, current)
+
+    decoded = decode_era(era)
+    assert decoded is not None
+    assert decoded[0] == period
+    assert start <= current < start + period
+    assert current - start < max(period >> 12, 1)
+    assert start % period == decoded[1]
+    assert era_start(era, start + later % period) == start
+
+
+@given(power=st.integers(min_value=2, max_value=16), current=st.integers(min_value=0, max_value=2**32))
+def test_an_era_is_what_the_runtimes_type_reads(power: int, current: int) -> None:
+    table = bundled("polkadot")
+    mortality = next(entry.type_id for entry in table.extensions if entry.identifier == "CheckMortality")
+    era = encode_era(2**power, current)
+
+    assert table.decode(mortality, era) == {f"Mortal{era[0]}": era[1]}
+
+
+def test_an_immortal_era_starts_at_the_first_block() -> None:
+    assert decode_era(IMMORTAL) is None
+    assert era_start(IMMORTAL, 12345) == 0
+
+
+@pytest.mark.parametrize("period", [0, 1, 2, 3, 5, 63, 65535, 131072, -4])
+def test_a_period_is_a_power_of_two(period: int) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        encode_era(period, 100)
+
+    assert str(refused.value) == (
+        f"era {period} is not a period, expected a power of two from 4 to 65536, like 64"
+    )
+
+
+def test_a_block_number_is_not_negative() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        encode_era(64, -1)
+
+    assert str(refused.value) == "block -1 is not a block number, expected one from 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "era"), [("immortal", "00"), ("0x00", "00"), ("0x4502", "4502"), ("0XF503", "f503")]
+)
+def test_an_era_is_read_from_text(text: str, era: str) -> None:
+    assert parse_era(text, field="era").hex() == era
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "mortal",
+        "0x",
+        "0x0",
+        "0x45",
+        "0x0045",
+        "0x1000",
+        "0xf502ff",
+        "0x45 02",
+        "0xzz",
+        64,
+        None,
+        "0xf5ff",
+    ],
+)
+def test_what_is_no_era_is_refused(text: object) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse_era(text, field="era")
+
+    assert str(refused.value) == (
+        f"era {text!r} is not an era, expected immortal, 0x00, or two bytes of hex like 0x4502"
+    )
+
+
+# Reading
+
+
+SIGNATURES = {
+    "Ed25519": (0, 64),
+    "Sr25519": (1, 64),
+    "Ecdsa": (2, 65),
+    "Eth": (3, 65),
+}
+
+
+@pytest.mark.parametrize("kind", SIGNATURES)
+@pytest.mark.parametrize("chain", ["polkadot", "assetHub", "hydraDx", "kusama", "assetHub_kusama"])
+def test_a_signed_extrinsic_is_read(chain: str, kind: str) -> None:
+    table = bundled(chain)
+    if kind not in table.variants(table.signature_type):
+        assert kind == "Eth"
+        return
+    index, length = SIGNATURES[kind]
+    signature = bytes(range(length))
+    payload = signing_payload(
+        table,
+        table.encode_call(REMARK),
+        options(tip=1000, era=encode_era(64, 100), block_hash=bytes(32)),
+    )
+    signer: Any = {"Id": BOB} if chain != "hydraDx" else BOB
+    body = b"\x84" + table.encode(table.address_type, signer) + bytes([index]) + signature + payload.extra
+    data = framed(body + table.encode_call(REMARK))
+
+    extrinsic = decode_extrinsic(table, data)
+
+    asset_fee = "ChargeAssetTxPayment" in extrinsic.extensions
+    fee = (
+        {"ChargeAssetTxPayment": {"tip": 1000, "asset_id": None}}
+        if asset_fee
+        else {"ChargeTransactionPayment": 1000}
+    )
+    assert asset_fee == chain.startswith("assetHub")
+    assert extrinsic == Extrinsic(
+        version=4,
+        call=REMARK,
+        signer=signer,
+        signature={kind: signature},
+        extensions={
+            "CheckMortality": {"Mortal69": 2},
+            "CheckNonce": 5,
+            **fee,
+            "CheckMetadataHash": {"mode": "Disabled"},
+        },
+    )
+    assert extrinsic.form == "signed"
+    assert looks_like_extrinsic(data)
+
+
+def test_version_5_is_read_where_the_runtime_declares_it() -> None:
+    table = bundled("hydraDx")
+    payload = signing_payload(table, table.encode_call(REMARK), options())
+
+    bare = decode_extrinsic(table, framed(b"\x05" + table.encode_call(REMARK)))
+    general = decode_extrinsic(table, framed(b"\x45\0" + payload.extra + table.encode_call(REMARK)))
+
+    assert bare == Extrinsic(version=5, call=REMARK)
+    assert (bare.form, general.form, general.version, general.signer) == ("bare", "general", 5, None)
+    assert general.extensions["CheckNonce"] == 5
+
+
+@pytest.mark.parametrize("head", ["05", "4500"])
+def test_version_5_is_refused_where_the_runtime_does_not(head: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        decode_extrinsic(bundled("polkadot"), framed(unhex(head) + b"\0\0\0"))
+
+    assert str(refused.value) == (
+        "tx is an extrinsic of version 5, which polkadot 2000000 does not take, expected: 4"
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ("", "tx 0x does not begin with its length, as every extrinsic does"),
+        ("03", "tx 0x03 does not begin with its length, as every extrinsic does"),
+        ("01", "tx 0x01 does not begin with its length, as every extrinsic does"),
+        ("1100040000", "tx 0x1100040000 writes its length longer than needed, no chain takes that"),
+        ("00", "tx is empty, expected an extrinsic with a version and a call"),
+        (
+            "140400",
+            "tx says that it is 5 bytes long, but 2 follow: it was cut or is not an extrinsic",
+        ),
+        (
+            "0404000000",
+            "tx says that it is 1 bytes long, but 4 follow: it was cut or is not an extrinsic",
+        ),
+        (
+            "10030000" + "00",
+            "tx has the unknown extrinsic version byte 0x03, expected 0x04, 0x84, 0x05 or 0x45",
+        ),
+        ("0c4501" + "00", "tx uses version 1 of the transaction extensions, expected 0"),
+        ("0445", "tx uses version none of the transaction extensions, expected 0"),
+    ],
+)
+def test_what_is_no_extrinsic_is_refused(data: str, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        decode_extrinsic(bundled("hydraDx"), bytes.fromhex(data))
+
+    assert str(refused.value) == sentence
+
+
+@given(data=st.binary(max_size=200))
+def test_random_bytes_are_read_or_refused_never_a_bug(data: bytes) -> None:
+    for candidate in (data, framed(b"\x84" + data), framed(b"\x04" + data), framed(b"\x45\0" + data)):
+        try:
+            extrinsic = decode_extrinsic(bundled("hydraDx"), candidate)
+        except InvalidRequest:
+            continue
+        assert bundled("hydraDx").encode_call(extrinsic.call) in candidate
+
+
+@given(call=st.binary(min_size=2, max_size=70000))
+def test_a_bare_extrinsic_looks_like_one(call: bytes) -> None:
+    assert looks_like_extrinsic(bare_extrinsic(call))
+
+
+def test_a_call_does_not_look_like_an_extrinsic() -> None:
+    table = bundled("polkadot")
+
+    assert not looks_like_extrinsic(table.encode_call(REMARK))
+    assert not looks_like_extrinsic(b"")
+
+
+def test_every_runtime_at_hand_can_be_signed_for() -> None:
+    for path in sorted((SHARED / "data" / "metadata").glob("*.scale")):
+        table = read_metadata(path.read_bytes())
+        payload = signing_payload(table, table.encode_call(REMARK), options())
+
+        assert payload.payload.startswith(table.encode_call(REMARK)), path.name
+        assert payload.additional.count(GENESIS) == 2, path.name
+
+
+def test_a_transaction_has_a_length_that_fits() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        encode_compact(2**30)
+
+    assert str(refused.value) == "a transaction of 1073741824 bytes is larger than any chain takes"
