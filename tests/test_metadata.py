@@ -104,7 +104,7 @@ def test_metadata_is_taken_as_nodes_wrap_it() -> None:
 
     assert read_metadata(prefixed).dump() == bare
     assert read_metadata(b"\x01" + prefixed).dump() == bare
-    assert unwrap_metadata(bytearray(b"\x01" + prefixed)) == data
+    assert unwrap_metadata(b"\x01" + prefixed) == data
 
 
 @pytest.mark.parametrize(
