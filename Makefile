@@ -4,13 +4,13 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: demo test check soak bench generate clean
+.PHONY: demo test check soak live bench generate clean
 
 demo: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
 
 test: $(VENV)/.developed
-	$(BIN)/python -m pytest -n $(JOBS) -m "not soak"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not soak and not live"
 
 check: $(VENV)/.developed
 	$(BIN)/ruff check .
@@ -23,6 +23,10 @@ check: $(VENV)/.developed
 # The long sizes: every call of every runtime, 100 000 scenarios, many kills. By hand.
 soak: $(VENV)/.developed
 	$(BIN)/python -m pytest -m soak
+
+# Against real runtimes: the environment names the endpoints, see docs/live.md.
+live: $(VENV)/.developed
+	$(BIN)/python -m pytest -m live -v -s tests/live
 
 bench: $(VENV)/.developed
 	$(BIN)/python benchmarks/run.py

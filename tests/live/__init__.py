@@ -1,0 +1,1 @@
+"""Tests against real runtimes: `make live`, with endpoints named by the environment."""
