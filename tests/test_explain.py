@@ -69,6 +69,21 @@ def test_other_kinds_of_address_keep_their_name() -> None:
             {"id": 5, "target": BOB_ADDRESS, "amount": "7"},
         ),
         (
+            "assetHub",
+            "ForeignAssets",
+            "transfer_keep_alive",
+            {
+                "id": {"parents": 2, "interior": {"X1": [{"GlobalConsensus": "Kusama"}]}},
+                "target": {"Id": BOB},
+                "amount": 10**12,
+            },
+            {
+                "id": {"parents": 2, "interior": {"X1": [{"GlobalConsensus": "Kusama"}]}},
+                "target": BOB_ADDRESS,
+                "amount": {"value": "1000000000000", "human": "1 KSM"},
+            },
+        ),
+        (
             "hydraDx",
             "Tokens",
             "transfer_keep_alive",

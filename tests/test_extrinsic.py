@@ -33,7 +33,8 @@ REMARK = Call(pallet="System", method="remark", args={"remark": b"hello"})
 
 
 def options(**changes: Any) -> SigningOptions:
-    return SigningOptions(**({"nonce": 5, "genesis_hash": GENESIS, "block_hash": GENESIS} | changes))
+    given: dict[str, Any] = {"nonce": 5, "genesis_hash": GENESIS, "block_hash": GENESIS} | changes
+    return SigningOptions(**given)
 
 
 def framed(body: bytes) -> bytes:

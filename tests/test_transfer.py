@@ -15,7 +15,7 @@ from scenarioctl.transactions.transfer import Transfer, build_transfer, choose_x
 from tests.runtimes import ASSETS, BOB, REGISTRY, RIG, bundled, metadata_table, unhex, vectors
 
 _VECTOR_CHAINS = {"relay": "polkadot", "AH": "assetHub", "Hydration": "hydraDx"}
-_VECTOR_ASSETS = {
+_VECTOR_ASSETS: dict[str, dict[str, object]] = {
     "polkadot": {"DOT": "DOT"},
     "assetHub": {"DOT": "DOT", "USDT": 1984, "USDC": 1337},
     "hydraDx": {"DOT": 5, "USDT": 10, "USDC": 22},
@@ -57,8 +57,8 @@ def from_vector(vector: dict[str, Any]) -> tuple[Transfer, int | None]:
     source = vector["chain"]
     if vector["group"] == "same-chain":
         currency = vector["currency"]
-        asset = currency.get("id", currency.get("symbol"))
-        asset = asset["value"] if isinstance(asset, dict) else asset
+        named = currency.get("id", currency.get("symbol"))
+        asset = named["value"] if isinstance(named, dict) else named
         return transfer(source, source, asset, int(vector["amount"])), None
     ends, symbol = vector["name"].split(" ")[:2]
     destination = _VECTOR_CHAINS[ends.split("->")[1]]
@@ -180,6 +180,11 @@ WAYS = [
     ("polkadot", "polkadot", "DOT"),
     ("assetHub", "assetHub", "DOT"),
     ("assetHub", "assetHub", 1984),
+    ("assetHub", "assetHub", "HDX"),
+    ("assetHub", "assetHub", "2/GlobalConsensus(Kusama)"),
+    ("assetHub", "assetHub", "wstETH"),
+    ("assetHub", "assetHub", "AJUN"),
+    ("assetHub_kusama", "assetHub_kusama", "2/GlobalConsensus(Polkadot)"),
     ("hydraDx", "hydraDx", "HDX"),
     ("hydraDx", "hydraDx", 5),
     ("hydraDx", "hydraDx", 222),
@@ -219,6 +224,20 @@ def test_the_rig_is_sent_over_as_its_names_do_not_matter() -> None:
     rig = build("rigdex", "rigrelay", 5, 7 * 10**12, xcm_version=5)
 
     assert rig.call == ours.call
+
+
+def test_a_foreign_asset_goes_by_its_location() -> None:
+    draft = build("assetHub", "assetHub", "HDX", 10**12)
+
+    assert draft.call.pallet == "ForeignAssets"
+    assert draft.call.args == {
+        "id": {"parents": 1, "interior": {"X2": [{"Parachain": 2034}, {"GeneralIndex": 0}]}},
+        "target": {"Id": BOB},
+        "amount": 10**12,
+    }
+    assert bundled("assetHub").encode_call(draft.call).hex() == (
+        "3509" + "010200c91f0500" + "00" + BOB.hex() + "070010a5d4e8"
+    )
 
 
 def test_hydration_takes_a_bare_account_where_others_take_a_multiaddress() -> None:
@@ -441,13 +460,6 @@ ROLES = "routes are known only between a relay chain, its Asset Hub and its exch
             7,
             "ODD cannot be sent from rigdex to righub: where it lives is not known, expected a location in "
             "[[chains.rigdex.assets]]",
-        ),
-        (
-            "assetHub",
-            "assetHub",
-            "HDX",
-            "HDX cannot be sent within assetHub: it is a foreign asset, known by its location only, and those "
-            "are not sent yet",
         ),
     ],
 )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _AMOUNTS: Mapping[tuple[str, str], str] = {
     ("Balances", "value"): "",
     ("Assets", "amount"): "id",
+    ("ForeignAssets", "amount"): "id",
     ("Tokens", "amount"): "currency_id",
     ("Currencies", "amount"): "currency_id",
     ("Omnipool", "min_buy_amount"): "asset_out",
@@ -189,6 +190,8 @@ class _Describer:
         if naming == "":
             return self._assets.native(self._chain)
         number = args.get(naming)
+        if isinstance(number, Mapping):
+            return self._assets.at(self._chain, write_location(number))
         return self._assets.listed(self._chain, number) if isinstance(number, int) else None
 
 

@@ -298,6 +298,7 @@ _ROUTED = ("relay", "asset_hub", "dex")
 _WITHIN: Mapping[str, tuple[str, str, str, str, str]] = {
     "native": ("Balances", "transfer_keep_alive", "", "dest", "value"),
     "assets": ("Assets", "transfer_keep_alive", "id", "target", "amount"),
+    "foreign": ("ForeignAssets", "transfer_keep_alive", "id", "target", "amount"),
     "tokens": ("Tokens", "transfer_keep_alive", "currency_id", "dest", "amount"),
     # Balances that a contract keeps: no pallet of theirs has a keep-alive form.
     "erc20": ("Currencies", "transfer", "currency_id", "dest", "amount"),
@@ -306,12 +307,7 @@ _WITHIN: Mapping[str, tuple[str, str, str, str, str]] = {
 
 def _transfer_within(transfer: Transfer, table: "RuntimeTable") -> Draft:
     asset, chain = transfer.asset, transfer.source
-    spelled = _WITHIN.get(asset.kind)
-    if spelled is None:
-        raise InvalidRequest(
-            f"{asset.symbol} cannot be sent within {chain.name}: it is a foreign asset, known by its location only, and those are not sent yet"
-        )
-    pallet, method, id_name, receiver_name, amount_name = spelled
+    pallet, method, id_name, receiver_name, amount_name = _WITHIN[asset.kind]
     if not table.has_call(pallet, method):
         raise InvalidRequest(
             f"{asset.symbol or asset.id} cannot be sent within {chain.name}: its runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
@@ -320,7 +316,10 @@ def _transfer_within(transfer: Transfer, table: "RuntimeTable") -> Draft:
         receiver_name: _receiver(table, pallet, method, receiver_name, transfer.beneficiary),
         amount_name: transfer.amount,
     }
-    if id_name:
+    if asset.kind == "foreign":
+        path = table.types[_argument_type(table, pallet, method, id_name)][0]
+        arguments[id_name] = _shape(read_location(asset.place), 3 if "::v3::" in path else XCM_VERSIONS[0])
+    elif id_name:
         arguments[id_name] = int(asset.id)
     warnings = []
     if asset.kind == "erc20":
@@ -337,9 +336,14 @@ def _transfer_within(transfer: Transfer, table: "RuntimeTable") -> Draft:
 
 def _receiver(table: "RuntimeTable", pallet: str, method: str, name: str, account: bytes) -> Any:
     """Return *account* as the call wants it: a MultiAddress, or (on Hydration) the bare AccountId32."""
+    variants = table.variants(_argument_type(table, pallet, method, name))
+    return {"Id": account} if "Id" in variants else account
+
+
+def _argument_type(table: "RuntimeTable", pallet: str, method: str, name: str) -> int:
     for field in table.call_fields(pallet, method):
         if field.name == name:
-            return {"Id": account} if "Id" in table.variants(field.type_id) else account
+            return field.type_id
     raise InvalidRequest(
         f"{pallet}.{method} of {table.spec_name} {table.spec_version} has no argument {name}"
     )
