@@ -76,6 +76,8 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str] | Non
 def config_path(flag: str | None, environment: Mapping[str, str]) -> Path:
     """Return the path of config.toml, whether there is one or not."""
     given = flag or environment.get("SCENARIOCTL_CONFIG")
+    if given and "\0" in given:
+        raise InvalidRequest(f"config {shorten(given)} holds a NUL character, no path does")
     return Path(given).expanduser() if given else user_directory("config") / "config.toml"
 
 
@@ -203,6 +205,7 @@ def write_config(path: Path, text: str) -> None:
     """Write config.toml whole or not at all."""
     import tempfile
 
+    temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
@@ -214,9 +217,12 @@ def write_config(path: Path, text: str) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        raise InvalidRequest(
-            f"config {shorten(str(path), 200)} cannot be written: {error.strerror}"
-        ) from None
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        reason = (
+            "a file is where its folder should be" if isinstance(error, FileExistsError) else error.strerror
+        )
+        raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be written: {reason}") from None
 
 
 def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str, Any]], object]) -> None:
@@ -243,8 +249,11 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
         raise InvalidRequest(
             f"key {shorten(key)} is not a setting, expected one of: {', '.join(settings)}, chains.NAME.SETTING"
         )
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
     document = read_config(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = ""
     table = document
     for name in names[:-1]:
         table = table.setdefault(name, {})

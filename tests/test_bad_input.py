@@ -2,15 +2,23 @@
 
 import base64
 import json
+import random
+import shutil
 import sqlite3
+import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
+import lz4.frame
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.conftest import BOB, BOB_HEX, Run
+from tests.test_parity import commands
 
 EXITS = {
     "bad_json": 2,
@@ -1032,7 +1040,7 @@ IDS = [
         'id "a\'; DROP TABLE scenarios; --" cannot name a scenario, expected 1 to 64 letters, digits, - or _',
     ),
     case(
-        "an id with an escape sequence",
+        "an id of an escape sequence",
         ("info", "\x1b[2Jabc"),
         "id '\\x1b[2Jabc' cannot name a scenario, expected 1 to 64 letters, digits, - or _",
     ),
@@ -1914,6 +1922,38 @@ SETTINGS = [
         "config 'none.toml' is not there, create it with: scenarioctl config init",
     ),
     case(
+        "settings with a NUL",
+        ("--config", "a\0b", "chain", "list"),
+        "config 'a\\x00b' holds a NUL character, no path does",
+    ),
+    case(
+        "settings of a name too long",
+        ("--config", "a" * 5000, "config", "init"),
+        "config 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… cannot be written: File name too long",
+    ),
+    case(
+        "settings below a file",
+        ("--config", "c.toml/c.toml", "config", "init"),
+        "config 'c.toml/c.toml' cannot be written: a file is where its folder should be",
+        files={"c.toml": ""},
+    ),
+    case(
+        "settings of bytes, set",
+        ("--config", "c.toml", "config", "set", "offline", "true"),
+        "config c.toml is not UTF-8 text: byte 0 is wrong",
+        files={"c.toml": b"\xff"},
+    ),
+    case(
+        "a flow of a name too long",
+        ("create", "--file", "a" * 5000),
+        "file 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… cannot be read: File name too long",
+    ),
+    case(
+        "a share string on the line that is long",
+        ("scenario", "import", "a" * 5000),
+        "diagram 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… holds no zlib stream, expected the share string of a diagram",
+    ),
+    case(
         "settings that are a folder",
         ("--config", ".", "chain", "list"),
         "config '.' cannot be read: Is a directory",
@@ -2148,12 +2188,15 @@ TABLE = [
 ]
 
 
+def store_path() -> Path:
+    return Path.home() / ".local" / "share" / "scenarioctl" / "scenarios.db"
+
+
 def count_stored() -> int:
     """Return how many scenarios the user's own store holds, without making one."""
-    path = Path.home() / ".local" / "share" / "scenarioctl" / "scenarios.db"
-    if not path.exists():
+    if not store_path().exists():
         return 0
-    database = sqlite3.connect(path)
+    database = sqlite3.connect(store_path())
     (amount,) = database.execute("SELECT count(*) FROM scenarios").fetchone()
     database.close()
     return int(amount)
@@ -2193,3 +2236,350 @@ def test_bad_input_is_refused_in_one_sentence(
     assert plain.err == f"Error: {error}\n{hint}".replace("{folder}", str(tmp_path))
     assert (plain.out, plain.code) == ("", EXITS[code])
     assert (content(tmp_path), count_stored()) == before
+
+
+def test_no_two_cases_share_a_name() -> None:
+    names = [row.id for row in TABLE]
+
+    assert len(names) == len(set(names)) > 300
+
+
+#: Commands to a terminal: colours, its title, eight-bit escapes, letters that turn the line around.
+NAUGHTY = "a\x1b[31m\x1b]0;x\x07\x9b2J\u202e\tb\nc"
+
+
+def naughty_diagram() -> str:
+    form = {"chain": NAUGHTY, "asset": {"symbol": NAUGHTY}, "address": NAUGHTY, "amount": NAUGHTY}
+    sides = {"source": {**form, "target": NAUGHTY}, "target": form}
+    return diagram(
+        {"id": NAUGHTY, "type": NAUGHTY, "formData": {"chain": NAUGHTY}},
+        {"id": "1", "type": "chain", "formData": form},
+        *(
+            {"id": action, "type": "action", "formData": {"action": action, "actionData": sides}}
+            for action in ("xTransfer", "swap", "Remark", NAUGHTY)
+        ),
+        {"id": "5", "type": "http", "formData": {"url": NAUGHTY, "method": NAUGHTY}},
+        {"id": "6", "type": "webhook", "formData": {"webhookName": NAUGHTY, "uuid": NAUGHTY}},
+        {"id": "7", "type": "delay", "formData": {"seconds": NAUGHTY}},
+        *(
+            {
+                "id": kind,
+                "type": kind,
+                "formData": {
+                    "selectedChain": NAUGHTY,
+                    "selectedPallet": NAUGHTY,
+                    "selectedMethod": {"name": NAUGHTY},
+                    "params": {NAUGHTY: NAUGHTY},
+                },
+            }
+            for kind in ("chainQuery", "chainTx")
+        ),
+    )
+
+
+@pytest.mark.parametrize("terminal", [False, True], ids=["in a pipe", "on a terminal"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "info {id}",
+        "scenario list",
+        "scenario list --json",
+        "scenario show {id}",
+        "scenario show {id} --json",
+        "scenario show {id} --field summary",
+        "scenario export {id} --as json",
+        "--offline scenario full {id}",
+        "--offline scenario full {id} --json",
+        "chain list",
+        "chain list --json",
+        "config show",
+    ],
+)
+def test_what_stands_in_a_file_is_no_command_to_the_terminal(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, terminal: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = json.dumps(NAUGHTY)
+    Path("c.toml").write_text(
+        f'[chains.rig]\nrole = "relay"\nsymbol = {name}\ndecimals = 1\ntitle = {name}\nendpoints = ["ws://x"]\n'
+    )
+    Path("it.json").write_text(naughty_diagram())
+    scenario_id = scenarioctl("scenario", "import", "it.json").out.strip()
+    if terminal:
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        # Rich then draws without escapes of its own.
+        monkeypatch.setenv("TERM", "dumb")
+
+    ended = scenarioctl("--config", "c.toml", *line.format(id=scenario_id).split())
+
+    assert ended.code in (0, 2)
+    printed = (ended.out + ended.err).replace("\n", "")
+    # Columns in a pipe are told apart by tabs.
+    assert printed.replace("" if terminal else "\t", "").isprintable()
+
+
+@pytest.mark.parametrize(
+    ("damage", "error", "code"),
+    [
+        (b"", "is damaged: its end is missing", "invalid_request"),
+        (b"hello, I am text" * 9, "is damaged: it is not an LZ4 frame", "invalid_request"),
+        (lz4.frame.compress(b"{}")[:-4], "is damaged: its end is missing", "invalid_request"),
+        (lz4.frame.compress(b"{}") + b"x", "is damaged: 1 bytes follow its end", "invalid_request"),
+        (lz4.frame.compress(b"\xff"), "is damaged: it does not hold JSON", "invalid_request"),
+        (
+            lz4.frame.compress(b"[]"),
+            "is a list, expected an object with `nodes` and `edges`",
+            "invalid_request",
+        ),
+        (lz4.frame.compress(b" " * 64 * 1024 * 1024), "unpacks to more than 16777216 bytes", "too_large"),
+    ],
+    ids=["nothing", "text", "cut", "more behind it", "no JSON", "another shape", "a bomb"],
+)
+def test_a_damaged_scenario_is_named(scenarioctl: Run, damage: bytes, error: str, code: str) -> None:
+    scenario_id = scenarioctl("create", "remark", "--chain", "polkadot", "--text", "hi").out.strip()
+    database = sqlite3.connect(store_path())
+    with database:
+        database.execute("UPDATE scenarios SET blob = ?", (damage,))
+    database.close()
+
+    for line in (
+        ("scenario", "show", scenario_id),
+        ("scenario", "export", scenario_id),
+        ("--offline", "scenario", "full", scenario_id),
+    ):
+        ended = scenarioctl(*line, "--json")
+
+        assert json.loads(ended.out) == {"error": f"scenario {scenario_id} {error}", "code": code}
+        assert (ended.err, ended.code) == ("", 2)
+    assert scenarioctl("info", scenario_id).out == "polkadot > Remark\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        (
+            "PRAGMA user_version = 99",
+            "store '{store}' was written by a newer scenarioctl (store version 99, this one knows 1): "
+            "upgrade scenarioctl, or name another store",
+        ),
+        (
+            "PRAGMA application_id = 7",
+            "store '{store}' is a database of another program, expected one of scenarioctl",
+        ),
+    ],
+)
+def test_a_store_that_is_not_ours_is_left_alone(scenarioctl: Run, script: str, error: str) -> None:
+    scenarioctl("create", "remark", "--chain", "polkadot", "--text", "hi")
+    database = sqlite3.connect(store_path())
+    database.execute(script)
+    database.close()
+    before = store_path().read_bytes()
+
+    ended = scenarioctl("create", "remark", "--chain", "polkadot", "--text", "ho")
+
+    assert (ended.err, ended.out, ended.code) == (f"Error: {error.format(store=store_path())}\n", "", 2)
+    assert store_path().read_bytes() == before
+
+
+def test_a_store_that_cannot_be_written_says_so(scenarioctl: Run) -> None:
+    scenario_id = scenarioctl("create", "remark", "--chain", "polkadot", "--text", "hi").out.strip()
+    database = sqlite3.connect(store_path())
+    # As on a disk without room: no page can be added.
+    (pages,) = database.execute("PRAGMA page_count").fetchone()
+    database.close()
+
+    def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        opened = plain_connect(*arguments, **options)
+        opened.execute(f"PRAGMA max_page_count = {pages}")
+        return opened
+
+    plain_connect: Callable[..., sqlite3.Connection] = sqlite3.connect
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sqlite3.connect", connect)
+        ended = scenarioctl("create", "remark", "--chain", "polkadot", "--text", random_text(100_000))
+
+    assert ended.err == f"Error: store '{store_path()}' has no room left on its disk, nothing was changed\n"
+    assert (ended.out, ended.code) == ("", 2)
+    assert count_stored() == 1
+    assert scenarioctl("info", scenario_id).out == "polkadot > Remark\n"
+
+
+def random_text(length: int) -> str:
+    """Return text that does not compress."""
+    return "".join(random.Random(7).choices("0123456789abcdefghijklmnopqrstuvwxyz", k=length))
+
+
+def test_what_cannot_run_is_imported_and_listed_by_show(scenarioctl: Run, tmp_path: Path) -> None:
+    path = tmp_path / "it.json"
+    path.write_text(
+        diagram(
+            {"id": "a", "type": "teleporter"},
+            remark_node("b", text=""),
+            remark_node("c"),
+            remark_node("c"),
+            edges=[("b", "c"), ("c", "b"), ("c", "ghost")],
+        )
+    )
+
+    scenario_id = scenarioctl("scenario", "import", str(path)).out.strip()
+    shown = json.loads(scenarioctl("scenario", "show", scenario_id, "--json").out)
+
+    assert shown["problems"] == [
+        {"node": "c", "problem": "the id 'c' is used by more than one node"},
+        {"node": "", "problem": "the edge from 'c' to 'ghost' leads to no node: there is no 'ghost'"},
+        {"node": "b", "problem": "the edges run in a circle: 'b' > 'c' > 'b'"},
+        {
+            "node": "a",
+            "problem": "the node type 'teleporter' is unknown and skipped in a run, expected one of: "
+            "chain, chainQuery, chainTx, http, webhook, delay, action",
+        },
+        {"node": "b", "problem": "the Remark has no text, expected it in actionData.source.target"},
+    ]
+
+
+NASTY = (
+    *(
+        "",
+        " ",
+        "-",
+        "--",
+        "-1",
+        "0",
+        "1.5",
+        "1e400",
+        "NaN",
+        "true",
+        "null",
+        "[]",
+        "{}",
+        '{"a": 1}',
+        "0x",
+        "0x00",
+    ),
+    *(
+        "\0",
+        "\x1b[31m",
+        "\udcff",
+        "é",
+        "１",
+        "🦀",
+        "a" * 5000,
+        "9" * 5000,
+        "[" * 5000,
+        "\n",
+        "%s",
+        "../..",
+        "*",
+    ),
+    *("polkadot", "assetHub", "hydraDx", "DOT", "HDX", "10", "abcdefghi", BOB, BOB_HEX, "immortal", "64"),
+    *(
+        "0x00071468656c6c6f",
+        "call",
+        "payload",
+        "json",
+        "toml",
+        "5>omnipool>0",
+        HELLO,
+        "steps = []",
+        "offline",
+    ),
+)
+PATHS = ("it", "it.json", "it.toml", "missing", ".", "-", "a\0b", "", "x://y", "it/below")
+
+
+def lines() -> st.SearchStrategy[list[str]]:
+    """Give a command with some of its parameters, some of them twice, and something wrong in most."""
+    word = st.sampled_from(NASTY) | st.text(max_size=40)
+    path = st.sampled_from(PATHS)
+    reading = {"config", "store", "flow", "abi"}
+
+    @st.composite
+    def line(draw: st.DrawFn) -> list[str]:
+        name, command = draw(st.sampled_from(sorted(commands().items())))
+        words = name.split()
+        for parameter in command.params:
+            value = path if parameter.name in reading else word
+            if isinstance(parameter, click.Argument):
+                words += [draw(value) for _ in range(draw(st.sampled_from((1, 1, 1, 1, 0, 2))))]
+            elif parameter.name != "help":
+                for _ in range(draw(st.sampled_from((0, 0, 1, 1, 1, 2)))):
+                    words.append(draw(st.sampled_from(parameter.opts)))
+                    if not getattr(parameter, "is_flag", False):
+                        words.append(draw(value))
+        return words
+
+    return line() | st.lists(word | st.sampled_from(sorted(commands())), max_size=5)
+
+
+def files() -> st.SearchStrategy[bytes]:
+    values = st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(
+                st.sampled_from(
+                    ("nodes", "edges", "id", "type", "formData", "steps", "source", "target", "version")
+                )
+                | st.text(max_size=5),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    )
+    return (
+        st.binary(max_size=60)
+        | values.map(lambda value: json.dumps(value).encode())
+        | st.just(HELLO.encode())
+    )
+
+
+def play(scenarioctl: Run, folder: Path, line: list[str], file: bytes) -> None:
+    """Run *line* where files of that content are, and see that it ends as every run may."""
+    for name in ("it", "it.json", "it.toml"):
+        (folder / name).write_bytes(file)
+    shutil.rmtree(Path.home() / ".config", ignore_errors=True)
+
+    # Never asking a node, wherever the line says otherwise.
+    ended = scenarioctl("--offline", *line, stdin=folder / "it")
+
+    assert ended.code in {0, 2, 3, 4, 5, 6}, (line, ended)
+    assert "Traceback" not in ended.out + ended.err
+    if ended.code and "--json" in line:
+        assert set(json.loads(ended.out)) == {"error", "code"}
+    elif ended.code:
+        assert ended.out == ""
+        assert ended.err.startswith("Error: ")
+        assert len(ended.err.splitlines()) <= 2
+        assert ended.err.replace("\n", "").isprintable()
+
+
+def randomly(examples: int, *, derandomize: bool) -> settings:
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=derandomize,
+        database=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+
+
+@randomly(800, derandomize=True)
+@given(line=lines(), file=files())
+def test_no_line_and_no_file_is_a_bug(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: list[str], file: bytes
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    play(scenarioctl, tmp_path, line, file)
+
+
+@pytest.mark.soak
+@randomly(20_000, derandomize=False)
+@given(line=lines(), file=files())
+def test_no_line_and_no_file_is_a_bug_for_long(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: list[str], file: bytes
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    play(scenarioctl, tmp_path, line, file)

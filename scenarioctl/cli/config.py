@@ -46,7 +46,12 @@ def init() -> None:
     from scenarioctl.config import template, write_config
 
     target = _target()
-    if target.exists():
+    try:
+        is_there = target.exists()
+    except OSError:
+        # Writing it will say why.
+        is_there = False
+    if is_there:
         raise Conflict(
             f"config {target} is there already: change it with scenarioctl config set, or remove it first"
         )
