@@ -6,7 +6,7 @@ from typing import Any
 
 import lz4.frame
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TooLarge
@@ -26,6 +26,7 @@ def test_a_blob_is_an_lz4_frame_of_canonical_json() -> None:
     assert unpack(blob) == DOCUMENT
 
 
+@settings(deadline=None)
 @given(documents)
 def test_what_is_packed_comes_back(document: Any) -> None:
     assert unpack(pack(document)) == document
@@ -91,6 +92,7 @@ def test_a_bomb_stops_at_the_limit() -> None:
     assert done.stdout == "the stored diagram unpacks to more than 16777216 bytes\nTrue\n"
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200) | st.binary(max_size=100).map(lz4.frame.compress))
 def test_any_bytes_are_a_document_or_a_sentence(blob: bytes) -> None:
     try:

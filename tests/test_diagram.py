@@ -1,9 +1,10 @@
 """Reading diagrams, and the order in which their nodes run."""
 
+import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TooLarge
@@ -208,6 +209,27 @@ def test_the_nearest_node_of_a_type_is_found_through_others() -> None:
     assert [node.id for node in found] == ["near"]
 
 
+def test_the_search_for_neighbours_is_short_in_the_largest_diagram() -> None:
+    """5000 actions behind one node that 5000 others lead to: each of them would look at all."""
+    count = MAX_NODES // 2 - 1
+    document = {
+        "nodes": [{"id": "hub", "type": "delay"}]
+        + [{"id": f"before{n}", "type": "delay"} for n in range(count)]
+        + [{"id": f"action{n}", "type": "action"} for n in range(count)],
+        "edges": [{"source": f"before{n}", "target": "hub"} for n in range(count)]
+        + [{"source": "hub", "target": f"action{n}"} for n in range(count)],
+    }
+    diagram = read_diagram(document)
+    started = time.perf_counter()
+
+    found = [
+        diagram.nearest(node, frozenset({"chain"}), upstream=True, stop=frozenset()) for node in diagram.nodes
+    ]
+
+    assert not any(found)
+    assert time.perf_counter() - started < 3
+
+
 graphs = st.integers(1, 12).flatmap(
     lambda count: st.tuples(
         st.just(count),
@@ -216,6 +238,7 @@ graphs = st.integers(1, 12).flatmap(
 )
 
 
+@settings(deadline=None)
 @given(graphs)
 def test_every_edge_leads_forward_and_ties_keep_their_place(graph: tuple[int, list[tuple[int, int]]]) -> None:
     count, pairs = graph
@@ -232,6 +255,7 @@ def test_every_edge_leads_forward_and_ties_keep_their_place(graph: tuple[int, li
         assert waits_for <= set(order[:index])
 
 
+@settings(deadline=None)
 @given(graphs)
 def test_what_cannot_be_ordered_has_a_cycle_that_is_one(graph: tuple[int, list[tuple[int, int]]]) -> None:
     count, pairs = graph
@@ -256,6 +280,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(json_values | st.fixed_dictionaries({"nodes": st.lists(json_values), "edges": st.lists(json_values)}))
 def test_any_json_is_a_diagram_or_a_sentence(document: Any) -> None:
     try:

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
@@ -80,7 +80,8 @@ def test_what_is_not_json_is_refused(text: str | bytes, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, '{"a":' * 100_000, "[" * 101 + "]" * 101, '{"a":' * 101 + "1" + "}" * 101],
+    "text",
+    ["[" * 100_000, '{"a":' * 100_000, "[" * 101 + "]" * 101, '{"a":' * 101 + "1" + "}" * 101],
     ids=["lists", "objects", "101 lists", "101 objects"],
 )
 def test_deep_nesting_is_refused_and_not_a_crash(text: str) -> None:
@@ -135,6 +136,7 @@ def test_a_document_too_deep_to_write_is_refused() -> None:
         deep = deep.pop()
 
 
+@settings(deadline=None)
 @given(documents)
 def test_canonical_json_is_the_same_for_the_same_content(document: Any) -> None:
     text = canonical_json(document)
@@ -145,6 +147,7 @@ def test_canonical_json_is_the_same_for_the_same_content(document: Any) -> None:
     assert canonical_json(json.loads(json.dumps(document))) == text
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_double_survives(value: float) -> None:
     read = parse_json(repr(value), field="body")
@@ -152,6 +155,7 @@ def test_every_double_survives(value: float) -> None:
     assert (read, str(read)) == (value, str(value))
 
 
+@settings(deadline=None)
 @given(st.decimals(allow_nan=False, allow_infinity=False))
 def test_a_fraction_is_read_exactly_or_refused(number: Decimal) -> None:
     try:
@@ -162,6 +166,7 @@ def test_a_fraction_is_read_exactly_or_refused(number: Decimal) -> None:
     assert Decimal(repr(value)) == number
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40) | st.binary(max_size=40) | st.text('[]{},:"01.e+-ntfa\\u d8', max_size=40))
 def test_any_text_is_json_or_a_sentence(text: str | bytes) -> None:
     try:

@@ -577,7 +577,7 @@ STEP_LIKE = st.fixed_dictionaries(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 @given(documents | st.fixed_dictionaries({"steps": st.lists(STEP_LIKE, min_size=1, max_size=3)}))
 def test_any_content_is_a_flow_or_a_sentence(app: Application, content: Any) -> None:
     try:

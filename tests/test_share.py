@@ -6,7 +6,7 @@ import zlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
@@ -134,6 +134,7 @@ def test_an_import_that_is_not_text_is_refused() -> None:
     assert str(refused.value) == "diagram is neither JSON nor a share string, it is not even text"
 
 
+@settings(deadline=None)
 @given(documents, st.integers(0, 3))
 def test_what_is_shared_comes_back(document: Any, padding: int) -> None:
     shared = write_share(document)
@@ -142,6 +143,7 @@ def test_what_is_shared_comes_back(document: Any, padding: int) -> None:
     assert read_share(shared.rstrip("=") + "=" * padding) == document
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60) | st.binary(max_size=60).map(share_of))
 def test_any_text_is_a_document_or_a_sentence(text: str) -> None:
     try:

@@ -17,6 +17,9 @@ MAX_NODES = 10_000
 MAX_EDGES = 20_000
 MAX_DEPTH = 100
 
+#: So many nodes are looked at for a neighbour: a hostile diagram could make each of 10 000 walk through all others.
+_NEARBY = 256
+
 #: So many nodes of a cycle are named in a sentence.
 _NAMED = 8
 
@@ -127,10 +130,10 @@ class Diagram:
         found: dict[int, Node] = {}
         seen = {node.id}
         level = [node.id]
-        while level and not found:
+        while level and not found and len(seen) < _NEARBY:
             following = []
             for name in level:
-                for neighbour in links.get(name, ()):
+                for neighbour in links.get(name, ())[:_NEARBY]:
                     if neighbour in seen:
                         continue
                     seen.add(neighbour)
