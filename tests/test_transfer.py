@@ -580,8 +580,11 @@ def test_a_relay_without_an_asset_hub_has_no_routes() -> None:
 def test_a_runtime_without_the_call_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidRequest) as within:
         build("assetHub", "assetHub", 1984, 10**6, table=bundled("polkadot"))
-    monkeypatch.setattr(RuntimeTable, "has_call", lambda *_: False)
+    monkeypatch.setattr(RuntimeTable, "has_call", lambda _, __, method: method == "limited_teleport_assets")
     with pytest.raises(InvalidRequest) as across:
+        build("polkadot", "hydraDx", "DOT", DOT)
+    monkeypatch.setattr(RuntimeTable, "has_call", lambda *_: False)
+    with pytest.raises(InvalidRequest) as speechless:
         build("polkadot", "hydraDx", "DOT", DOT)
 
     assert str(within.value) == (
@@ -590,6 +593,10 @@ def test_a_runtime_without_the_call_is_named(monkeypatch: pytest.MonkeyPatch) ->
     assert str(across.value) == (
         "DOT cannot be sent from polkadot to hydraDx: the runtime polkadot 2000000 has no call "
         "transfer_assets_using_type_and_then"
+    )
+    assert str(speechless.value) == (
+        "DOT cannot be sent from polkadot to hydraDx: their runtimes have no version of XCM in common that is known "
+        "here (3, 4 or 5)"
     )
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: The versions of XCM whose shapes are known here.
 XCM_VERSIONS = (5, 4, 3)
+#: What runtimes call it: a relay chain the second.
+_XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -443,8 +445,8 @@ def _say(raw: int, asset: "Asset") -> str:
 
 
 def _xcm_pallet(hop: _Hop, method: str) -> str:
-    """Return what this runtime calls the pallet: XcmPallet on a relay chain, PolkadotXcm elsewhere."""
-    for pallet in ("PolkadotXcm", "XcmPallet"):
+    """Return what this runtime calls the pallet that has *method*."""
+    for pallet in _XCM_PALLETS:
         if hop.table.has_call(pallet, method):
             return pallet
     raise _refuse(
@@ -453,9 +455,11 @@ def _xcm_pallet(hop: _Hop, method: str) -> str:
 
 
 def _xcm_versions(table: "RuntimeTable") -> set[int]:
-    for path in ("xcm::VersionedLocation", "xcm::VersionedMultiLocation"):
-        for type_id in table.find_type(path):
-            return {int(name[1:]) for name in table.variants(type_id) if name[1:].isdigit()}
+    """Return the versions of VersionedLocation, which `limited_teleport_assets` takes on every chain with XCM."""
+    for pallet in _XCM_PALLETS:
+        if table.has_call(pallet, "limited_teleport_assets"):
+            names = table.variants(_argument_type(table, pallet, "limited_teleport_assets", "dest"))
+            return {int(name[1:]) for name in names if name[1:].isdigit()}
     return set()
 
 
