@@ -580,7 +580,11 @@ def test_a_relay_without_an_asset_hub_has_no_routes() -> None:
 def test_a_runtime_without_the_call_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidRequest) as within:
         build("assetHub", "assetHub", 1984, 10**6, table=bundled("polkadot"))
-    monkeypatch.setattr(RuntimeTable, "has_call", lambda _, __, method: method == "limited_teleport_assets")
+    monkeypatch.setattr(
+        RuntimeTable,
+        "has_call",
+        lambda _, pallet, method: (pallet, method) == ("XcmPallet", "limited_teleport_assets"),
+    )
     with pytest.raises(InvalidRequest) as across:
         build("polkadot", "hydraDx", "DOT", DOT)
     monkeypatch.setattr(RuntimeTable, "has_call", lambda *_: False)
