@@ -1,7 +1,6 @@
 """The node `chain`: where a step starts or ends."""
 
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
-# ruff: noqa: ARG001
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,6 @@
 """The node `chainQuery`: a storage entry, a constant or a runtime call is read."""
 
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
-# ruff: noqa: ARG001
 
 import json
 from collections.abc import Mapping

@@ -1,7 +1,6 @@
 """The node `chainTx`: any call of a chain, its arguments typed in as text."""
 
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
-# ruff: noqa: ARG001
 
 import json
 from collections.abc import Mapping

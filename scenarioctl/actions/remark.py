@@ -1,7 +1,6 @@
 """The action `Remark`: a text is written into a chain's history."""
 
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
-# ruff: noqa: ARG001
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

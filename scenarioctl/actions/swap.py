@@ -1,7 +1,6 @@
 """The action `swap`: one asset is sold for another on the exchange parachain."""
 
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
-# ruff: noqa: ARG001
 
 from collections.abc import Mapping
 from decimal import Decimal

@@ -1,7 +1,6 @@
 """The action `xTransfer`: an asset goes to an account, on another chain or on the same one."""
 
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
-# ruff: noqa: ARG001
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainUnreachable
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.operations.scenarios import store_document
 from scenarioctl.operations.signing import Signing, check_output_format, write_transaction
@@ -167,10 +167,14 @@ class CreateFlow:
 
 
 async def create_flow(app: Application, request: CreateFlow) -> Created:
-    from scenarioctl.actions import flow_diagram
+    from scenarioctl.actions import flow_diagram, problems
     from scenarioctl.formats.flow import read_flow
 
     document = flow_diagram(app, read_flow(request.flow, syntax=request.syntax))
+    for problem in await problems(app.unconnected(), read_diagram(document)):
+        # What a webhook will fill, or a chain has to be asked for, is judged when it runs.
+        if not problem.waiting and problem.code == InvalidRequest.code:
+            raise InvalidRequest(f"node {shorten(problem.node)}: {problem.sentence}")
     return Created(id=await store_document(app, document))
 
 
