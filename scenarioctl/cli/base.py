@@ -159,7 +159,7 @@ def perform(operation: str, request_type: str, **fields: Any) -> Any:
     request = getattr(module, request_type)(**fields)
     result = finish(getattr(module, handler)(open_application(), request))
     for warning in getattr(result, "warnings", ()):
-        click.echo(f"Warning: {printable(warning)}", err=True)
+        say(f"Warning: {printable(warning)}")
     return result
 
 
@@ -221,9 +221,19 @@ def _takes_utf8(stream: Any) -> bool:
 
 def prepare_output() -> None:
     """Let a terminal or a pipe that cannot spell a letter show its escape: it is no reason to fail."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            # Closed by whoever started the program (`>&-`): nobody is there to read it.
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - open as long as the program
+        elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+def say(text: str) -> None:
+    """Write a line to stderr, where there is one."""
+    with suppress(OSError):
+        click.echo(text, err=True)
 
 
 def read_text(path: str, *, field: str, limit: int) -> str:
@@ -306,20 +316,33 @@ def fail(error: Exception, *, as_json: bool) -> NoReturn:
 
     if isinstance(error, ScenarioctlError):
         code, sentence = error.code, str(error)
+    elif isinstance(error, OSError) and error.filename is None:
+        # Not of a file: of what the answer is written to. What it still holds can be written nowhere.
+        code, sentence = "invalid_request", f"the answer cannot be written: {error.strerror}"
+        _forget_output()
     elif isinstance(error, click.ClickException):
         code, sentence = "invalid_request", say_usage(error)
     else:
         code, sentence = "bug", _explain_bug(error)
     sentence = printable(sentence)
-    with suppress(BrokenPipeError):
-        if as_json:
+    if as_json:
+        try:
             sys.stdout.write(dump_json({"error": sentence, "code": code}) + "\n")
             sys.stdout.flush()
-        else:
-            click.echo(f"Error: {sentence}", err=True)
-            if isinstance(error, click.UsageError) and error.ctx is not None:
-                click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+        except OSError:
+            _forget_output()
+    else:
+        say(f"Error: {sentence}")
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            say(f"Try '{error.ctx.command_path} --help'.")
     sys.exit(OUTCOMES[code].exit)
+
+
+def _forget_output() -> None:
+    """Keep Python from writing, at its end, what is still in the buffer of a broken stdout."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
 
 
 def say_usage(error: click.ClickException) -> str:

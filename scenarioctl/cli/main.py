@@ -3,6 +3,7 @@
 The table keeps `--help` and TAB completion from importing every command for one line of help.
 """
 
+import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -88,9 +89,10 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:
-        # The reader has had enough (`| head`): not an error, and nothing more can be said to it.
-        sys.stderr.close()
         sys.exit(141)
+    except SystemExit as stop:
+        # Click ends with 1, which is a bug's, where the reader has had enough (`| head`); it means no other.
+        sys.exit(stop.code if "_SCENARIOCTL_COMPLETE" in os.environ else 141)
     except Exception as error:
         fail(error, as_json=wants_json(arguments))
     sys.exit(0)

@@ -17,6 +17,7 @@ from scenarioctl.cli.base import (
     print_answer,
     printable,
     read_text,
+    say,
 )
 from scenarioctl.cli.signing import transaction_options
 from scenarioctl.errors import InvalidRequest, shorten
@@ -52,7 +53,7 @@ def list_(**fields: Any) -> None:
         [(row["id"], row["created"][:19] + "Z", row["summary"]) for row in page.scenarios],
     )
     if page.next:
-        click.echo(f"{page.total} in all; more with --after {page.next}", err=True)
+        say(f"{page.total} in all; more with --after {page.next}")
 
 
 @scenario.command(operation="scenarios.show_scenario")
