@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import write_location
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.values import ValueWriter, write_account, write_plain
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -50,18 +51,18 @@ def describe_signature(extrinsic: "Extrinsic", chain: "Chain") -> dict[str, Any]
     signer = extrinsic.signer
     if isinstance(signer, Mapping) and set(signer) == {"Id"}:
         signer = signer["Id"]
-    described: dict[str, Any] = {"signer": _account(signer, chain)}
+    described: dict[str, Any] = {"signer": write_account(signer, chain)}
     signature = extrinsic.signature
     if isinstance(signature, Mapping) and len(signature) == 1:
         kind, signature = next(iter(signature.items()))
         described["kind"] = kind.lower()
-    described["signature"] = _plain(signature)
+    described["signature"] = write_plain(signature)
     for identifier, value in extrinsic.extensions.items():
         if identifier in ("CheckMortality", "CheckEra"):
             era = _era_bytes(value)
             mortal = None if era is None else decode_era(era)
             described["era"] = (
-                _plain(value)
+                write_plain(value)
                 if era is None
                 else "immortal"
                 if mortal is None
@@ -73,20 +74,19 @@ def describe_signature(extrinsic: "Extrinsic", chain: "Chain") -> dict[str, Any]
             tip = value["tip"] if isinstance(value, Mapping) else value
             described["tip"] = {"value": str(tip), "human": f"{to_whole(tip, chain.decimals)} {chain.symbol}"}
             if isinstance(value, Mapping) and value.get("asset_id") is not None:
-                described["fee_asset"] = _plain(value["asset_id"])
+                described["fee_asset"] = write_plain(value["asset_id"])
         elif identifier == "CheckMetadataHash":
             described["metadata_hash"] = value == {"mode": "Enabled"}
         else:
-            described[identifier] = _plain(value)
+            described[identifier] = write_plain(value)
     return described
 
 
-class _Describer:
+class _Describer(ValueWriter):
     """Walks a call along the runtime's types."""
 
     def __init__(self, table: "RuntimeTable", chain: "Chain", assets: "Assets | None") -> None:
-        self._table = table
-        self._chain = chain
+        super().__init__(table, chain)
         self._assets = assets
 
     def call(self, pallet: str, method: str, args: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,62 +105,14 @@ class _Describer:
                 described[field.name] = self.value(field.type_id, value)
         return {"pallet": pallet, "method": method, "args": described}
 
-    def value(self, type_id: int, value: Any) -> Any:
-        """Return *value*, of the type, as plain data."""
-        types = self._table.types
-        path, _, kind, definition = types[type_id]
-        name = path.rpartition("::")[2]
-        if types.is_option(type_id):
-            if value is None:
-                return None
-            inner = definition[1][2][0][1]
-            if types.can_be_none(inner):
-                return {"Some": self.value(inner, value["Some"])}
-            return self.value(inner, value)
-        if name == "AccountId32" and isinstance(value, bytes):
-            return _account(value, self._chain)
-        if isinstance(value, bytes):
-            return "0x" + value.hex()
-        if kind == "compact":
-            return self.value(definition, value)
-        if kind == "primitive":
-            wide = isinstance(value, int) and definition[1:] in ("64", "128", "256")
-            return str(value) if wide else value
-        if kind in ("sequence", "array") and isinstance(value, list):
-            element = definition if kind == "sequence" else definition[1]
-            return [self.value(element, item) for item in value]
-        if kind == "tuple" and isinstance(value, list):
-            return [self.value(inner, item) for inner, item in zip(definition, value, strict=True)]
-        if kind == "composite" and definition:
-            if isinstance(value, int) and path.startswith("primitive_types::U"):
-                return str(value)
-            return self._fields(definition, value)
-        if kind == "variant":
-            return self._variant(name, definition, value)
-        return value
-
-    def _variant(self, name: str, variants: list[Any], value: Any) -> Any:
-        if isinstance(value, str):
-            return value
-        label, inner = next(iter(value.items()))
-        if name == "RuntimeCall" and isinstance(inner, Mapping):
-            method, args = next(iter(inner.items()))
-            return self.call(label, method, args)
-        if name == "RuntimeCall" and isinstance(inner, str):
+    def variant(self, name: str, variants: list[Any], value: Any) -> Any:
+        if name == "RuntimeCall" and isinstance(value, Mapping):
+            label, inner = next(iter(value.items()))
+            if isinstance(inner, Mapping):
+                method, args = next(iter(inner.items()))
+                return self.call(label, method, args)
             return self.call(label, inner, {})
-        fields = next(variant[2] for variant in variants if variant[0] == label)
-        described = self._fields(fields, inner)
-        if label == "AccountId32" and isinstance(inner, Mapping) and isinstance(inner.get("id"), bytes):
-            described["id"] = _account(inner["id"], self._chain)
-        # An Id is what everybody means by an address.
-        return described if name == "MultiAddress" and label == "Id" else {label: described}
-
-    def _fields(self, fields: list[Any], value: Any) -> Any:
-        if fields[0][0] is not None:
-            return {field[0]: self.value(field[1], value[field[0]]) for field in fields}
-        if len(fields) == 1:
-            return self.value(fields[0][1], value)
-        return [self.value(field[1], item) for field, item in zip(fields, value, strict=True)]
+        return super().variant(name, variants, value)
 
     def _xcm_assets(self, type_id: int, value: Any) -> Any:
         """Return the assets of an XCM call with their amounts as people write them.
@@ -201,14 +153,6 @@ def _amount(value: int, asset: "Asset") -> Any:
     return {"value": str(value), "human": f"{to_whole(value, asset.decimals)} {asset.symbol}"}
 
 
-def _account(value: Any, chain: "Chain") -> Any:
-    from scenarioctl.chains.addresses import format_account
-
-    if isinstance(value, bytes) and len(value) == 32:
-        return format_account(value, chain.ss58_prefix)
-    return _plain(value)
-
-
 def _text_or_hex(data: bytes) -> str:
     try:
         text = data.decode("utf-8")
@@ -229,16 +173,3 @@ def _era_bytes(value: Any) -> bytes | None:
         if first.isdigit() and isinstance(second, int):
             return bytes((int(first), second))
     return None
-
-
-def _plain(value: Any) -> Any:
-    """Return *value*, of no known type, as plain data."""
-    if isinstance(value, bytes):
-        return "0x" + value.hex()
-    if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 2**32:
-        return str(value)
-    return value
