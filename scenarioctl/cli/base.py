@@ -4,7 +4,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -132,7 +131,10 @@ def open_application() -> "Application":
     flags = root.ensure_object(dict)
     app = root.meta.get("scenarioctl.application")
     if app is None:
-        app = root.meta["scenarioctl.application"] = Application(load_settings(flags))
+        settings = load_settings(flags)
+        # For an error, which is printed where there is no context any more.
+        flags["json"] = settings.json
+        app = root.meta["scenarioctl.application"] = Application(settings)
         root.call_on_close(lambda: finish(app.close()))
     return app
 
@@ -232,8 +234,10 @@ def prepare_output() -> None:
 
 def say(text: str) -> None:
     """Write a line to stderr, where there is one."""
-    with suppress(OSError):
+    try:
         click.echo(text, err=True)
+    except OSError:
+        _forget(2)
 
 
 def read_text(path: str, *, field: str, limit: int) -> str:
@@ -303,9 +307,9 @@ def draw_json(value: Any) -> None:
     Console().print(JSONHighlighter()(dump_json(value, indent=2)), soft_wrap=True)
 
 
-def wants_json(arguments: Sequence[str]) -> bool:
-    """Tell whether errors are wanted as JSON, even where the line could not be parsed."""
-    if "--json" in arguments:
+def wants_json(arguments: Sequence[str], flags: Mapping[str, Any]) -> bool:
+    """Tell whether JSON is wanted, even where the line could not be parsed or the settings not be read."""
+    if "--json" in arguments or flags.get("json"):
         return True
     return os.environ.get("SCENARIOCTL_JSON", "").strip().lower() in {"1", "true", "yes", "on"}
 
@@ -319,7 +323,7 @@ def fail(error: Exception, *, as_json: bool) -> NoReturn:
     elif isinstance(error, OSError) and error.filename is None:
         # Not of a file: of what the answer is written to. What it still holds can be written nowhere.
         code, sentence = "invalid_request", f"the answer cannot be written: {error.strerror}"
-        _forget_output()
+        _forget(1)
     elif isinstance(error, click.ClickException):
         code, sentence = "invalid_request", say_usage(error)
     else:
@@ -330,7 +334,7 @@ def fail(error: Exception, *, as_json: bool) -> NoReturn:
             sys.stdout.write(dump_json({"error": sentence, "code": code}) + "\n")
             sys.stdout.flush()
         except OSError:
-            _forget_output()
+            _forget(1)
     else:
         say(f"Error: {sentence}")
         if isinstance(error, click.UsageError) and error.ctx is not None:
@@ -338,10 +342,10 @@ def fail(error: Exception, *, as_json: bool) -> NoReturn:
     sys.exit(OUTCOMES[code].exit)
 
 
-def _forget_output() -> None:
-    """Keep Python from writing, at its end, what is still in the buffer of a broken stdout."""
+def _forget(descriptor: int) -> None:
+    """Keep Python from writing, at its end, what is still in the buffer of a broken stdout or stderr."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
+    os.dup2(nowhere, descriptor)
     os.close(nowhere)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Group, asked_for_json, draw_table, dump_json, open_application
+from scenarioctl.cli.base import Group, asked_for_json, draw_table, dump_json, open_application, wants_json
 from scenarioctl.errors import Conflict
 
 
@@ -37,7 +37,7 @@ def show() -> None:
 @config.command()
 def path() -> None:
     """Print the path of config.toml."""
-    click.echo(str(_target()))
+    _print_path(_target())
 
 
 @config.command()
@@ -56,7 +56,7 @@ def init() -> None:
             f"config {target} is there already: change it with scenarioctl config set, or remove it first"
         )
     write_config(target, template())
-    click.echo(str(target))
+    _print_path(target)
 
 
 @config.command("set")
@@ -71,7 +71,7 @@ def set_(key: str, value: str) -> None:
 
     target = _target()
     set_value(target, key, value, judge=_judge)
-    click.echo(str(target))
+    _print_path(target)
 
 
 def _judge(written: Mapping[str, Any]) -> None:
@@ -84,6 +84,13 @@ def _judge(written: Mapping[str, Any]) -> None:
     for each in registry.all():
         if registry.asset_tables(each):
             assets.native(each)
+
+
+def _print_path(target: Path) -> None:
+    # Not `asked_for_json`: it reads the file, which may be what is broken.
+    flags = click.get_current_context().find_root().ensure_object(dict)
+    as_json = wants_json([], flags)
+    click.echo(dump_json({"config": str(target)}) if as_json else str(target))
 
 
 def _target() -> Path:

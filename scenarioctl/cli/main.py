@@ -77,15 +77,16 @@ def main() -> NoReturn:
     """Run the program, and end it with the exit code of the one table."""
     arguments = sys.argv[1:]
     prepare_output()
+    flags: dict[str, object] = {}
     try:
-        cli.main(args=arguments, prog_name="scenarioctl", standalone_mode=False)
+        cli.main(args=arguments, prog_name="scenarioctl", standalone_mode=False, obj=flags)
         sys.stdout.flush()
     except ScenarioctlError as error:
-        fail(error, as_json=wants_json(arguments))
+        fail(error, as_json=wants_json(arguments, flags))
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
-        fail(error, as_json=wants_json(arguments))
+        fail(error, as_json=wants_json(arguments, flags))
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:
@@ -94,7 +95,7 @@ def main() -> NoReturn:
         # Click ends with 1, which is a bug's, where the reader has had enough (`| head`); it means no other.
         sys.exit(stop.code if "_SCENARIOCTL_COMPLETE" in os.environ else 141)
     except Exception as error:
-        fail(error, as_json=wants_json(arguments))
+        fail(error, as_json=wants_json(arguments, flags))
     sys.exit(0)
 
 

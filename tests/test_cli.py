@@ -1,0 +1,933 @@
+"""What every command prints: whole answers, plain and as JSON, however the line is written."""
+
+import base64
+import json
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl import __version__
+from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
+from tests.test_parity import commands
+
+PROGRAM = str(Path(sys.executable).parent / "scenarioctl")
+ID = re.compile(r"[A-Za-z0-9]{9}")
+DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z")
+
+#: `XcmPallet.limited_teleport_assets` of 1.5 DOT to Bob on Asset Hub, from Polkadot 2000000.
+TELEPORT_CALL = f"0x630905000100a10f0500010100{BOB_HEX[2:]}05040000000700d6117e030000000000"
+TELEPORT = "0xf804" + TELEPORT_CALL[2:]
+REMARK_CALL = "0x00071468656c6c6f"
+GENESIS = "91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3"
+#: What Bob signs for `REMARK_CALL` as his first transaction.
+REMARK_PAYLOAD = f"0x00071468656c6c6f0000000080841e001a000000{GENESIS}{GENESIS}00"
+#: `Omnipool.sell` of 2 DOT for at least 900 HDX.
+SWAP = "0xac043b05050000000000000000c817a804000000000000000000000000404c948b3203000000000000000000"
+
+TRANSFER = ("create", "scenario", "--from", "polkadot", "--to", "assetHub", "--asset", "DOT")
+CREATE = (*TRANSFER, "--amount", "1.5", "--destination-address", BOB)
+CREATE_SWAP = (
+    *("--offline", "create", "swap", "--assetin", "DOT", "--assetout", "HDX", "--amount", "2"),
+    *("--min-amount-out", "900000000000000"),
+)
+CREATE_REMARK = ("create", "remark", "--chain", "polkadot", "--text", "hello")
+XCM = (
+    *("xcm", "asset-transfer", "--sourchain", "polkadot", "--destchain", "assetHub", "--assetid", "DOT"),
+    *("--amount", "15000000000", "--destinationaddress", BOB),
+)
+OMNIPOOL_WARNING = (
+    "Warning: sold in the Omnipool itself: where it does not hold both 5 (DOT, Polkadot) and HDX (the native "
+    "asset), the trade fails and costs its fee; another way needs a route\n"
+)
+
+
+def ok(ended: Ended) -> str:
+    """Return the answer of a run that had nothing to warn of."""
+    assert (ended.err, ended.code) == ("", 0)
+    return ended.out
+
+
+def created(scenarioctl: Run, *line: str) -> str:
+    scenario_id = scenarioctl(*line).out.strip()
+    assert ID.fullmatch(scenario_id)
+    return scenario_id
+
+
+# Creating
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        CREATE,
+        (*TRANSFER[:2], "--source-chain=polkadot", "--dest-chain=assetHub", "--assetid=0", *CREATE[8:]),
+        (
+            *TRANSFER[:2],
+            "--sourchain",
+            "POLKADOT",
+            "--deschain",
+            "asset-hub",
+            "--asset",
+            "native",
+            *CREATE[8:],
+        ),
+        (*CREATE[:8], "--amount", "1.50", "--destinationaddress", BOB_HEX),
+        (*CREATE, "--amount", "1.5", "--to", "assetHub"),
+    ],
+    ids=["aliases", "fields", "other spellings", "another spelling of values", "twice the same"],
+)
+def test_a_transfer_is_created_and_drafted(scenarioctl: Run, line: tuple[str, ...]) -> None:
+    scenario_id = created(scenarioctl, *line)
+
+    assert ok(scenarioctl("info", scenario_id)) == "polkadot > xTransfer > assetHub\n"
+    assert json.loads(ok(scenarioctl("--offline", "scenario", "full", scenario_id))) == {
+        "result": {
+            "tx": TELEPORT,
+            "summary": "polkadot > xTransfer > assetHub",
+            "asset": "0",
+            "amount": "1.5",
+            "source_chain": "polkadot",
+            "dest_chain": "assetHub",
+            "txtype": "xTransfer",
+            "spec_version": 2000000,
+            "offline": True,
+        }
+    }
+
+
+def test_creating_answers_in_json_when_asked(scenarioctl: Run) -> None:
+    answer = json.loads(ok(scenarioctl(*CREATE, "--json")))
+
+    assert list(answer) == ["result"]
+    assert ID.fullmatch(answer["result"])
+
+
+def test_a_swap_is_created_and_drafted_at_once(scenarioctl: Run) -> None:
+    ended = scenarioctl(*CREATE_SWAP, "--json")
+    answer = json.loads(ended.out)
+
+    scenario_id = answer["swap"].pop("scenarioid")
+    assert answer == {"success": True, "swap": {"swap_tx": SWAP, "spec_version": 428, "offline": True}}
+    assert (ended.err, ended.code) == (OMNIPOOL_WARNING, 0)
+    assert ok(scenarioctl("info", scenario_id)) == "hydraDx > swap > hydraDx\n"
+    drafted = scenarioctl("--offline", "scenario", "full", scenario_id)
+    assert json.loads(drafted.out) == {
+        "result": {
+            "tx": SWAP,
+            "summary": "hydraDx > swap > hydraDx",
+            "asset": "5",
+            "amount": "2",
+            "source_chain": "hydraDx",
+            "dest_chain": "hydraDx",
+            "txtype": "swap",
+            "spec_version": 428,
+            "offline": True,
+        }
+    }
+    assert drafted.err == OMNIPOOL_WARNING
+
+
+def test_a_swap_prints_its_id(scenarioctl: Run) -> None:
+    ended = scenarioctl(*CREATE_SWAP)
+
+    assert ID.fullmatch(ended.out.strip())
+    assert (ended.err, ended.code) == (OMNIPOOL_WARNING, 0)
+
+
+def test_a_swap_gives_one_field_alone(scenarioctl: Run) -> None:
+    assert scenarioctl(*CREATE_SWAP, "--field", "swap_tx").out == SWAP + "\n"
+    assert scenarioctl(*CREATE_SWAP, "--field", "success").out == "true\n"
+    assert scenarioctl(*CREATE_SWAP, "--field", "swap_tx", "--output-format", "call").out == f"0x{SWAP[6:]}\n"
+
+
+@pytest.mark.parametrize(("flags", "call"), [((), REMARK_CALL), (("--plain",), "0x00001468656c6c6f")])
+def test_a_remark_is_created(scenarioctl: Run, flags: tuple[str, ...], call: str) -> None:
+    scenario_id = created(scenarioctl, *CREATE_REMARK, *flags)
+
+    assert ok(scenarioctl("info", scenario_id)) == "polkadot > Remark\n"
+    assert json.loads(ok(scenarioctl("--offline", "scenario", "full", scenario_id))) == {
+        "result": {
+            "tx": f"0x2404{call[2:]}",
+            "summary": "polkadot > Remark",
+            "asset": "",
+            "amount": "0",
+            "source_chain": "polkadot",
+            "dest_chain": "polkadot",
+            "txtype": "Remark",
+            "spec_version": 2000000,
+            "offline": True,
+        }
+    }
+
+
+def test_a_query_is_created(scenarioctl: Run) -> None:
+    line = ("create", "query", "--chain", "polkadot", "System", "Account", BOB)
+    scenario_id = created(scenarioctl, *line)
+
+    assert ok(scenarioctl("info", scenario_id)) == "query(polkadot)\n"
+    nodes = json.loads(ok(scenarioctl("scenario", "export", scenario_id, "--as", "json")))["nodes"]
+    assert [node["type"] for node in nodes] == ["chainQuery"]
+    form = nodes[0]["formData"]
+    assert (form["selectedChain"], form["selectedPallet"]) == ("polkadot", "System")
+    assert (form["selectedMethod"]["name"], form["methodInput"]) == ("Account", BOB)
+
+
+FLOW = {
+    "name": "payday",
+    "steps": [
+        {"type": "delay", "seconds": 2},
+        {"type": "Remark", "chain": "polkadot", "text": "hello"},
+        {
+            "type": "xTransfer",
+            "source_chain": "polkadot",
+            "dest_chain": "assetHub",
+            "assetid": "DOT",
+            "amount": "1.5",
+            "destination_address": BOB,
+        },
+    ],
+}
+FLOW_TOML = "name = 'payday'\n" + "\n".join(
+    "[[steps]]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in step.items())
+    for step in FLOW["steps"]
+    if isinstance(step, dict)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options"),
+    [
+        ("flow.toml", FLOW_TOML, ()),
+        ("flow.json", json.dumps(FLOW), ()),
+        ("flow.txt", json.dumps(FLOW), ("--syntax", "json")),
+        ("-", FLOW_TOML, ()),
+        ("-", json.dumps(FLOW), ("--syntax", "json")),
+    ],
+    ids=["TOML", "JSON", "named JSON", "TOML from stdin", "JSON from stdin"],
+)
+def test_a_flow_is_created_from_a_file(
+    scenarioctl: Run, tmp_path: Path, name: str, text: str, options: tuple[str, ...]
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    given = "-" if name == "-" else str(path)
+
+    scenario_id = ok(scenarioctl("create", "--file", given, *options, stdin=path)).strip()
+
+    assert (
+        ok(scenarioctl("info", scenario_id))
+        == "delay > polkadot > Remark > polkadot > xTransfer > assetHub\n"
+    )
+    assert ok(scenarioctl("--offline", "scenario", "full", scenario_id, "--field", "tx")) == (
+        f"0x2404{REMARK_CALL[2:]}\n"
+    )
+
+
+# The line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("--offline", "--json", "--store", "{store}", "--config", "{config}", *XCM),
+        ("--store", "{store}", "xcm", "--offline", "--json", "--config", "{config}", *XCM[1:]),
+        (*XCM, "--offline", "--json", "--store", "{store}", "--config", "{config}"),
+        ("--json", *XCM[:4], "--offline", *XCM[4:]),
+    ],
+    ids=["before", "between", "after", "in the middle"],
+)
+def test_global_options_stand_anywhere(scenarioctl: Run, tmp_path: Path, line: tuple[str, ...]) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text("")
+    words = [word.format(store=tmp_path / "s.db", config=config) for word in line]
+
+    assert json.loads(ok(scenarioctl(*words))) == {
+        "txdata": TELEPORT,
+        "spec_version": 2000000,
+        "offline": True,
+    }
+
+
+def test_the_option_after_the_command_wins_over_the_one_before_it(scenarioctl: Run, tmp_path: Path) -> None:
+    first, second = str(tmp_path / "1.db"), str(tmp_path / "2.db")
+
+    created(scenarioctl, "--store", first, *CREATE_REMARK, "--store", second)
+
+    assert not Path(first).exists()
+    assert ok(scenarioctl("template", "stats", "polkadot", "--store", second)) == "1\n"
+
+
+def test_variables_and_settings_do_what_flags_do(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = {"txdata": TELEPORT, "spec_version": 2000000, "offline": True}
+    config = tmp_path / "c.toml"
+    config.write_text("offline = true\njson = true\n")
+
+    assert json.loads(ok(scenarioctl("--config", str(config), *XCM))) == answer
+    refused = scenarioctl("--config", str(config), *XCM[:-1], "nobody")
+    assert json.loads(refused.out)["code"] == "invalid_request"
+    assert (refused.err, refused.code) == ("", 2)
+    monkeypatch.setenv("SCENARIOCTL_OFFLINE", "1")
+    monkeypatch.setenv("SCENARIOCTL_JSON", "1")
+    assert json.loads(ok(scenarioctl(*XCM))) == answer
+
+
+def test_a_transaction_without_a_node_needs_offline(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text('[chains.polkadot]\nendpoints = ["ws://127.0.0.1:1"]\n')
+
+    ended = scenarioctl("--config", str(config), *XCM, "--json")
+
+    answer = json.loads(ended.out)
+    assert (answer["code"], ended.code, ended.err) == ("chain_unreachable", 5, "")
+    assert "polkadot" in answer["error"]
+    assert "--offline" in answer["error"]
+
+
+def test_help_and_version(scenarioctl: Run) -> None:
+    assert ok(scenarioctl("--version")) == f"scenarioctl {__version__}\n"
+    assert ok(scenarioctl("-V")) == f"scenarioctl {__version__}\n"
+    assert ok(scenarioctl("-h")) == ok(scenarioctl("--help"))
+    assert ok(scenarioctl("--help")).startswith("Usage: scenarioctl [OPTIONS] COMMAND [ARGS]...\n")
+    assert ok(scenarioctl("xcm", "asset-transfer", "--help")).startswith(
+        "Usage: scenarioctl xcm asset-transfer [OPTIONS]\n"
+    )
+
+
+@pytest.mark.parametrize("line", [(), ("scenario",), ("create",)])
+def test_no_command_is_a_question(scenarioctl: Run, line: tuple[str, ...]) -> None:
+    ended = scenarioctl(*line)
+
+    assert ended.code == 2
+    assert ended.out == ""
+    assert ended.err
+
+
+# Transactions
+
+
+@pytest.mark.parametrize(
+    ("form", "answer"),
+    [
+        ("extrinsic", TELEPORT),
+        ("call", TELEPORT_CALL),
+        ("payload", f"{TELEPORT_CALL}000c000080841e001a000000{GENESIS}{GENESIS}00"),
+    ],
+)
+def test_the_three_forms_of_a_transaction(scenarioctl: Run, form: str, answer: str) -> None:
+    options = ("--output-format", form, "--sender", BOB, "--nonce", "3")
+    scenario_id = created(scenarioctl, *CREATE)
+
+    assert ok(scenarioctl("--offline", *XCM, *options)) == f"{answer}\n"
+    assert json.loads(ok(scenarioctl("--offline", *XCM, *options, "--json"))) == {
+        "txdata": answer,
+        "spec_version": 2000000,
+        "offline": True,
+    }
+    full = ("--offline", "scenario", "full", scenario_id, "--field", "tx")
+    assert ok(scenarioctl(*full, *options)) == f"{answer}\n"
+
+
+#: The payloads of polkadot.js for the runtimes that are bundled.
+SIGNING_VECTORS = [
+    vector
+    for vector in json.loads((DATA / "vectors" / "calls.json").read_text())["vectors"]
+    if vector["kind"] == "signing-payload" and vector["metadata"] != "polkadot-1006000.v15.scale"
+]
+
+
+@pytest.mark.parametrize("vector", SIGNING_VECTORS, ids=lambda vector: vector["id"])
+def test_a_payload_is_that_of_an_independent_encoder(scenarioctl: Run, vector: dict[str, Any]) -> None:
+    options = ["--sender", BOB, "--nonce", str(vector["nonce"]), "--tip", str(vector["tip"])]
+    if vector["era"] != "immortal":
+        options += ["--era", "64", "--block", "100", "--block-hash", vector["blockHash"]]
+    if vector["metadataHash"]:
+        options += ["--metadata-hash", vector["metadataHash"]]
+
+    line = ("--offline", "tx", "payload", vector["callHex"], "--chain", vector["chain"], *options)
+    answer = json.loads(ok(scenarioctl(*line)))
+
+    assert answer["payload"] == answer["bytes_to_sign"] == vector["payloadHex"]
+    assert answer["spec_version"] == vector["specVersion"]
+    assert answer["transaction_version"] == vector["transactionVersion"]
+
+
+def test_an_era_may_be_given_as_its_bytes(scenarioctl: Run) -> None:
+    block_hash = f"0x{'11' * 32}"
+    line = ("--offline", "tx", "payload", REMARK_CALL, "--chain", "polkadot", "--nonce", "0", "--sender", BOB)
+    options = ("--block-hash", block_hash, "--field", "payload")
+
+    by_period = ok(scenarioctl(*line, "--era", "64", "--block", "100", *options))
+
+    assert by_period == f"{REMARK_CALL}450200000080841e001a000000{GENESIS}{block_hash[2:]}00\n"
+    assert ok(scenarioctl(*line, "--era", "0x4502", *options)) == by_period
+
+
+def test_a_payload_in_parts(scenarioctl: Run) -> None:
+    line = ("--offline", "tx", "payload", REMARK_CALL, "--chain", "polkadot", "--nonce", "0", "--sender", BOB)
+
+    answer = json.loads(ok(scenarioctl(*line)))
+
+    assert answer == {
+        "chain": "polkadot",
+        "payload": REMARK_PAYLOAD,
+        "bytes_to_sign": REMARK_PAYLOAD,
+        "parts": {
+            "call": REMARK_CALL,
+            "extra": {
+                "CheckMortality": "0x00",
+                "CheckNonce": "0x00",
+                "ChargeTransactionPayment": "0x00",
+                "CheckMetadataHash": "0x00",
+            },
+            "additional": {
+                "CheckSpecVersion": "0x80841e00",
+                "CheckTxVersion": "0x1a000000",
+                "CheckGenesis": f"0x{GENESIS}",
+                "CheckMortality": f"0x{GENESIS}",
+                "CheckMetadataHash": "0x00",
+            },
+            "hashed": False,
+        },
+        "spec_version": 2000000,
+        "transaction_version": 26,
+        "offline": True,
+    }
+    assert json.loads(ok(scenarioctl(*line, "--json"))) == answer
+    assert json.loads(ok(scenarioctl(*line[:3], f"0x2404{REMARK_CALL[2:]}", *line[4:]))) == answer
+
+
+def test_a_long_payload_is_hashed_before_it_is_signed(scenarioctl: Run) -> None:
+    call = "0x0007" + "9101" + "61" * 100
+    line = ("--offline", "tx", "payload", call, "--chain", "polkadot", "--nonce", "0", "--sender", BOB)
+    long_call = "0x0007" + "b104" + "61" * 300
+
+    short = json.loads(ok(scenarioctl(*line)))
+    long = json.loads(ok(scenarioctl(*line[:3], long_call, *line[4:])))
+
+    assert short["bytes_to_sign"] == short["payload"]
+    assert len(long["bytes_to_sign"]) == 2 + 64
+    assert (short["parts"]["hashed"], long["parts"]["hashed"]) == (False, True)
+
+
+DECODED_REMARK = {
+    "call": {"pallet": "System", "method": "remark_with_event", "args": {"remark": "hello"}},
+    "call_data": REMARK_CALL,
+    "call_hash": "0xb82e785850266c370345245630424894df164b66e5c07a4da562f9b24cb56996",
+    "spec_version": 2000000,
+    "offline": True,
+}
+
+
+@pytest.mark.parametrize("form", ["call", "extrinsic"])
+@pytest.mark.parametrize("through", ["the line", "stdin"])
+def test_a_transaction_is_decoded(scenarioctl: Run, tmp_path: Path, form: str, through: str) -> None:
+    data = REMARK_CALL if form == "call" else f"0x2404{REMARK_CALL[2:]}"
+    file = tmp_path / "tx"
+    file.write_text(data + "\n")
+    word = "-" if through == "stdin" else data
+
+    line = ("--offline", "tx", "decode", word, "--chain", "polkadot")
+    answer = json.loads(ok(scenarioctl(*line, stdin=file)))
+
+    assert answer == {"chain": "polkadot", "form": form, **DECODED_REMARK}
+    assert json.loads(ok(scenarioctl(*line, "--json", stdin=file))) == answer
+    assert ok(scenarioctl(*line, "--field", "call_data", stdin=file)) == f"{REMARK_CALL}\n"
+
+
+def test_a_signed_transaction_is_decoded(scenarioctl: Run) -> None:
+    tx = f"0xbd018400{BOB_HEX[2:]}01{'ab' * 64}00140000{REMARK_CALL[2:]}"
+
+    answer = json.loads(ok(scenarioctl("--offline", "tx", "decode", tx, "--chain", "polkadot")))
+
+    signature = answer.pop("signature")
+    assert answer == {"chain": "polkadot", "form": "signed extrinsic", **DECODED_REMARK}
+    assert signature == {
+        "signer": BOB,
+        "kind": "sr25519",
+        "signature": f"0x{'ab' * 64}",
+        "era": "immortal",
+        "nonce": 5,
+        "tip": {"value": "0", "human": "0 DOT"},
+        "metadata_hash": False,
+    }
+
+
+# The store
+
+
+def fill(scenarioctl: Run) -> list[str]:
+    """Store five scenarios, and return their ids in the order of their creation."""
+    return [
+        created(scenarioctl, *CREATE),
+        created(scenarioctl, *CREATE_SWAP),
+        created(scenarioctl, *CREATE_REMARK),
+        created(scenarioctl, "create", "remark", "--chain", "hydraDx", "--text", "x"),
+        created(scenarioctl, "create", "query", "--chain", "kusama", "System", "Number"),
+    ]
+
+
+SUMMARIES = [
+    "polkadot > xTransfer > assetHub",
+    "hydraDx > swap > hydraDx",
+    "polkadot > Remark",
+    "hydraDx > Remark",
+    "query(kusama)",
+]
+
+
+def rows(text: str) -> list[tuple[str, str]]:
+    """Return the ids and summaries of a list; the dates have to be dates."""
+    found = []
+    for line in text.splitlines():
+        scenario_id, date, summary = line.split("\t")
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", date)
+        found.append((scenario_id, summary))
+    return found
+
+
+def test_a_list_is_filtered_sorted_and_paged(scenarioctl: Run) -> None:
+    ids = fill(scenarioctl)
+    stored = list(zip(ids, SUMMARIES, strict=True))
+
+    def listed(*options: str) -> list[tuple[str, str]]:
+        return rows(ok(scenarioctl("scenario", "list", *options)))
+
+    assert listed() == stored
+    assert listed("--descending") == stored[::-1]
+    assert listed("--chain", "hydration") == [stored[1], stored[3]]
+    assert listed("--chain", "assetHub") == [stored[0]]
+    assert listed("--search", "remark") == [stored[2], stored[3]]
+    assert listed("--search", ids[4]) == [stored[4]]
+    assert listed("--search", "remark", "--chain", "polkadot") == [stored[2]]
+    assert listed("--sort", "summary") == sorted(stored, key=lambda row: row[1])
+    assert listed("--sort", "id", "--descending") == sorted(stored, reverse=True)
+    assert listed("--search", "nothing like it") == []
+
+    pages: list[list[str]] = []
+    cursor = ""
+    while cursor or not pages:
+        page = json.loads(ok(scenarioctl("scenario", "list", "--limit", "2", "--json", "--after", cursor)))
+        assert page["total"] == 5
+        pages.append([row["id"] for row in page["scenarios"]])
+        cursor = page["next"] or ""
+    assert pages == [ids[:2], ids[2:4], ids[4:]]
+
+
+def test_a_page_tells_how_to_go_on(scenarioctl: Run) -> None:
+    ids = fill(scenarioctl)
+
+    first = scenarioctl("scenario", "list", "--limit", "3")
+    cursor = first.err.split()[-1]
+    second = scenarioctl("scenario", "list", "--limit", "3", "--after", cursor)
+
+    assert [row[0] for row in rows(first.out)] == ids[:3]
+    assert first.err == f"5 in all; more with --after {cursor}\n"
+    assert [row[0] for row in rows(ok(second))] == ids[3:]
+
+
+def test_a_list_in_json(scenarioctl: Run) -> None:
+    scenario_id = created(scenarioctl, *CREATE)
+
+    answer = json.loads(ok(scenarioctl("scenario", "list", "--json")))
+
+    (row,) = answer["scenarios"]
+    assert DATE.fullmatch(row.pop("created"))
+    assert row.pop("size") > 100
+    assert row == {
+        "id": scenario_id,
+        "summary": "polkadot > xTransfer > assetHub",
+        "chains": ["assetHub", "polkadot"],
+    }
+    assert (answer["total"], answer["next"]) == (1, None)
+
+
+def test_an_empty_store_lists_nothing(scenarioctl: Run) -> None:
+    assert ok(scenarioctl("scenario", "list")) == ""
+    assert json.loads(ok(scenarioctl("scenario", "list", "--json"))) == {
+        "scenarios": [],
+        "total": 0,
+        "next": None,
+    }
+
+
+def test_statistics(scenarioctl: Run) -> None:
+    fill(scenarioctl)
+
+    assert ok(scenarioctl("template", "stats", "hydraDx")) == "2\n"
+    assert ok(scenarioctl("template", "stats", "HYDRATION", "--json")) == '{"Amount": 2}\n'
+    assert ok(scenarioctl("template", "stats", "paseo", "--json")) == '{"Amount": 0}\n'
+
+
+def test_a_summary(scenarioctl: Run) -> None:
+    scenario_id = created(scenarioctl, *CREATE)
+
+    for line in (("info", scenario_id), ("scenario", "info", scenario_id)):
+        assert ok(scenarioctl(*line)) == "polkadot > xTransfer > assetHub\n"
+        assert ok(scenarioctl(*line, "--json")) == '{"result": "polkadot > xTransfer > assetHub"}\n'
+
+
+def test_a_scenario_is_shown(scenarioctl: Run) -> None:
+    scenario_id = created(scenarioctl, *CREATE)
+
+    answer = json.loads(ok(scenarioctl("scenario", "show", scenario_id)))
+
+    nodes = answer["nodes"]
+    ids = [node["id"] for node in nodes]
+    assert DATE.fullmatch(answer["created"])
+    assert answer == {
+        "id": scenario_id,
+        "summary": "polkadot > xTransfer > assetHub",
+        "created": answer["created"],
+        "nodes": [
+            {"id": ids[0], "type": "chain", "text": "polkadot, 1.5 DOT"},
+            {"id": ids[1], "type": "action", "text": f"1.5 DOT from polkadot to assetHub, for {BOB}"},
+            {"id": ids[2], "type": "chain", "text": f"assetHub, DOT, {BOB}"},
+        ],
+        "edges": [{"source": ids[0], "target": ids[1]}, {"source": ids[1], "target": ids[2]}],
+        "problems": [],
+    }
+    assert json.loads(ok(scenarioctl("scenario", "show", scenario_id, "--json"))) == answer
+    assert ok(scenarioctl("scenario", "show", scenario_id, "--field", "summary")) == f"{answer['summary']}\n"
+    assert ok(scenarioctl("scenario", "show", scenario_id, "--field", "problems")) == "[]\n"
+
+
+def test_deleting(scenarioctl: Run) -> None:
+    first, second = created(scenarioctl, *CREATE), created(scenarioctl, *CREATE_REMARK)
+
+    assert ok(scenarioctl("scenario", "delete", first)) == f"{first}\n"
+    assert json.loads(ok(scenarioctl("scenario", "delete", second, "--json"))) == {
+        "success": True,
+        "result": f"Deleted {second}",
+    }
+    assert scenarioctl("info", first).code == 3
+    assert ok(scenarioctl("template", "stats", "polkadot")) == "0\n"
+
+
+# The web editor
+
+DIAGRAM = {
+    "nodes": [{"id": "a", "type": "chain", "formData": {"chain": "kusama"}, "data": {"é": 1.5}}],
+    "edges": [],
+}
+SHARE = base64.b64encode(zlib.compress(json.dumps(DIAGRAM).encode())).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "through"),
+    [
+        (json.dumps(DIAGRAM), "a file"),
+        (json.dumps(DIAGRAM, indent=4).replace("\n", "\r\n"), "a file"),
+        ("\ufeff" + json.dumps(DIAGRAM), "a file"),
+        (SHARE, "a file"),
+        (SHARE + "\n", "a file"),
+        (SHARE.rstrip("="), "a file"),
+        ("\n".join(SHARE[at : at + 20] for at in range(0, len(SHARE), 20)), "a file"),
+        (SHARE.replace("+", "-").replace("/", "_"), "a file"),
+        (f"https://example.org/#/create/?diagramData={SHARE}", "a file"),
+        (json.dumps(DIAGRAM), "stdin"),
+        (SHARE, "stdin"),
+        (SHARE, "the line"),
+        (f"https://example.org/#/create/?diagramData={SHARE}", "the line"),
+    ],
+)
+def test_a_diagram_is_imported_and_exported_as_it_was(
+    scenarioctl: Run, tmp_path: Path, text: str, through: str
+) -> None:
+    path = tmp_path / "diagram"
+    path.write_text(text, newline="")
+    source = {"a file": str(path), "stdin": "-", "the line": text}[through]
+
+    scenario_id = ok(scenarioctl("scenario", "import", source, stdin=path)).strip()
+    share = ok(scenarioctl("scenario", "export", scenario_id)).strip()
+
+    assert json.loads(zlib.decompress(base64.b64decode(share, validate=True))) == DIAGRAM
+    assert json.loads(ok(scenarioctl("scenario", "export", scenario_id, "--as", "json"))) == DIAGRAM
+    assert json.loads(ok(scenarioctl("scenario", "export", scenario_id, "--json"))) == {
+        "success": True,
+        "longUrl": share,
+    }
+    assert ok(scenarioctl("info", scenario_id)) == "kusama\n"
+
+
+def test_importing_answers_in_json_when_asked(scenarioctl: Run) -> None:
+    answer = json.loads(ok(scenarioctl("scenario", "import", SHARE, "--json")))
+
+    assert ID.fullmatch(answer.pop("shortUrl"))
+    assert answer == {"success": True}
+
+
+# What the machine knows
+
+
+def test_chains_are_listed(scenarioctl: Run) -> None:
+    assert ok(scenarioctl("chain", "list")) == (
+        "polkadot\trelay\tDOT\t-\t2000000\tPolkadot\n"
+        "assetHub\tasset_hub\tDOT\t1000\t2003001\tPolkadot Asset Hub\n"
+        "hydraDx\tdex\tHDX\t2034\t428\tHydration\n"
+        "kusama\trelay\tKSM\t-\t1009002\tKusama\n"
+        "assetHub_kusama\tasset_hub\tKSM\t1000\t1009003\tKusama Asset Hub\n"
+        "paseo\trelay\tPAS\t-\t-\tPaseo\n"
+        "assetHub_paseo\tasset_hub\tPAS\t1000\t-\tPaseo Asset Hub\n"
+        "pop\tcontracts\tPAS\t4001\t-\tPop Network Testnet\n"
+        "passetHub\tcontracts\tPAS\t1111\t-\tPasset Hub\n"
+    )
+
+
+def test_chains_are_filtered_and_sorted(scenarioctl: Run) -> None:
+    def names(*options: str) -> list[str]:
+        return [line.split("\t")[0] for line in ok(scenarioctl("chain", "list", *options)).splitlines()]
+
+    assert names("--role", "dex") == ["hydraDx"]
+    assert names("--role", "relay", "--sort", "symbol") == ["polkadot", "kusama", "paseo"]
+    assert names("--sort", "name")[:3] == ["assetHub", "assetHub_kusama", "assetHub_paseo"]
+    assert names("--sort", "para_id")[-3:] == ["polkadot", "kusama", "paseo"]
+
+
+def test_chains_in_json(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text(
+        '[chains.rig]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\nendpoints = ["ws://127.0.0.1:9944"]\n'
+    )
+
+    answer = json.loads(ok(scenarioctl("chain", "list", "--json", "--config", str(config))))
+
+    assert len(answer["chains"]) == 10
+    assert answer["chains"][-1] == {
+        "name": "rig",
+        "title": "rig",
+        "role": "relay",
+        "relay": "rig",
+        "para_id": None,
+        "symbol": "UNIT",
+        "decimals": 12,
+        "ss58_prefix": 42,
+        "genesis": None,
+        "aliases": [],
+        "testnet": True,
+        "spec_version": None,
+        "endpoints": ["ws://127.0.0.1:9944"],
+    }
+
+
+def test_a_contract_is_described(scenarioctl: Run, tmp_path: Path) -> None:
+    path = DATA / "contracts" / "counter-v3.json"
+    line = ("contract", "info", "--abi", str(path), BOB)
+
+    answer = json.loads(ok(scenarioctl(*line)))
+
+    assert answer == {
+        "sucess": True,
+        "description": [
+            {"function_name": "add", "selector": "0x00000010", "mutates": True, "args": ["by: i32"]},
+            {
+                "function_name": "reward",
+                "selector": "0x00000011",
+                "mutates": True,
+                "args": ["value: Balance", "shares: Vec<(i32, Balance)>"],
+            },
+        ],
+        "onchain": None,
+    }
+    assert json.loads(ok(scenarioctl(*line, "--json"))) == answer
+    assert json.loads(ok(scenarioctl(*line[:3], "-", *line[4:], stdin=path))) == answer
+
+
+def test_settings_are_made_shown_and_changed(scenarioctl: Run) -> None:
+    home = Path.home()
+    path = home / ".config" / "scenarioctl" / "config.toml"
+    defaults = (
+        f"store\t{home}/.local/share/scenarioctl/scenarios.db\tdefault\n"
+        f"cache\t{home}/.cache/scenarioctl\tdefault\n"
+    )
+
+    assert ok(scenarioctl("config", "path")) == f"{path}\n"
+    assert ok(scenarioctl("config", "path", "--json")) == json.dumps({"config": str(path)}) + "\n"
+    assert ok(scenarioctl("config", "show")) == f"{defaults}offline\tfalse\tdefault\njson\tfalse\tdefault\n"
+    assert ok(scenarioctl("config", "init")) == f"{path}\n"
+    assert ok(scenarioctl("config", "set", "offline", "true")) == f"{path}\n"
+    assert (
+        ok(scenarioctl("config", "show")) == f"{defaults}offline\ttrue\tconfig.toml\njson\tfalse\tdefault\n"
+    )
+    rig = '{role = "relay", symbol = "UNIT", decimals = 12}'
+    assert ok(scenarioctl("config", "set", "chains.rig", rig)) == f"{path}\n"
+    assert ok(scenarioctl("config", "set", "chains.rig.endpoints", '["ws://127.0.0.1:9944"]')) == f"{path}\n"
+    assert json.loads(ok(scenarioctl("config", "show", "--json"))) == {
+        "store": f"{home}/.local/share/scenarioctl/scenarios.db",
+        "cache": f"{home}/.cache/scenarioctl",
+        "offline": True,
+        "json": True,
+        "config": str(path),
+        "chains": ["rig"],
+    }
+    assert ok(scenarioctl("chain", "list")).splitlines()[-1] == "rig\trelay\tUNIT\t-\t-\trig"
+
+
+# Where the answer goes
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    return {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", **more}
+
+
+def on_a_terminal(home: Path, *line: str) -> tuple[str, str, int]:
+    """Run the real program with a terminal for its stdout; return what it drew, its stderr and exit status."""
+    ours, theirs = pty.openpty()
+    # As wide as rich is told below; a fresh terminal has no width.
+    process = subprocess.Popen(
+        [PROGRAM, *line],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        env=environment(home, TERM="xterm-256color", COLUMNS="100"),
+    )
+    os.close(theirs)
+    drawn = b""
+    try:
+        while data := os.read(ours, 65536):
+            drawn += data
+    except OSError:
+        # How Linux says that nobody holds the other end any more.
+        pass
+    os.close(ours)
+    _, said = process.communicate(timeout=20)
+    return drawn.decode().replace("\r\n", "\n"), said, process.returncode
+
+
+def without_colours(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.mark.parametrize(
+    ("line", "drawn"),
+    [
+        (("scenario", "list"), "id         created               summary\n{id}  <date>  polkadot > Remark\n"),
+        (
+            ("scenario", "show", "{id}"),
+            "id       {id}\nsummary  polkadot > Remark\ncreated  <date>\n\nstep           kind    what\n"
+            "<node>   chain   polkadot\n<node>  action  'hello' on polkadot\n",
+        ),
+        (
+            ("--offline", "tx", "decode", REMARK_CALL, "--chain", "polkadot"),
+            json.dumps({"chain": "polkadot", "form": "call", **DECODED_REMARK}, indent=2) + "\n",
+        ),
+    ],
+    ids=["a list", "facts", "nested data"],
+)
+def test_on_a_terminal_answers_are_drawn(
+    scenarioctl: Run, tmp_path: Path, line: tuple[str, ...], drawn: str
+) -> None:
+    store = str(tmp_path / "s.db")
+    scenario_id = created(scenarioctl, "--store", store, *CREATE_REMARK)
+
+    shown, said, code = on_a_terminal(tmp_path, "--store", store, *(w.format(id=scenario_id) for w in line))
+
+    plain = re.sub(r" +\n", "\n", without_colours(shown))
+    plain = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "<date>", plain)
+    plain = re.sub(r"(action|chain)_[0-9a-f]{6}", "<node>", plain)
+    assert "\x1b[1m" in shown
+    assert plain == drawn.replace("{id}", scenario_id)
+    assert (said, code) == ("", 0)
+
+
+def test_on_a_terminal_json_and_errors_are_the_same(tmp_path: Path) -> None:
+    assert on_a_terminal(tmp_path, "scenario", "list", "--json") == (
+        '{"scenarios": [], "total": 0, "next": null}\n',
+        "",
+        0,
+    )
+    assert on_a_terminal(tmp_path, "info", "abcdefghi") == (
+        "",
+        "Error: scenario 'abcdefghi' is not in the store\n",
+        3,
+    )
+
+
+@pytest.mark.parametrize("line", ["chain list", "--help", "info abcdefghi --json"])
+def test_a_reader_that_has_had_enough_ends_it_quietly(tmp_path: Path, line: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    done = subprocess.run(
+        [PROGRAM, *line.split()], stdout=writer, stderr=subprocess.PIPE, text=True, env=environment(tmp_path)
+    )
+    os.close(writer)
+
+    assert (done.stderr, done.returncode) == ("", 3 if "info" in line else 141)
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "code"),
+    [
+        ("chain list > /dev/full", "Error: the answer cannot be written: No space left on device\n", 2),
+        ("info abcdefghi --json > /dev/full", "", 3),
+        ("chain list >&-", "", 0),
+        ("info abcdefghi >&-", "Error: scenario 'abcdefghi' is not in the store\n", 3),
+        ("info abcdefghi 2>/dev/full", "", 3),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_no_bug(tmp_path: Path, line: str, said: str, code: int) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{PROGRAM} {line}"],
+        capture_output=True,
+        text=True,
+        env=environment(tmp_path),
+    )
+
+    assert (done.stdout, done.stderr, done.returncode) == ("", said, code)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_an_output_that_cannot_spell_a_letter_gets_its_escape(tmp_path: Path, encoding: str) -> None:
+    done = subprocess.run(
+        [PROGRAM, "info", "é🦀", "--json"],
+        capture_output=True,
+        env=environment(tmp_path, PYTHONIOENCODING=encoding),
+    )
+
+    assert json.loads(done.stdout.decode(encoding)) == {
+        "error": "id 'é🦀' cannot name a scenario, expected 1 to 64 letters, digits, - or _",
+        "code": "invalid_request",
+    }
+    assert (done.stderr, done.returncode) == (b"", 2)
+
+
+def test_a_bug_is_called_one(scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scenarioctl.cli.chain._describe", lambda app, each: 1 / 0)
+
+    ended = scenarioctl("chain", "list")
+
+    assert (ended.out, ended.code) == ("", 1)
+    assert ended.err == (
+        "Error: this is a bug in scenarioctl, not in what you typed (ZeroDivisionError: 'division by zero'); "
+        "nothing was sent or signed; SCENARIOCTL_DEBUG=1 shows the traceback for a report\n"
+    )
+    monkeypatch.setenv("SCENARIOCTL_DEBUG", "1")
+    assert "Traceback (most recent call last)" in scenarioctl("chain", "list").err
+
+
+def test_the_examples_in_the_help_run(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("diagram.json").write_text(json.dumps(DIAGRAM))
+    remark = created(scenarioctl, *CREATE_REMARK)
+    played = 0
+    for command in commands().values():
+        _, found, example = (command.epilog or "").partition("Example:\n")
+        if found:
+            words = shlex.split(example.replace("\\\n", " "))
+            ended = scenarioctl("--offline", *(remark if word == "3kf9Qz7aB" else word for word in words[1:]))
+            assert ended.code == 0, (words, ended)
+            played += 1
+    assert played > 8
