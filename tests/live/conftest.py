@@ -37,7 +37,7 @@ CHAINS: dict[str, tuple[str, dict[str, Any]]] = {
         "liveOmnipool",
         {
             "role": "dex",
-            "relay": "liveOmnipoolRelay",
+            "relay": "polkadot",
             "para_id": 2034,
             "ss58_prefix": 0,
             "symbol": "HDX",

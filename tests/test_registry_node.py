@@ -1,0 +1,96 @@
+"""A real node, made of registry packages alone, answers RPC, metadata and storage: `tools/registry_node/run`."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scenarioctl.chains.client import Client
+from scenarioctl.chains.connection import Connection
+from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.cli.base import finish
+from scenarioctl.errors import ChainUnreachable
+from tests.conftest import Run
+
+ENDPOINT = os.environ.get("SCENARIOCTL_REGISTRY_NODE", "")
+
+
+@pytest.fixture(autouse=True)
+def _node() -> None:
+    if not ENDPOINT:
+        pytest.skip("SCENARIOCTL_REGISTRY_NODE names no endpoint, see tools/registry_node/run")
+
+
+def rococo(**changes: object) -> Chain:
+    table = {
+        "role": "asset_hub",
+        "relay": "kusama",
+        "para_id": 1000,
+        "symbol": "ROC",
+        "decimals": 12,
+        "ss58_prefix": 42,
+        "endpoints": [ENDPOINT],
+        **changes,
+    }
+    return Registry({"rococoHub": table}).find("rococoHub")
+
+
+def genesis() -> str:
+    connection = Connection(rococo(), ENDPOINT)
+    try:
+        answer = connection.call("chain_getBlockHash", 0)
+    finally:
+        connection.close()
+    assert isinstance(answer, str)
+    return answer
+
+
+def test_its_metadata_becomes_a_table_and_is_kept(tmp_path: Path) -> None:
+    client = Client(rococo(genesis=genesis()), known=None, cache=tmp_path)
+
+    table = finish(client.table())
+    finish(client.close())
+
+    assert (table.spec_name, table.spec_version, table.metadata_version) == ("statemine", 900, 14)
+    assert [path.name for path in tmp_path.iterdir()] == [f"{genesis()[2:]}-900.json"]
+
+
+def test_its_storage_is_read_by_name(tmp_path: Path) -> None:
+    client = Client(rococo(), known=None, cache=tmp_path)
+
+    para_id = finish(client.storage("ParachainInfo", "ParachainId"))
+    version = finish(client.storage("System", "LastRuntimeUpgrade"))
+    nobody = finish(client.storage("System", "Account", bytes(32)))
+    entries = finish(client.entries("System", "Account", limit=2))
+    finish(client.close())
+
+    assert para_id == 1000
+    assert version is None or version["spec_version"] == 900
+    assert nobody["nonce"] == 0
+    assert len(entries) <= 2
+
+
+def test_a_transfer_is_built_with_its_runtime(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(
+        f'cache = "{tmp_path}"\n[chains.rococoHub]\nrole = "asset_hub"\nrelay = "kusama"\npara_id = 1000\n'
+        f'symbol = "ROC"\ndecimals = 12\nss58_prefix = 42\nendpoints = ["{ENDPOINT}"]\n'
+    )
+    built = scenarioctl(
+        "--config", str(config), "xcm", "asset-transfer", "--from", "rococoHub", "--to", "rococoHub",
+        "--assetid", "ROC", "--amount", "1000000000000", "--destinationaddress", "0x" + "11" * 32,
+    )  # fmt: skip
+    decoded = scenarioctl(
+        "--config", str(config), "tx", "decode", built.out.strip(), "--chain", "rococoHub", "--json"
+    )
+
+    assert built.code == 0
+    assert '"method": "transfer_keep_alive"' in decoded.out
+    assert '"human": "1 ROC"' in decoded.out
+
+
+def test_its_genesis_is_held_against_the_configuration() -> None:
+    with pytest.raises(ChainUnreachable) as refused:
+        Connection(rococo(genesis="0x" + "00" * 32), ENDPOINT)
+
+    assert str(refused.value) == (f"{ENDPOINT} serves another chain: genesis {genesis()}, not 0x{'00' * 32}")
