@@ -10,7 +10,7 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.storage import StorageKey, read_key, storage_key
-from scenarioctl.runtime.table import RuntimeTable, save_cached
+from scenarioctl.runtime.table import RuntimeTable, load_cached, save_cached
 
 T = TypeVar("T")
 
@@ -30,6 +30,8 @@ class Client:
         self._cache = cache
         self._connection: Connection | None = None
         self._table: RuntimeTable | None = None
+        #: Of older blocks, by name and version.
+        self._older: dict[tuple[Any, Any], RuntimeTable] = {}
 
     async def _run(self, action: Callable[[], T]) -> T:
         return action()
@@ -53,6 +55,33 @@ class Client:
     async def table(self) -> RuntimeTable:
         """Return the table of the runtime that the chain has now."""
         return await self._run(self._current_table)
+
+    async def table_at(self, block: str) -> RuntimeTable:
+        """Return the table of the runtime that the block with the hash *block* has, which may be an older one.
+
+        ChainRefused where the node does not keep the state of that block any more.
+        """
+        return await self._run(lambda: self._older_table(block))
+
+    async def fetch_table(self) -> RuntimeTable:
+        """Return the table that the node itself gives, whatever is known already, and keep it in the cache."""
+        return await self._run(self._refresh_table)
+
+    async def find_block(self, block: str) -> str:
+        """Return the hash of the block with that number or hash; InvalidRequest where the chain has none."""
+        if not block.startswith("0x"):
+            found = await self.call("chain_getBlockHash", int(block))
+            if isinstance(found, str):
+                return found
+            newest, _ = await self.head()
+            raise InvalidRequest(
+                f"block {block} is not on {self.chain.name} yet, expected at most {newest}, its newest"
+            )
+        if await self.call("chain_getHeader", block) is None:
+            raise InvalidRequest(
+                f"block {block} is not known on {self.chain.name} to {self.endpoint}, expected the hash or the number of one of its blocks"
+            )
+        return block
 
     async def version(self) -> dict[str, Any]:
         """Return `state_getRuntimeVersion` as it was when the connection opened."""
@@ -180,9 +209,41 @@ class Client:
         self._table = self._fetch_table(runs)
         return self._table
 
-    def _fetch_table(self, runs: tuple[Any, Any]) -> RuntimeTable:
+    def _refresh_table(self) -> RuntimeTable:
+        version = self._open().version
+        self._table = self._fetch_table((version.get("specName"), version.get("specVersion")))
+        return self._table
+
+    def _older_table(self, block: str) -> RuntimeTable:
         try:
-            table = read_metadata(self._read(_fetch_metadata))
+            version = self._read(lambda connection: connection.call("state_getRuntimeVersion", block))
+        except ChainRefused as error:
+            raise self._explain_block(error, block) from None
+        runs = (version.get("specName"), version.get("specVersion"))
+        current = self._current_table()
+        if runs == (current.spec_name, current.spec_version):
+            return current
+        table = self._older.get(runs)
+        if table is None and self.chain.genesis and isinstance(runs[1], int):
+            table = load_cached(self.chain.genesis, self._cache, spec_version=runs[1])
+        if table is None or table.spec_name != runs[0]:
+            table = self._fetch_table(runs, block)
+        self._older[runs] = table
+        return table
+
+    def _explain_block(self, error: ChainRefused, block: str) -> ChainRefused:
+        """Return what the node means by *error*, which is wordy where it has thrown a block's state away."""
+        text = str(error).lower()
+        if "discarded" not in text and "pruned" not in text:
+            return error
+        return ChainRefused(
+            f"{self.endpoint} does not keep the state of block {block} any more: an archive node does, "
+            f"scenarioctl config set chains.{self.chain.name}.endpoints '[\"wss://…\"]'"
+        )
+
+    def _fetch_table(self, runs: tuple[Any, Any], block: str | None = None) -> RuntimeTable:
+        try:
+            table = read_metadata(self._read(lambda connection: _fetch_metadata(connection, block)))
         except (ChainRefused, InvalidRequest) as error:
             raise ChainUnreachable(f"{self.chain.name} gave no runtime to build with: {error}") from None
         if (table.spec_name, table.spec_version) != runs:
@@ -208,12 +269,15 @@ class Client:
         return table.decode(key.entry.value_type, bytes.fromhex(answer[2:]))
 
 
-def _fetch_metadata(connection: Connection) -> bytes:
-    """Return the newest metadata version that the node and we know."""
+def _fetch_metadata(connection: Connection, block: str | None) -> bytes:
+    """Return the newest metadata version that the node, at *block* or its best one, and we know."""
+    at = () if block is None else (block,)
     for version in (16, 15):
         with suppress(ChainRefused):
-            answer = connection.call("state_call", "Metadata_metadata_at_version", f"0x{version:02x}000000")
+            answer = connection.call(
+                "state_call", "Metadata_metadata_at_version", f"0x{version:02x}000000", *at
+            )
             # Option<OpaqueMetadata>: 0x00 says that the runtime does not have this version.
             if isinstance(answer, str) and answer not in {"0x00", "0x"}:
                 return bytes.fromhex(answer[2:])
-    return bytes.fromhex(str(connection.call("state_getMetadata"))[2:])
+    return bytes.fromhex(str(connection.call("state_getMetadata", *at))[2:])

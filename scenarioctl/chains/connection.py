@@ -92,7 +92,12 @@ class Connection:
         """Yield what the node tells of a subscription, until the iterator is closed."""
         subscription = self.call(method, *params)
         while True:
-            notice = self._notices.pop(0) if self._notices else self._receive(method)
+            try:
+                notice = self._notices.pop(0) if self._notices else self._receive(method)
+            except _Silence:
+                # No news is no fault; a node that does not answer any more is.
+                self.call("chain_getBlockHash", 0)
+                continue
             body = notice.get("params")
             if isinstance(body, dict) and body.get("subscription") == subscription:
                 yield body.get("result")
@@ -116,7 +121,8 @@ class Connection:
             text = self._socket.recv()
             message = json.loads(text) if len(text) <= LARGEST else None
         except (OSError, websocket.WebSocketException, ValueError, RecursionError) as error:
-            raise ChainUnreachable(f"{self.endpoint} did not answer {method}: {_reason(error)}") from None
+            kind = _Silence if isinstance(error, websocket.WebSocketTimeoutException) else ChainUnreachable
+            raise kind(f"{self.endpoint} did not answer {method}: {_reason(error)}") from None
         if not isinstance(message, dict):
             raise ChainUnreachable(f"{self.endpoint} did not answer {method}: what it sent is not JSON-RPC")
         return message
@@ -126,6 +132,10 @@ class Connection:
         if error is None:
             return answer.get("result")
         raise NodeError(self.endpoint, method, error)
+
+
+class _Silence(ChainUnreachable):
+    """Nothing came in the time that an answer may take."""
 
 
 class NodeError(ChainRefused):
@@ -163,11 +173,7 @@ def connect(
     def open_one(endpoint: str) -> Connection:
         return Connection(chain, endpoint, opening=opening, answering=answering)
 
-    if len(endpoints) == 1:
-        try:
-            return open_one(endpoints[0])
-        except (ChainUnreachable, ChainRefused) as error:
-            raise _unreachable(chain, [str(error)]) from None
+    # A single endpoint too: looking up its name may hang for longer than any timeout of a socket.
     return _race(chain, endpoints, open_one, stagger, opening)
 
 

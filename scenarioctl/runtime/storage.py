@@ -74,8 +74,8 @@ def storage_key(
     return StorageKey(entry=described, data=b"".join(data))
 
 
-def read_key(table: "RuntimeTable", entry: "StorageEntry", key: str) -> list[Any]:
-    """Return the parts of a whole key, None for one whose hasher keeps only its hash."""
+def read_key(table: "RuntimeTable", entry: "StorageEntry", key: str, *, hashes: bool = False) -> list[Any]:
+    """Return the parts of a whole key; for one whose hasher keeps only its hash None, or with *hashes* that."""
     data = bytes.fromhex(key[2:])
     at = 32
     parts: list[Any] = []
@@ -83,7 +83,7 @@ def read_key(table: "RuntimeTable", entry: "StorageEntry", key: str) -> list[Any
         _, size, concat = HASHERS[hasher]
         at += size
         if not concat:
-            parts.append(None)
+            parts.append(data[at - size : at] if hashes else None)
             continue
         value, at = table.decode_at(type_id, data, at)
         parts.append(value)

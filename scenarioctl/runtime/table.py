@@ -208,6 +208,22 @@ class RuntimeTable:
         place = names.index(find_name(api, names, what="runtime API", where=str(self)))
         return tuple(row[0] for row in self._api(place)["methods"])
 
+    def module_error(self, index: int, error: bytes) -> tuple[str, Any]:
+        """Return the pallet with this index, and its error that *error* begins with: a name, or `{name: fields}`.
+
+        The error is None where this runtime has none such.
+        """
+        for pallet, (_, known, _) in self._places.items():
+            if known == index:
+                error_type = self._pallet(pallet)["error"]
+                if error_type is None:
+                    return pallet, None
+                try:
+                    return pallet, self.decode_at(error_type, error, 0)[0]
+                except InvalidRequest:
+                    return pallet, None
+        return f"pallet {index}", None
+
     # Extrinsics
 
     @property
@@ -380,18 +396,20 @@ def load_bundled(name: str) -> RuntimeTable | None:
     return table
 
 
-def load_cached(genesis: str, directory: Path) -> RuntimeTable | None:
-    """Return the newest table kept for the chain in *directory*; None where there is none that can be read.
+def load_cached(genesis: str, directory: Path, *, spec_version: int | None = None) -> RuntimeTable | None:
+    """Return the newest table kept for the chain in *directory*, or that of *spec_version*; None without one.
 
     A damaged file is passed over: it is as good as absent, and is written anew when the chain is next asked.
     """
     newest_first = sorted(_cached(genesis, directory), reverse=True)
-    for spec_version, path in newest_first:
+    for version, path in newest_first:
+        if spec_version not in (None, version):
+            continue
         try:
             table = RuntimeTable.load(path.read_bytes())
         except (OSError, InvalidRequest, ValueError, KeyError, TypeError):
             continue
-        if table.spec_version == spec_version:
+        if table.spec_version == version:
             return table
     return None
 
