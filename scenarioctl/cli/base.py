@@ -45,8 +45,38 @@ class OneOption(click.Option):
         return values[0]
 
 
+def complete_files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG001
+    """Let the shell complete the names of files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def complete_chains(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Complete the names of the chains that are built in."""
+    from scenarioctl.chains.registry import CHAINS
+
+    return [chain.name for chain in CHAINS if chain.name.lower().startswith(incomplete.lower())]
+
+
+def argument(name: str, *, metavar: str, **attributes: Any) -> Callable[[F], F]:
+    """Return a click argument; its metavar tells what completes it."""
+    return click.argument(name, metavar=metavar, shell_complete=COMPLETIONS.get(metavar), **attributes)
+
+
+#: Metavar -> what completes it.
+COMPLETIONS: Mapping[str, Callable[[click.Context, click.Parameter, str], list[Any]]] = {
+    "FILE": complete_files,
+    "PATH|-|STRING": complete_files,
+    "CHAIN": complete_chains,
+}
+
+
 def option(*names: str, **attributes: Any) -> Callable[[F], F]:
-    """Return a click option of which two different values are refused."""
+    """Return a click option of which two different values are refused; its metavar tells what completes it."""
+    complete = COMPLETIONS.get(attributes.get("metavar", ""))
+    if complete is not None:
+        attributes.setdefault("shell_complete", complete)
     return click.option(*names, cls=OneOption, **attributes)
 
 
@@ -56,8 +86,13 @@ class GlobalOptions:
     OPTIONS = (
         click.Option(["--json"], is_flag=True, default=None, help="Answer with the endpoint's JSON."),
         click.Option(["--offline"], is_flag=True, default=None, help="Never ask a node."),
-        click.Option(["--config"], metavar="FILE", help="The settings, in place of the user's config.toml."),
-        click.Option(["--store"], metavar="FILE", help="The scenario store."),
+        click.Option(
+            ["--config"],
+            metavar="FILE",
+            shell_complete=complete_files,
+            help="The settings, in place of the user's config.toml.",
+        ),
+        click.Option(["--store"], metavar="FILE", shell_complete=complete_files, help="The scenario store."),
     )
 
 

@@ -7,6 +7,7 @@ import click
 from scenarioctl.cli.base import (
     Command,
     Group,
+    argument,
     asked_for_json,
     draw_facts,
     draw_table,
@@ -99,7 +100,7 @@ def full(scenario_id: str, **fields: Any) -> None:
 @scenario.command(
     "import", operation="scenarios.import_scenario", example="scenarioctl scenario import diagram.json"
 )
-@click.argument("source", metavar="PATH|-|STRING")
+@argument("source", metavar="PATH|-|STRING")
 def import_(source: str) -> None:
     """Store a diagram of the web editor, and print its id.
 

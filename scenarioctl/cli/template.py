@@ -2,7 +2,7 @@
 
 import click
 
-from scenarioctl.cli.base import Group, perform, print_answer
+from scenarioctl.cli.base import Group, argument, perform, print_answer
 
 
 @click.group(cls=Group)
@@ -11,7 +11,7 @@ def template() -> None:
 
 
 @template.command(operation="templates.count_templates", example="scenarioctl template stats hydraDx")
-@click.argument("chain", metavar="CHAIN")
+@argument("chain", metavar="CHAIN")
 def stats(chain: str) -> None:
     """Print how many stored scenarios have CHAIN in them."""
     result = perform("templates.count_templates", "CountTemplates", chain=chain)
