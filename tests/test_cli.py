@@ -420,6 +420,7 @@ def test_a_long_payload_is_hashed_before_it_is_signed(scenarioctl: Run) -> None:
 
 
 DECODED_REMARK = {
+    "says": "writes 'hello' to the history of polkadot",
     "call": {"pallet": "System", "method": "remark_with_event", "args": {"remark": "hello"}},
     "call_data": REMARK_CALL,
     "call_hash": "0xb82e785850266c370345245630424894df164b66e5c07a4da562f9b24cb56996",

@@ -19,6 +19,7 @@ run scenarioctl scenario full "$transfer" --field tx
 
 say "3. The same bytes, decoded again"
 run scenarioctl tx decode "$(scenarioctl scenario full "$transfer" --field tx)" --chain polkadot
+run scenarioctl tx decode "$(scenarioctl scenario full "$transfer" --field tx)" --chain polkadot --field says
 
 say "4. A swap scenario: 2 DOT for at least 900 HDX on Hydration"
 printf '$ scenarioctl create swap --assetin DOT --assetout HDX --amount 2 --min-amount-out 900000000000000\n'
@@ -26,6 +27,7 @@ swap=$(scenarioctl create swap --assetin DOT --assetout HDX --amount 2 --min-amo
 echo "$swap"
 run scenarioctl info "$swap"
 run scenarioctl tx decode "$(scenarioctl scenario full "$swap" --field tx)" --chain hydraDx
+run scenarioctl tx decode "$(scenarioctl scenario full "$swap" --field tx)" --chain hydraDx --field says
 
 say "5. What is stored"
 run scenarioctl scenario list

@@ -30,6 +30,8 @@ class DecodedTransaction:
     chain: str
     #: `extrinsic`, `signed extrinsic` or `call`.
     form: str
+    #: One sentence of what it does, as far as that is understood.
+    says: str
     call: dict[str, Any]
     call_data: str
     call_hash: str
@@ -41,6 +43,7 @@ class DecodedTransaction:
         answer: dict[str, Any] = {
             "chain": self.chain,
             "form": self.form,
+            "says": self.says,
             "call": self.call,
             "call_data": self.call_data,
             "call_hash": self.call_hash,
@@ -57,6 +60,7 @@ async def decode_transaction(app: Application, request: DecodeTransaction) -> De
     from hashlib import blake2b
 
     from scenarioctl.transactions.explain import describe_call, describe_signature
+    from scenarioctl.transactions.wording import say_call
 
     chain = app.registry.find(request.chain)
     data = parse_hex(request.tx, field="tx")
@@ -73,6 +77,7 @@ async def decode_transaction(app: Application, request: DecodeTransaction) -> De
     return DecodedTransaction(
         chain=chain.name,
         form=form,
+        says=say_call(call, chain, app.registry, app.assets),
         call=describe_call(table, chain, call, app.assets),
         call_data="0x" + call_data.hex(),
         call_hash="0x" + blake2b(call_data, digest_size=32).hexdigest(),
