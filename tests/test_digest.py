@@ -1,0 +1,257 @@
+"""The metadata digest of RFC-78."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.runtime.digest import _root, accessible_types, metadata_digest
+from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
+from scenarioctl.runtime.types import TypeTable
+
+from .runtimes import bundled, metadata_table, vectors
+
+U8, U32, U64, TEXT, LSB, CALL, INNER, UNIT, NEVER, COMPACT, WRAPPED, BITS, VOID, FREE = range(14)
+
+#: Rows by the ids above; a runtime's, but small.
+TYPES: tuple[list[Any], ...] = (
+    ["", [], "primitive", "u8"],
+    ["", [], "primitive", "u32"],
+    ["", [], "primitive", "u64"],
+    ["", [], "primitive", "str"],
+    ["bitvec::order::Lsb0", [], "composite", []],
+    [
+        "toy::Call",
+        [],
+        "variant",
+        [
+            ["pay", 1, [["to", INNER, "T::Inner"], ["bits", BITS, None]]],
+            ["stop", 0, [[None, UNIT, None], [None, COMPACT, "Compact<u64>"], [None, VOID, None]]],
+        ],
+    ],
+    ["toy::Inner", [], "composite", [[None, WRAPPED, "[u8; 4]"], [None, TEXT, None]]],
+    ["", [], "tuple", []],
+    ["toy::Never", [], "variant", []],
+    ["", [], "compact", U64],
+    ["", [], "array", [4, U8]],
+    ["", [], "bits", [U8, LSB]],
+    ["", [], "compact", UNIT],
+    ["toy::Unused", [], "sequence", U32],
+)
+
+
+def toy(*, rows: dict[int, list[Any]] | None = None, **changes: Any) -> RuntimeTable:
+    header: dict[str, Any] = {
+        "spec_name": "toy",
+        "spec_version": 1,
+        "transaction_version": 1,
+        "metadata_version": 15,
+        "pallets": [],
+        "extrinsic": {
+            "versions": [4],
+            "address": INNER,
+            "call": CALL,
+            "signature": NEVER,
+            "extensions": [["CheckNonce", COMPACT, UNIT]],
+        },
+    }
+    types: list[Any] = [
+        (rows or {}).get(type_id, row) for type_id, row in enumerate(json.loads(json.dumps(TYPES)))
+    ]
+    return RuntimeTable({**header, **changes}, TypeTable(types), [], [])
+
+
+def digest(table: RuntimeTable, **changes: Any) -> str:
+    return metadata_digest(table, **{"ss58_prefix": 42, "decimals": 10, "symbol": "TOY", **changes}).hex()
+
+
+def prefix_of(table: RuntimeTable) -> int:
+    return int(table.constant("System", "SS58Prefix"))
+
+
+@pytest.mark.parametrize("vector", vectors("metadata-hash"), ids=lambda vector: vector["chain"])
+def test_the_digest_is_the_one_that_is_known(vector: dict[str, Any]) -> None:
+    table = metadata_table(vector["metadata"])
+
+    found = digest(
+        table, ss58_prefix=prefix_of(table), decimals=vector["decimals"], symbol=vector["tokenSymbol"]
+    )
+
+    assert "0x" + found == vector["digest"]
+
+
+def test_there_are_three_known_digests_among_the_shared_vectors() -> None:
+    assert len(vectors("metadata-hash")) == 3
+
+
+@pytest.mark.parametrize("chain", sorted(BUNDLED))
+def test_a_table_that_was_kept_in_a_file_has_the_same_digest(chain: str) -> None:
+    table = bundled(chain)
+
+    assert digest(RuntimeTable.load(table.dump())) == digest(table)
+
+
+def test_a_digest_depends_on_all_that_is_shown_of_a_chain() -> None:
+    table = load_bundled("hydraDx")
+    assert table is not None
+
+    digests = {
+        digest(table),
+        digest(table, ss58_prefix=0),
+        digest(table, decimals=12),
+        digest(table, symbol="HDX"),
+        digest(toy()),
+        digest(toy(spec_version=2)),
+        digest(toy(spec_name="toys")),
+    }
+
+    assert len(digests) == 7
+
+
+@pytest.mark.parametrize(
+    ("type_id", "row"),
+    [
+        (INNER, ["toy::Other", [], "composite", [[None, WRAPPED, "[u8; 4]"], [None, TEXT, None]]]),
+        (INNER, ["toy::Inner", [], "composite", [["id", WRAPPED, "[u8; 4]"], [None, TEXT, None]]]),
+        (INNER, ["toy::Inner", [], "composite", [[None, WRAPPED, "AccountId"], [None, TEXT, None]]]),
+        (INNER, ["toy::Inner", [], "composite", [[None, TEXT, None], [None, WRAPPED, "[u8; 4]"]]]),
+        (WRAPPED, ["", [], "array", [5, U8]]),
+        (WRAPPED, ["", [], "array", [4, U32]]),
+        (WRAPPED, ["", [], "sequence", U8]),
+        (WRAPPED, ["", [], "tuple", [U8]]),
+        (BITS, ["", [], "bits", [U32, LSB]]),
+        (COMPACT, ["", [], "compact", U32]),
+        (LSB, ["bitvec::order::Msb0", [], "composite", []]),
+    ],
+)
+def test_a_digest_depends_on_every_part_of_a_type(type_id: int, row: list[Any]) -> None:
+    assert digest(toy(rows={type_id: row})) != digest(toy())
+
+
+@pytest.mark.parametrize(
+    ("type_id", "row"),
+    [
+        (FREE, ["toy::Used", [], "sequence", U64]),
+        (CALL, [*TYPES[CALL][:3], TYPES[CALL][3][::-1]]),
+        (CALL, [TYPES[CALL][0], [["T", U8]], *TYPES[CALL][2:]]),
+        (UNIT, ["", [], "composite", []]),
+    ],
+    ids=["a type that no extrinsic holds", "the order of variants", "type parameters", "another nothing"],
+)
+def test_a_digest_does_not_depend_on_what_no_extrinsic_shows(type_id: int, row: list[Any]) -> None:
+    assert digest(toy(rows={type_id: row})) == digest(toy())
+
+
+def test_what_is_inside_a_compact_or_bits_is_not_shown() -> None:
+    found = accessible_types(toy().types, [CALL])
+
+    assert found == {CALL, INNER, WRAPPED, U8, TEXT, BITS, UNIT, COMPACT, VOID}
+
+
+def test_a_type_may_hold_itself() -> None:
+    table = toy(rows={WRAPPED: ["", [], "sequence", INNER]})
+
+    assert accessible_types(table.types, [INNER]) == {INNER, WRAPPED, TEXT}
+    assert len(digest(table)) == 64
+
+
+def test_the_digest_of_a_runtime_that_takes_two_versions_of_extrinsics_is_that_of_the_older() -> None:
+    extrinsic = toy()._header["extrinsic"]
+
+    both = digest(toy(extrinsic={**extrinsic, "versions": [5, 4]}))
+
+    assert both == digest(toy())
+    assert digest(toy(extrinsic={**extrinsic, "versions": [5]})) != both
+
+
+@given(st.lists(st.binary(min_size=1, max_size=2), max_size=70))
+def test_the_tree_is_complete_and_its_leaves_are_its_last_nodes(leaves: list[bytes]) -> None:
+    # A node's children stand at 2n+1 and 2n+2; texts in place of hashes show who was put together with whom.
+    def node(place: int) -> bytes:
+        first_leaf = len(leaves) - 1
+        if place >= first_leaf:
+            return leaves[place - first_leaf]
+        return b"(" + node(2 * place + 1) + node(2 * place + 2) + b")"
+
+    root = _root(leaves, lambda data: b"(" + data + b")")
+
+    assert root == (node(0) if leaves else bytes(32))
+
+
+@settings(max_examples=50)
+@given(st.randoms(use_true_random=False))
+def test_a_digest_does_not_depend_on_the_order_in_which_variants_are_told(random: Any) -> None:
+    table = bundled("polkadot")
+    places = random.sample(range(len(table.types)), 40)
+    rows: list[Any] = [table.types[type_id] for type_id in range(len(table.types))]
+    for place in places:
+        path, parameters, kind, definition = rows[place]
+        if kind == "variant":
+            rows[place] = [path, parameters, kind, random.sample(definition, len(definition))]
+    shuffled = RuntimeTable(table._header, TypeTable(rows), [], [])
+
+    assert digest(shuffled) == digest(table)
+
+
+def test_metadata_of_version_14_tells_no_digest() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        digest(metadata_table("polkadot-1002005.v14.scale"))
+
+    assert str(refused.value) == (
+        "metadata_hash cannot be computed for polkadot 1002005: its metadata is of version 14, expected 15 or newer"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"decimals": 256},
+            "metadata_hash cannot be computed with the address prefix 42 and 256 decimals, expected a prefix below 65536 and fewer than 256 decimals",
+        ),
+        (
+            {"ss58_prefix": 65536},
+            "metadata_hash cannot be computed with the address prefix 65536 and 10 decimals, expected a prefix below 65536 and fewer than 256 decimals",
+        ),
+    ],
+)
+def test_numbers_that_do_not_fit_have_no_digest(changes: dict[str, int], sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        digest(toy(), **changes)
+
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("type_id", "row", "sentence"),
+    [
+        (
+            COMPACT,
+            ["", [], "compact", TEXT],
+            "metadata_hash cannot be computed: the runtime has a compact of str, expected one of an unsigned number",
+        ),
+        (
+            COMPACT,
+            ["", [], "compact", COMPACT],
+            "metadata_hash cannot be computed: the runtime has a compact of Compact<…>, expected one of an unsigned number",
+        ),
+        (
+            BITS,
+            ["", [], "bits", [TEXT, LSB]],
+            "metadata_hash cannot be computed: the runtime has bits in str in the order Lsb0, expected u8 to u64 in the order Lsb0 or Msb0",
+        ),
+        (
+            BITS,
+            ["", [], "bits", [U8, INNER]],
+            "metadata_hash cannot be computed: the runtime has bits in u8 in the order Inner, expected u8 to u64 in the order Lsb0 or Msb0",
+        ),
+    ],
+)
+def test_a_type_that_rfc_78_does_not_know_is_named(type_id: int, row: list[Any], sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        digest(toy(rows={type_id: row}))
+
+    assert str(refused.value) == sentence
