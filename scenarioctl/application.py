@@ -26,6 +26,10 @@ def random_scenario_id() -> str:
     return "".join(secrets.choice(_ALPHABET) for _ in range(9))
 
 
+def _keep_to_oneself(words: str) -> None:
+    """Tell nobody."""
+
+
 #: What an application and its unconnected view have in common, once it is there.
 _SHARED = ("registry", "assets", "store")
 
@@ -44,6 +48,8 @@ class Application:
         #: Nanoseconds since 1970, UTC.
         self.clock = clock
         self.new_id = new_id
+        #: Told how far a long operation is, in a few words; silent where no edge listens.
+        self.tell: Callable[[str], None] = _keep_to_oneself
         self._clients: dict[str, Client] = {}
 
     @cached_property

@@ -3,11 +3,18 @@
 Every message is one sentence that names the field, the value, and what would have worked.
 """
 
+from collections.abc import Mapping
+
 
 class ScenarioctlError(Exception):
     """Anything a user can mend or wait out.  All else is a bug."""
 
     code = "bug"
+
+    def __init__(self, sentence: str = "", *, details: Mapping[str, object] | None = None) -> None:
+        super().__init__(sentence)
+        #: What a JSON answer says beside the sentence: of a transaction that was sent, its hash.
+        self.details = details or {}
 
 
 class BadJson(ScenarioctlError):

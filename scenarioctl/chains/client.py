@@ -48,9 +48,13 @@ class Client:
         """Return the result of a call that acts: never asked twice, whatever becomes of the answer."""
         return await self._run(lambda: self._open().call(method, *params))
 
-    async def subscribe(self, method: str, *params: Any) -> Iterator[Any]:
-        """Return what the node tells of a subscription; never subscribed to twice."""
-        return await self._run(lambda: self._open().subscribe(method, *params))
+    async def subscribe(
+        self, method: str, *params: Any, deadline: float | None = None, ended_by: str = ""
+    ) -> Iterator[Any]:
+        """Return what the node tells of a subscription, until *deadline* (time.monotonic); never subscribed to twice."""
+        return await self._run(
+            lambda: self._open().subscribe(method, *params, deadline=deadline, ended_by=ended_by)
+        )
 
     async def table(self) -> RuntimeTable:
         """Return the table of the runtime that the chain has now."""

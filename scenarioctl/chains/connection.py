@@ -88,19 +88,33 @@ class Connection:
             self._result(answers[number], method) for number, (method, _) in enumerate(requests, start=first)
         ]
 
-    def subscribe(self, method: str, *params: Any) -> Iterator[Any]:
-        """Yield what the node tells of a subscription, until the iterator is closed."""
+    def subscribe(
+        self, method: str, *params: Any, deadline: float | None = None, ended_by: str = ""
+    ) -> Iterator[Any]:
+        """Yield what the node tells of a subscription, until the iterator is closed or *deadline* (time.monotonic).
+
+        *ended_by* is the method that ends the subscription, so that a connection that goes on is not told more.
+        """
         subscription = self.call(method, *params)
-        while True:
-            try:
-                notice = self._notices.pop(0) if self._notices else self._receive(method)
-            except _Silence:
-                # No news is no fault; a node that does not answer any more is.
-                self.call("chain_getBlockHash", 0)
-                continue
-            body = notice.get("params")
-            if isinstance(body, dict) and body.get("subscription") == subscription:
-                yield body.get("result")
+        try:
+            while True:
+                try:
+                    notice = self._notices.pop(0) if self._notices else self._receive(method, deadline)
+                except _Silence:
+                    if deadline is not None and time.monotonic() >= deadline:
+                        return
+                    # No news is no fault; a node that does not answer any more is.
+                    self.call("chain_getBlockHash", 0)
+                    continue
+                body = notice.get("params")
+                if isinstance(body, dict) and body.get("subscription") == subscription:
+                    yield body.get("result")
+        finally:
+            if ended_by:
+                self._count += 1
+                request = {"jsonrpc": "2.0", "id": self._count, "method": ended_by, "params": [subscription]}
+                with suppress(ChainUnreachable):
+                    self._send(request, ended_by)
 
     def close(self) -> None:
         with suppress(Exception):
@@ -114,15 +128,20 @@ class Connection:
         except (OSError, websocket.WebSocketException, ValueError) as error:
             raise ChainUnreachable(f"{self.endpoint} did not take {method}: {_reason(error)}") from None
 
-    def _receive(self, method: str) -> dict[str, Any]:
+    def _receive(self, method: str, deadline: float | None = None) -> dict[str, Any]:
         import websocket
 
+        patience = self._socket.gettimeout() or ANSWERING
+        if deadline is not None:
+            self._socket.settimeout(max(min(deadline - time.monotonic(), patience), 0.001))
         try:
             text = self._socket.recv()
             message = json.loads(text) if len(text) <= LARGEST else None
         except (OSError, websocket.WebSocketException, ValueError, RecursionError) as error:
             kind = _Silence if isinstance(error, websocket.WebSocketTimeoutException) else ChainUnreachable
             raise kind(f"{self.endpoint} did not answer {method}: {_reason(error)}") from None
+        finally:
+            self._socket.settimeout(patience)
         if not isinstance(message, dict):
             raise ChainUnreachable(f"{self.endpoint} did not answer {method}: what it sent is not JSON-RPC")
         return message

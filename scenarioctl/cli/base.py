@@ -353,8 +353,9 @@ def fail(error: Exception, *, as_json: bool) -> NoReturn:
     """End the program with the sentence and the exit code of *error*."""
     from scenarioctl.operations.outcomes import OUTCOMES
 
+    details: Mapping[str, object] = {}
     if isinstance(error, ScenarioctlError):
-        code, sentence = error.code, str(error)
+        code, sentence, details = error.code, str(error), error.details
     elif isinstance(error, OSError) and error.filename is None:
         # Not of a file: of what the answer is written to. What it still holds can be written nowhere.
         code, sentence = "invalid_request", f"the answer cannot be written: {error.strerror}"
@@ -366,7 +367,7 @@ def fail(error: Exception, *, as_json: bool) -> NoReturn:
     sentence = printable(sentence)
     if as_json:
         try:
-            sys.stdout.write(dump_json({"error": sentence, "code": code}) + "\n")
+            sys.stdout.write(dump_json({**details, "error": sentence, "code": code}) + "\n")
             sys.stdout.flush()
         except OSError:
             _forget(1)
