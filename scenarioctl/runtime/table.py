@@ -148,10 +148,14 @@ class RuntimeTable:
 
     def constant(self, pallet: object, name: object) -> Any:
         """Return the value of a constant; names as people type them."""
+        return self.constant_value(pallet, name)[1]
+
+    def constant_value(self, pallet: object, name: object) -> tuple[int, Any]:
+        """Return the type and the value of a constant; names as people type them."""
         found = self.find_pallet(pallet)
         constants = {row[0]: row for row in self._pallet(found)["constants"]}
         _, type_id, value = constants[find_name(name, constants, what="constant", where=f"{found} of {self}")]
-        return self.decode(type_id, bytes.fromhex(value))
+        return type_id, self.decode(type_id, bytes.fromhex(value))
 
     def constants(self, pallet: object) -> tuple[str, ...]:
         """Return the names of the constants of *pallet*."""
