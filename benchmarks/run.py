@@ -29,6 +29,7 @@ def main() -> None:
     cold(rounds)
     metadata(rounds)
     encoding()
+    store()
 
 
 def cold(rounds: int) -> None:
@@ -146,6 +147,13 @@ def built(table: RuntimeTable) -> None:
         return bare_extrinsic(table.encode_call(draft.call))
 
     rate("build and encode an XCM transfer", each(build), each(lambda: sum(range(1000))))
+
+
+def store() -> None:
+    """Time the store at growing sizes; put waits for the disk."""
+    from benchmarks import store_latency
+
+    store_latency.main()
 
 
 def each(action: Callable[[], object]) -> float:
