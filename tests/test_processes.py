@@ -208,8 +208,8 @@ def test_a_creating_process_that_is_interrupted_stores_nothing(tmp_path: Path) -
     os.write(writer, b"#" * 65536)
 
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
     os.close(writer)
+    out, err = process.communicate(timeout=20)
 
     assert (out, err, process.returncode) == ("", "\n", 130)
     assert run(tmp_path, "scenario", "list") == ""
