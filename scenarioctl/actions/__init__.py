@@ -106,18 +106,38 @@ def describe_node(node: "Node", diagram: "Diagram") -> str:
     return "unknown, skipped in a run"
 
 
-async def draft_first(app: "Application", diagram: "Diagram") -> "Drafted":
-    """Return the first transaction in execution order; InvalidRequest if no step drafts one."""
+async def draft_first(app: "Application", diagram: "Diagram", *, sender: bytes | None = None) -> "Drafted":
+    """Return the first transaction in execution order; InvalidRequest if no step drafts one.
+
+    With a *sender* it is checked for them: `transaction.check` has the verdict.
+    """
     drafting = [(node, drafter) for node in diagram.in_order() if (drafter := _drafter_of(node)) is not None]
     if not drafting:
         raise InvalidRequest("this scenario has no step that drafts a transaction")
     node, drafter = drafting[0]
     try:
-        return await drafter.draft(app, diagram, node)
+        if sender is None:
+            return await drafter.draft(app, diagram, node)
+        return await _draft_checked(drafter, app, diagram, node, sender)
     except ScenarioctlError as error:
         if len(drafting) == 1:
             raise
         raise type(error)(f"node {shorten(node.id)}: {error}") from None
+
+
+async def _draft_checked(
+    drafter: Drafter, app: "Application", diagram: "Diagram", node: "Node", sender: bytes
+) -> "Drafted":
+    from dataclasses import replace
+
+    from scenarioctl.actions.drafting import check_draft
+
+    draft_for = getattr(drafter, "draft_for", None)
+    if draft_for is None:
+        drafted = await drafter.draft(app, diagram, node)
+    else:
+        drafted = await draft_for(app, diagram, node, sender)
+    return replace(drafted, transaction=await check_draft(app, drafted.transaction, sender))
 
 
 async def problems(app: "Application", diagram: "Diagram") -> "tuple[Problem, ...]":

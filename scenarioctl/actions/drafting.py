@@ -1,17 +1,17 @@
 """From a judged request to an unsigned transaction; the nodes and the operations meet here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from scenarioctl.errors import ChainUnreachable
+from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.model.calls import UnsignedTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.swap import Hop
@@ -45,10 +45,12 @@ async def draft_transfer(
     asset: "Asset",
     amount: int,
     beneficiary: bytes,
+    sender: bytes | None = None,
 ) -> UnsignedTransaction:
     """Return the transaction that sends *amount* smallest units of *asset* to *beneficiary*.
 
-    InvalidRequest says why where no safe route exists, ChainUnreachable where *source* has no runtime table.
+    With a *sender* it is checked on the chains, and the verdict is in its `check`.  InvalidRequest says why where no
+    safe route exists, ChainUnreachable where *source* has no runtime table.
     """
     from scenarioctl.transactions.transfer import Transfer, build_transfer
 
@@ -58,10 +60,55 @@ async def draft_transfer(
     table = await app.runtime(source)
     # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
     destination_table = app.known_runtime(destination) if destination.name != source.name else None
-    draft = build_transfer(
-        transfer, table, registry=app.registry, assets=app.assets, destination_table=destination_table
+    if app.settings.offline or (sender is None and source.name == destination.name):
+        if sender is not None:
+            app.client(source)
+        draft = build_transfer(
+            transfer, table, registry=app.registry, assets=app.assets, destination_table=destination_table
+        )
+        return _encode(app, source, table, draft)
+    from scenarioctl.transactions.connected import TransferBuilder
+
+    builder = TransferBuilder(
+        app.client, app.registry, app.assets, transfer, table=table, known_destination=destination_table
     )
-    return _encode(app, source, table, draft)
+    if sender is None:
+        return _encode(app, source, table, await builder.build())
+    draft, check = await builder.build_checked(sender)
+    return replace(_encode(app, source, table, draft), check=check)
+
+
+async def check_draft(
+    app: "Application", transaction: UnsignedTransaction, sender: bytes
+) -> UnsignedTransaction:
+    """Return *transaction* with the verdict on it, were *sender* to sign it."""
+    from scenarioctl.transactions.checking import check_call
+
+    if transaction.check is not None:
+        return transaction
+    chain = app.registry.find(transaction.chain)
+    check = await check_call(
+        app.client, app.registry, app.assets, chain=chain, call=transaction.call, sender=sender
+    )
+    return replace(transaction, check=check)
+
+
+def require_check(transaction: UnsignedTransaction) -> "Check":
+    """Return the check of a transaction that was drafted for a sender."""
+    if transaction.check is None:
+        raise RuntimeError(f"{transaction.call.pallet}.{transaction.call.method} was not checked")
+    return transaction.check
+
+
+def require_ok(check: "Check") -> None:
+    """Refuse what a check did not prove: ChainRefused, or ChainUnreachable where it stayed open."""
+    reasons = "; ".join(check.reasons)
+    if check.verdict == "refused":
+        raise ChainRefused(f"the check refuses this transaction: {reasons}")
+    if check.verdict != "ok":
+        raise ChainUnreachable(
+            f"the check could not prove that this transaction does what it should: {reasons}"
+        )
 
 
 async def draft_swap(

@@ -33,7 +33,8 @@ def describe(node: Node, diagram: Diagram) -> str:
     )
 
 
-async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
+async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
+    """Return the transaction; with a *sender* it is built for them, and checked."""
     from scenarioctl.chains.addresses import parse_account
 
     source_side, target_side = read_sides(diagram, node)
@@ -48,7 +49,13 @@ async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
         target_side.require("address", "the receiver's address"), field="target.address"
     )
     transaction = await draft_transfer(
-        app, source=source, destination=destination, asset=asset, amount=raw, beneficiary=beneficiary
+        app,
+        source=source,
+        destination=destination,
+        asset=asset,
+        amount=raw,
+        beneficiary=beneficiary,
+        sender=sender,
     )
     return Drafted(
         node=node.id,
@@ -61,6 +68,10 @@ async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
         dest_chain=destination.name,
         transaction=transaction,
     )
+
+
+#: What is drafted depends on who signs: which form of a transfer arrives, and whether it is opened at all.
+draft_for = draft
 
 
 def draw(

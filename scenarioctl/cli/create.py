@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from scenarioctl.cli.base import Group, field_option, option, perform, print_answer, read_text
+from scenarioctl.cli.checking import check_option, show_check
 from scenarioctl.cli.signing import transaction_options
 from scenarioctl.errors import InvalidRequest
 
@@ -98,9 +99,12 @@ def create(context: click.Context, flow: str | None, syntax: str) -> None:
     required=True,
     help="Id or symbol on the source chain.",
 )
+@check_option
+@option("--sender", metavar="ADDRESS", default="", help="Account that will sign, for --check.")
 def scenario(**fields: Any) -> None:
     """Create a transfer scenario between two chains, or within one."""
     result = perform("creation.create_scenario", "CreateScenario", **fields)
+    show_check(result)
     print_answer(result, plain=result.id)
 
 
@@ -131,6 +135,11 @@ def scenario(**fields: Any) -> None:
     help="Least to receive, in its smallest unit; the swap fails on chain below it.",
 )
 @option("--slippage", metavar="PERCENT", help="How far below the quote the minimum lies (default 1).")
+@option(
+    "--max-impact",
+    metavar="PERCENT",
+    help="How far the swap may move the price (default 5); a larger one is refused.",
+)
 @option(
     "--route", metavar="HOPS", help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list."
 )

@@ -20,6 +20,7 @@ from scenarioctl.cli.base import (
     read_text,
     say,
 )
+from scenarioctl.cli.checking import check_option, show_check
 from scenarioctl.cli.signing import transaction_options
 from scenarioctl.errors import InvalidRequest, shorten
 
@@ -89,11 +90,13 @@ scenario.add_command(info)
     operation="scenarios.full_scenario_info", example="scenarioctl --offline scenario full 3kf9Qz7aB"
 )
 @click.argument("scenario_id", metavar="ID")
+@check_option
 @transaction_options
 @field_option
 def full(scenario_id: str, **fields: Any) -> None:
     """Describe the first step that drafts a transaction, and draft it."""
     result = perform("scenarios.full_scenario_info", "FullScenarioInfo", id=scenario_id, **fields)
+    show_check(result)
     print_answer(result, draw=lambda: draw_facts(result.answer()["result"]))
 
 

@@ -6,6 +6,7 @@ import click
 
 from scenarioctl.cli.base import Group, draw_json, field_option, option, perform, print_answer, read_text
 from scenarioctl.cli.signing import signer_options
+from scenarioctl.cli.tx_check import check
 
 #: The largest transaction that a chain takes is smaller than this, as hex.
 TX_LIMIT = 16 * 1024 * 1024
@@ -46,6 +47,9 @@ def payload(tx: str, **fields: Any) -> None:
     """
     result = perform("transactions.transaction_payload", "TransactionPayload", tx=_read(tx), **fields)
     print_answer(result, draw=lambda: draw_json(result.answer()))
+
+
+tx.add_command(check)
 
 
 def _read(tx: str) -> str:

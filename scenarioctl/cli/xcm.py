@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from scenarioctl.cli.base import Group, option, perform, print_answer
+from scenarioctl.cli.checking import check_option, show_check
 from scenarioctl.cli.signing import transaction_options
 
 
@@ -54,8 +55,10 @@ def xcm() -> None:
     required=True,
     help="Receiver: SS58 of any prefix, or 0x public key.",
 )
+@check_option
 @transaction_options
 def asset_transfer(**fields: Any) -> None:
     """Print the unsigned transaction that sends an asset to another chain."""
     result = perform("transfers.asset_transfer", "AssetTransfer", **fields)
+    show_check(result)
     print_answer(result, plain=result.txdata)

@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scenarioctl.model.checks import Check
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,3 +32,5 @@ class UnsignedTransaction:
     offline: bool = False
     #: Sentences for the person who signs.
     warnings: tuple[str, ...] = ()
+    #: What a check before signing found, where one was asked for.
+    check: "Check | None" = None

@@ -1,13 +1,17 @@
 """Create scenarios: a transfer, a swap, a remark, a query, or a flow of several steps."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.diagram import read_diagram
+from scenarioctl.operations.checking import check_sender, passed
 from scenarioctl.operations.scenarios import store_document
 from scenarioctl.operations.signing import Signing, check_output_format, write_transaction
+
+if TYPE_CHECKING:
+    from scenarioctl.model.checks import Check
 
 __all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "create_swap"]
 
@@ -24,19 +28,27 @@ class CreateScenario:
     amount: str | int | float
     #: Id or symbol of the asset on the source chain.
     assetid: str | int
+    #: Check the transfer on the chains for `sender`, and create the scenario only if it passes.
+    check: bool = False
+    #: Account that will sign: SS58 or 0x public key.
+    sender: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Created:
     id: str
     warnings: tuple[str, ...] = ()
+    check: "Check | None" = None
 
     def answer(self) -> dict[str, Any]:
-        return {"result": self.id}
+        answer: dict[str, Any] = {"result": self.id}
+        if self.check is not None:
+            answer["check"] = self.check.answer()
+        return answer
 
 
 async def create_scenario(app: Application, request: CreateScenario) -> Created:
-    from scenarioctl.actions import transfer_diagram
+    from scenarioctl.actions import draft_first, transfer_diagram
 
     document = transfer_diagram(
         app,
@@ -46,7 +58,12 @@ async def create_scenario(app: Application, request: CreateScenario) -> Created:
         amount=request.amount,
         assetid=request.assetid,
     )
-    return await _store_drafting(app, document)
+    sender = check_sender(request.check, request.sender)
+    if sender is None:
+        return await _store_drafting(app, document)
+    drafted = await draft_first(app, read_diagram(document), sender=sender)
+    check = passed(drafted.transaction)
+    return Created(id=await store_document(app, document), warnings=drafted.transaction.warnings, check=check)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +80,8 @@ class CreateSwap(Signing):
     min_amount_out: str | int | None = None
     #: Per cent below the quote that the minimum lies, where no minimum is given.
     slippage: str | int | float | None = None
+    #: Per cent that the swap may move the price, where no minimum is given.
+    max_impact: str | int | float | None = None
     #: Hops, as `5>omnipool>102>stableswap:102>10` or as a JSON list.
     route: Any = None
     #: The exchange parachain, where there is more than one.
@@ -76,6 +95,7 @@ class Swap:
     spec_version: int
     offline: bool = False
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def answer(self) -> dict[str, Any]:
         swap: dict[str, Any] = {
@@ -100,6 +120,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Swap:
         amount=request.amount,
         min_amount_out=request.min_amount_out,
         slippage=request.slippage,
+        max_impact=request.max_impact,
         route=request.route,
     )
     drafted = await draft_first(app, read_diagram(document))
@@ -110,6 +131,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Swap:
         spec_version=drafted.transaction.spec_version,
         offline=drafted.transaction.offline,
         warnings=drafted.transaction.warnings,
+        notes=drafted.transaction.notes,
     )
 
 

@@ -1,12 +1,16 @@
 """Stored scenarios: find, show, summarise, import, export, delete."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, shorten
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.operations.signing import Signing, check_output_format, write_transaction
+from scenarioctl.operations.checking import Checked, check_sender, passed
+from scenarioctl.operations.signing import check_output_format, write_transaction
+
+if TYPE_CHECKING:
+    from scenarioctl.model.checks import Check
 
 __all__ = [
     "delete_scenario",
@@ -39,7 +43,7 @@ async def scenario_info(app: Application, request: ScenarioInfo) -> Summary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullScenarioInfo(Signing):
+class FullScenarioInfo(Checked):
     """Describe the first step of a scenario that drafts a transaction, and draft it."""
 
     id: str
@@ -58,12 +62,16 @@ class FullInfo:
     spec_version: int
     offline: bool = False
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    check: "Check | None" = None
 
     def answer(self) -> dict[str, Any]:
         fields = ("tx", "summary", "asset", "amount", "source_chain", "dest_chain", "txtype", "spec_version")
         answer: dict[str, Any] = {"result": {name: getattr(self, name) for name in fields}}
         if self.offline:
             answer["result"]["offline"] = True
+        if self.check is not None:
+            answer["check"] = self.check.answer()
         return answer
 
 
@@ -71,9 +79,11 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Ful
     from scenarioctl.actions import draft_first
 
     check_output_format(request.output_format)
+    sender = check_sender(request.check, request.sender)
     stored = await app.store.get_scenario(request.id)
-    drafted = await draft_first(app, open_blob(stored.blob, request.id))
+    drafted = await draft_first(app, open_blob(stored.blob, request.id), sender=sender)
     transaction = drafted.transaction
+    check = passed(transaction)
     return FullInfo(
         tx=await write_transaction(app, transaction, request),
         summary=stored.summary,
@@ -85,6 +95,8 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Ful
         spec_version=transaction.spec_version,
         offline=transaction.offline,
         warnings=transaction.warnings,
+        notes=transaction.notes,
+        check=check,
     )
 
 

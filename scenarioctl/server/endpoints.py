@@ -37,5 +37,6 @@ ENDPOINTS = (
     _row("POST", "/api/template/saveUrl", "scenarios.import_scenario", "/saveUrl"),
     _row("GET", "/api/template/getUrl/{id}", "scenarios.export_scenario", "/getUrl/{id}"),
     _row("POST", "/api/tx/decode", "transactions.decode_transaction"),
+    _row("POST", "/api/tx/check", "checks.check_transaction"),
     _row("POST", "/api/tx/payload", "transactions.transaction_payload"),
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import read_location
+from scenarioctl.chains.locations import absolute, read_location
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import U128_MAX, to_whole
 from scenarioctl.model.calls import Call
@@ -48,6 +48,8 @@ def build_transfer(
     destination_table: "RuntimeTable | None" = None,
     xcm_version: int | None = None,
     last_hop_fee: int | None = None,
+    native_fee: int = 0,
+    fee_accepted: bool = False,
 ) -> Draft:
     """Return the call that makes *transfer*, on the runtime *table* of its source.
 
@@ -59,23 +61,127 @@ def build_transfer(
     _check_transfer(transfer)
     if transfer.source.name == transfer.destination.name:
         return _transfer_within(transfer, table)
-    route = find_route(transfer, registry, assets)
+    route = find_route(transfer, registry, assets, fee_settled=native_fee > 0 or fee_accepted)
     hop = _Hop(
         transfer=transfer,
         table=table,
         version=choose_xcm_version(transfer, table, destination_table, xcm_version),
         hub_id=_para_id(registry.sibling(transfer.source, "asset_hub")),
         last_hop_fee=last_hop_fee,
+        native_fee=native_fee,
     )
     draft = route(hop)
     return Draft(
         call=draft.call,
-        warnings=(*draft.warnings, *_warn(transfer, assets, destination_table)),
+        warnings=(
+            *draft.warnings,
+            *_warn(transfer, assets, destination_table, fee_settled=native_fee > 0 or fee_accepted),
+        ),
     )
 
 
-def find_route(transfer: Transfer, registry: "Registry", assets: "Assets") -> "Callable[[_Hop], Draft]":
-    """Return the builder of *transfer*'s route, after the gate: InvalidRequest says why there is none."""
+def build_candidates(
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    registry: "Registry",
+    assets: "Assets",
+    destination_table: "RuntimeTable | None" = None,
+    native_fee: int = 0,
+) -> tuple[Draft, ...]:
+    """Return the calls that might make a transfer which `build_transfer` refuses; none for most.
+
+    None of them is safe: some succeed on the source and lose the money.  Only a dry run of every hop that ends in
+    the beneficiary's credit may open one.
+    """
+    _check_transfer(transfer)
+    source, destination = transfer.source, transfer.destination
+    hub = registry.sibling(source, "asset_hub")
+    roles = (source.role, destination.role)
+    if hub is None or hub.name not in (source.name, destination.name) or roles not in _CANDIDATES:
+        return ()
+    held = transfer.asset if source.role == "dex" else assets.counterpart(transfer.asset, destination)
+    if held is None or held.kind != "native":
+        return ()
+    version = choose_xcm_version(transfer, table, destination_table)
+    there = hub if source.role == "dex" else destination
+    place = f"1/Parachain({_para_id(there)})"
+    drafts = []
+    for transfer_type in _CANDIDATES[roles]:
+        for fee in (0, native_fee) if native_fee and source.role == "dex" else (0,):
+            hop = _Hop(
+                transfer=transfer,
+                table=table,
+                version=version,
+                hub_id=_para_id(hub),
+                last_hop_fee=None,
+                native_fee=fee,
+            )
+            drafts.append(_type_and_then(hop, place, transfer_type, hop.deposit))
+    return tuple(drafts)
+
+
+def last_hop(
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    registry: "Registry",
+    assets: "Assets",
+    destination_table: "RuntimeTable | None" = None,
+) -> dict[str, Any] | None:
+    """Return the message of the last hop of a route over the Asset Hub, to be weighed; None for the other routes."""
+    if transfer.source.name == transfer.destination.name:
+        return None
+    route = find_route(transfer, registry, assets)
+    if route not in (_dex_to_relay, _relay_to_dex):
+        return None
+    hop = _Hop(
+        transfer=transfer,
+        table=table,
+        version=choose_xcm_version(transfer, table, destination_table),
+        hub_id=_para_id(registry.sibling(transfer.source, "asset_hub")),
+        last_hop_fee=None,
+    )
+    down = route is _dex_to_relay
+    place = "0/Here" if down else "1/Here"
+    incoming = {
+        "ReceiveTeleportedAsset" if down else "ReserveAssetDeposited": [hop.asset(place, transfer.amount)]
+    }
+    message = [incoming, "ClearOrigin", *_pay_and_deposit(hop, place, transfer.amount), _TOPIC]
+    return hop.versioned(message)
+
+
+def native_fee_message(
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    registry: "Registry",
+    destination_table: "RuntimeTable | None" = None,
+) -> dict[str, Any]:
+    """Return the message in which an asset reaches the Asset Hub with the relay's asset beside it, to be weighed."""
+    hub = registry.sibling(transfer.source, "asset_hub")
+    hop = _Hop(
+        transfer=transfer,
+        table=table,
+        version=choose_xcm_version(transfer, table, destination_table),
+        hub_id=_para_id(hub),
+        last_hop_fee=None,
+        native_fee=1,
+    )
+    name = absolute(transfer.asset.place, transfer.source.para_id)
+    own = f"Parachain({hop.hub_id})/"
+    there = f"0/{name.removeprefix(own)}" if name.startswith(own) else f"1/{name}"
+    incoming = {"WithdrawAsset": [hop.asset(_RELAY, 1), hop.asset(there, transfer.amount)]}
+    return hop.versioned([incoming, "ClearOrigin", *_pay_and_deposit(hop, _RELAY, 1), _TOPIC])
+
+
+def find_route(
+    transfer: Transfer, registry: "Registry", assets: "Assets", *, fee_settled: bool = False
+) -> "Callable[[_Hop], Draft]":
+    """Return the builder of *transfer*'s route, after the gate: InvalidRequest says why there is none.
+
+    With *fee_settled* it is known what pays the fee on the Asset Hub.
+    """
     source, destination = transfer.source, transfer.destination
     if source.role not in _ROUTED or destination.role not in _ROUTED:
         raise _refuse(
@@ -97,7 +203,7 @@ def find_route(transfer: Transfer, registry: "Registry", assets: "Assets") -> "C
     route = ROUTES.get((source.role, destination.role, origin))
     if route is None:
         raise _refuse(transfer, _reason(transfer, origin, hub, registry))
-    if (source.role, destination.role, origin) == ("dex", "asset_hub", "hub"):
+    if (source.role, destination.role, origin) == ("dex", "asset_hub", "hub") and not fee_settled:
         counterpart = assets.counterpart(transfer.asset, destination)
         if counterpart is not None and counterpart.pays_fees is False:
             raise _refuse(
@@ -131,9 +237,9 @@ def choose_xcm_version(
     wanted: int | None = None,
 ) -> int:
     """Return the highest version of XCM that is known here and to both runtimes, or *wanted* if it is such a one."""
-    known = set(XCM_VERSIONS) & _xcm_versions(table)
+    known = set(XCM_VERSIONS) & known_xcm_versions(table)
     if destination_table is not None:
-        known &= _xcm_versions(destination_table)
+        known &= known_xcm_versions(destination_table)
     if not known:
         raise _refuse(
             transfer, "their runtimes have no version of XCM in common that is known here (3, 4 or 5)"
@@ -158,15 +264,17 @@ class _Hop:
         version: int,
         hub_id: int,
         last_hop_fee: int | None,
+        native_fee: int = 0,
     ) -> None:
         self.transfer = transfer
         self.table = table
         self.version = version
         self.hub_id = hub_id
         self.last_hop_fee = last_hop_fee
+        self.native_fee = native_fee
 
     def location(self, text: str) -> Any:
-        return _shape(read_location(text), self.version)
+        return shape_location(read_location(text), self.version)
 
     def versioned(self, value: Any) -> dict[str, Any]:
         return {f"V{self.version}": value}
@@ -181,11 +289,12 @@ class _Hop:
     @property
     def beneficiary(self) -> Any:
         account = {"AccountId32": {"network": None, "id": self.transfer.beneficiary}}
-        return _shape({"parents": 0, "interior": {"X1": [account]}}, self.version)
+        return shape_location({"parents": 0, "interior": {"X1": [account]}}, self.version)
 
     @property
     def deposit(self) -> dict[str, Any]:
-        return {"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": self.beneficiary}}
+        count = 2 if self.native_fee else 1
+        return {"DepositAsset": {"assets": {"Wild": {"AllCounted": count}}, "beneficiary": self.beneficiary}}
 
     @property
     def asset_place(self) -> str:
@@ -247,12 +356,19 @@ def _relay_to_dex(hop: _Hop) -> Draft:
 
 def _type_and_then(hop: _Hop, dest: str, transfer_type: str, onward: Mapping[str, Any]) -> Draft:
     method = "transfer_assets_using_type_and_then"
+    sent = [(hop.asset_place, hop.transfer.amount)]
+    fee_place, fee_type = hop.asset_place, transfer_type
+    if hop.native_fee:
+        sent.append((_RELAY, hop.native_fee))
+        # XCM takes assets in the order of their locations only.
+        sent.sort(key=lambda item: (item[0].partition("/")[0], item[0] != _RELAY))
+        fee_place, fee_type = _RELAY, "DestinationReserve"
     arguments = {
         "dest": hop.versioned(hop.location(dest)),
-        "assets": hop.versioned([hop.asset(hop.asset_place, hop.transfer.amount)]),
+        "assets": hop.versioned([hop.asset(place, amount) for place, amount in sent]),
         "assets_transfer_type": transfer_type,
-        "remote_fees_id": hop.versioned(hop.asset_id(hop.asset_place)),
-        "fees_transfer_type": transfer_type,
+        "remote_fees_id": hop.versioned(hop.asset_id(fee_place)),
+        "fees_transfer_type": fee_type,
         "custom_xcm_on_dest": hop.versioned([onward]),
         "weight_limit": "Unlimited",
     }
@@ -294,6 +410,15 @@ ROUTES: Mapping[tuple[str, str, str], Callable[[_Hop], Draft]] = {
     ("relay", "dex", "relay"): _relay_to_dex,
 }
 _ROUTED = ("relay", "asset_hub", "dex")
+#: (source's role, destination's role) -> the ways in which the exchange's own asset might go, none known to arrive.
+_CANDIDATES: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("dex", "asset_hub"): ("Teleport", "LocalReserve"),
+    ("asset_hub", "dex"): ("Teleport", "DestinationReserve"),
+}
+#: The relay's asset, as a parachain sees it.
+_RELAY = "1/Here"
+#: Every message ends in one: the router sets it, and it weighs something.
+_TOPIC = {"SetTopic": bytes(32)}
 
 #: An asset's kind -> the call that moves it within its chain without killing the sender's account, and how its
 #: arguments are called: (pallet, method, id, receiver, amount).
@@ -320,7 +445,9 @@ def _transfer_within(transfer: Transfer, table: "RuntimeTable") -> Draft:
     }
     if asset.kind == "foreign":
         path = table.types[_argument_type(table, pallet, method, id_name)][0]
-        arguments[id_name] = _shape(read_location(asset.place), 3 if "::v3::" in path else XCM_VERSIONS[0])
+        arguments[id_name] = shape_location(
+            read_location(asset.place), 3 if "::v3::" in path else XCM_VERSIONS[0]
+        )
     elif id_name:
         arguments[id_name] = int(asset.id)
     warnings = []
@@ -398,6 +525,8 @@ def _warn(
     transfer: Transfer,
     assets: "Assets",
     destination_table: "RuntimeTable | None",
+    *,
+    fee_settled: bool = False,
 ) -> tuple[str, ...]:
     source, destination, asset = transfer.source, transfer.destination, transfer.asset
     warnings = []
@@ -418,7 +547,8 @@ def _warn(
         warnings.append(
             f"delivery is paid in {source.symbol} on {source.name}: keep {much} there beside the amount, without it the transfer fails (FeesNotMet)"
         )
-    if source.role == "dex" and destination.role == "asset_hub" and asset.place != "1/Here":
+    own_fee = source.role == "dex" and destination.role == "asset_hub" and asset.place != _RELAY
+    if own_fee and not fee_settled:
         name = asset.symbol or asset.id
         warnings.append(
             f"{destination.name} takes its fee for this in {name} itself, which works only while it accepts {name} for fees: where it does not, the transfer is trapped there"
@@ -454,7 +584,7 @@ def _xcm_pallet(hop: _Hop, method: str) -> str:
     )
 
 
-def _xcm_versions(table: "RuntimeTable") -> set[int]:
+def known_xcm_versions(table: "RuntimeTable") -> set[int]:
     """Return the versions of VersionedLocation, which `limited_teleport_assets` takes on every chain with XCM."""
     for pallet in _XCM_PALLETS:
         if table.has_call(pallet, "limited_teleport_assets"):
@@ -463,7 +593,7 @@ def _xcm_versions(table: "RuntimeTable") -> set[int]:
     return set()
 
 
-def _shape(location: dict[str, Any], version: int) -> dict[str, Any]:
+def shape_location(location: dict[str, Any], version: int) -> dict[str, Any]:
     """Return *location* as *version* writes it: X1 is a list since V4."""
     inner = location["interior"]
     if version == 3 and isinstance(inner, dict) and "X1" in inner:

@@ -1,0 +1,62 @@
+"""`--check` of the commands that build transactions, and how a check is drawn."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scenarioctl.cli.base import asked_for_json, printable
+
+if TYPE_CHECKING:
+    from scenarioctl.model.checks import Check, Step
+
+check_option = click.option(
+    "--check",
+    is_flag=True,
+    help="Try it on every chain it touches for --sender first; print it only if it passes.",
+)
+
+_STYLES = {"ok": "bold green", "refused": "bold red", "unknown": "bold yellow"}
+#: What each line of a check is called on a terminal.
+_WORDS = {
+    "leaves": "leaves the sender",
+    "transaction fee": "transaction fee",
+    "delivery": "delivery of the message",
+    "execution": "fee for the message",
+    "computed arrival": "arrives, computed",
+    "arrives": "arrives, in the dry run",
+}
+
+
+def show_check(result: Any) -> None:
+    """Draw the check of a transaction beside it: on stderr, and only where a person looks."""
+    if result.check is not None and sys.stderr.isatty() and not asked_for_json():
+        draw_check(result.check, err=True)
+
+
+def draw_check(check: "Check", *, err: bool = False) -> None:
+    """Draw what leaves, what each hop takes and what arrives, and the verdict; for terminals only."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(stderr=err, soft_wrap=False)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("chain", "what"):
+        table.add_column(column)
+    table.add_column("amount", justify="right")
+    table.add_column("smallest unit", justify="right")
+    for step in check.steps:
+        table.add_row(*(Text(printable(cell)) for cell in _cells(step)))
+    if check.steps:
+        console.print(table)
+        console.print()
+    console.print(Text(check.verdict, style=_STYLES[check.verdict]))
+    for line in (*check.reasons, *(f"Warning: {warning}" for warning in check.warnings)):
+        console.print(Text(printable(line)))
+
+
+def _cells(step: "Step") -> Sequence[str]:
+    amount = step.amount
+    return (step.chain, _WORDS[step.what], amount.human or amount.asset, str(amount.value))

@@ -1,0 +1,75 @@
+"""`scenarioctl tx check`."""
+
+from typing import Any
+
+import click
+
+from scenarioctl.cli.base import Command, field_option, option, perform, print_answer, read_text
+from scenarioctl.cli.checking import draw_check
+
+#: The largest transaction that a chain takes is smaller than this, as hex.
+TX_LIMIT = 16 * 1024 * 1024
+
+
+@click.command(
+    "check",
+    cls=Command,
+    operation="checks.check_transaction",
+    example="scenarioctl tx check --from polkadot --to assetHub --assetid DOT --amount 15000000000 \\\n"
+    "    --destinationaddress 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 \\\n"
+    "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
+)
+@click.argument("tx", metavar="[HEX|-]", default="")
+@option("--chain", metavar="CHAIN", default="", help="Chain that HEX is meant for.")
+@option("--sender", metavar="ADDRESS", required=True, help="Account that will sign: SS58 or 0x public key.")
+@option(
+    "--sourchain",
+    "--source-chain",
+    "--from",
+    "sourchain",
+    metavar="CHAIN",
+    default="",
+    help="Chain that a transfer leaves.",
+)
+@option(
+    "--destchain",
+    "--deschain",
+    "--dest-chain",
+    "--to",
+    "destchain",
+    metavar="CHAIN",
+    default="",
+    help="Chain that it reaches.",
+)
+@option(
+    "--assetid",
+    "--asset",
+    "assetid",
+    metavar="ASSET",
+    default="",
+    help="Id or symbol on the source chain.",
+)
+@option("--amount", metavar="RAW", default="", help="Amount in the smallest unit: 10000000000 is 1 DOT.")
+@option(
+    "--destinationaddress",
+    "--destination-address",
+    "destinationaddress",
+    metavar="ADDRESS",
+    default="",
+    help="Receiver: SS58 of any prefix, or 0x public key.",
+)
+@field_option
+def check(tx: str, **fields: Any) -> None:
+    """Try a transaction on every chain it touches before it is signed.
+
+    Either HEX (an unsigned extrinsic or call data) with --chain, or a transfer. It ends with exit code 6 where the
+    verdict is refused, and with 5 where it is unknown.
+    """
+    from scenarioctl.operations.outcomes import OUTCOMES
+
+    text = read_text(tx, field="tx", limit=TX_LIMIT).strip() if tx == "-" else tx
+    result = perform("checks.check_transaction", "CheckTransaction", tx=text, **fields)
+    print_answer(result, draw=lambda: draw_check(result.check))
+    if result.check.verdict != "ok":
+        code = "chain_refused" if result.check.verdict == "refused" else "chain_unreachable"
+        click.get_current_context().exit(OUTCOMES[code].exit)

@@ -1,0 +1,105 @@
+"""What a check before signing found."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from scenarioctl.model.amounts import to_whole
+
+#: Proven by the beneficiary's credit on the last chain; proven not to arrive; neither.
+VERDICTS = ("ok", "refused", "unknown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amount:
+    """So much of one asset."""
+
+    #: Smallest units.
+    value: int
+    #: Symbol or id of the asset, or where it lives.
+    asset: str
+    #: None where they are not known.
+    decimals: int | None = None
+
+    @property
+    def human(self) -> str:
+        """`1.5 DOT`; empty where the decimals are not known."""
+        return "" if self.decimals is None else f"{to_whole(self.value, self.decimals)} {self.asset}"
+
+    def __str__(self) -> str:
+        return self.human or f"{self.value} of the smallest unit of {self.asset}"
+
+    def answer(self) -> dict[str, Any]:
+        return {"value": str(self.value), "asset": self.asset, "human": self.human or None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One line of what leaves, what each hop takes, and what arrives."""
+
+    #: Literal of the chain.
+    chain: str
+    #: `leaves`, `transaction fee`, `delivery`, `execution`, `computed arrival` or `arrives`.
+    what: str
+    amount: Amount
+
+    def answer(self) -> dict[str, Any]:
+        return {"chain": self.chain, "what": self.what, **self.amount.answer()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """One chain that the transaction or its message was tried on."""
+
+    chain: str
+    #: `call`, or `message`.
+    tried: str
+    #: `ok`, `failed` or `unknown`.
+    outcome: str
+    #: Why not; empty for `ok`.
+    reason: str = ""
+    #: 0x hex of the message, byte for byte as the chain before it forwards it.
+    message: str = ""
+    #: As the chain weighs the message.
+    weight: tuple[int, int] | None = None
+    #: `Pallet.Event` of everything that happened.
+    events: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"chain": self.chain, "tried": self.tried, "outcome": self.outcome}
+        if self.reason:
+            answer["reason"] = self.reason
+        if self.message:
+            answer["message"] = self.message
+        if self.weight is not None:
+            answer["weight"] = {"ref_time": str(self.weight[0]), "proof_size": str(self.weight[1])}
+        answer["events"] = list(self.events)
+        return answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """The verdict on one transaction before it is signed, and what it rests on."""
+
+    verdict: str
+    #: Why it is refused or unknown; empty for `ok`.
+    reasons: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    #: What the weights and fees of each hop leave of the amount.
+    computed: Amount | None = None
+    #: What the dry run of the last hop credits to the beneficiary.
+    credited: Amount | None = None
+    stops: tuple[Stop, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict,
+            "reasons": list(self.reasons),
+            "warnings": list(self.warnings),
+            "steps": [step.answer() for step in self.steps],
+            "arrival": {
+                "computed": None if self.computed is None else self.computed.answer(),
+                "credited": None if self.credited is None else self.credited.answer(),
+            },
+            "stops": [stop.answer() for stop in self.stops],
+        }

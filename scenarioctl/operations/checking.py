@@ -1,0 +1,42 @@
+"""A check of what is built, for the account that will sign it: it is handed out only if it passes."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.operations.signing import Signing
+
+if TYPE_CHECKING:
+    from scenarioctl.model.calls import UnsignedTransaction
+    from scenarioctl.model.checks import Check
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked(Signing):
+    """Fields of every operation that answers with a transaction, checked where that is asked for."""
+
+    #: Check it on the chains for `sender`, and answer only if it passes.
+    check: bool = False
+
+
+def check_sender(check: bool, sender: str) -> bytes | None:
+    """Return the account that a check is made for; None where none is asked for."""
+    return parse_sender(sender) if check else None
+
+
+def parse_sender(sender: str) -> bytes:
+    """Return the account that will sign; there is no check without one."""
+    from scenarioctl.chains.addresses import parse_account
+
+    if not sender:
+        raise InvalidRequest("sender is missing, a check is made for the account that will sign")
+    return parse_account(sender, field="sender")
+
+
+def passed(transaction: "UnsignedTransaction") -> "Check | None":
+    """Return the check of *transaction*, which passed; None where none was asked for."""
+    from scenarioctl.actions.drafting import require_ok
+
+    if transaction.check is not None:
+        require_ok(transaction.check)
+    return transaction.check

@@ -1,0 +1,125 @@
+"""Check a transaction before it is signed: what leaves, what each hop takes, what arrives."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Check
+from scenarioctl.operations.checking import parse_sender
+from scenarioctl.operations.signing import parse_hex
+
+if TYPE_CHECKING:
+    from scenarioctl.model.calls import UnsignedTransaction
+
+__all__ = ["check_transaction"]
+
+#: The fields that say a transfer, in place of the bytes of a transaction.
+_TRANSFER = ("sourchain", "destchain", "assetid", "amount", "destinationaddress")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckTransaction:
+    """Try a transaction on every chain that it touches, for the account that will sign it."""
+
+    #: SS58 or 0x public key.
+    sender: str
+    #: 0x hex of an unsigned extrinsic or of call data; left out where a transfer is given.
+    tx: str = ""
+    #: The chain that `tx` is meant for.
+    chain: str = ""
+    #: A transfer, as in AssetTransfer.
+    sourchain: str = ""
+    destchain: str = ""
+    assetid: str | int = ""
+    #: Smallest units.
+    amount: str | int = ""
+    destinationaddress: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedTransaction:
+    chain: str
+    #: The bare extrinsic that was checked.
+    txdata: str
+    check: Check
+    spec_version: int
+    warnings: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        return {
+            "chain": self.chain,
+            **self.check.answer(),
+            "txdata": self.txdata,
+            "spec_version": self.spec_version,
+        }
+
+
+async def check_transaction(app: Application, request: CheckTransaction) -> CheckedTransaction:
+    from dataclasses import replace
+
+    from scenarioctl.actions.drafting import require_check
+    from scenarioctl.transactions.extrinsic import bare_extrinsic
+
+    given = [name for name in _TRANSFER if getattr(request, name) != ""]
+    if request.tx and given:
+        raise InvalidRequest(
+            f"tx and {given[0]} do not go together: give the bytes of a transaction and its chain, or a transfer"
+        )
+    sender = parse_sender(request.sender)
+    transaction = await (_read(app, request, sender) if request.tx else _build(app, request, sender))
+    check = require_check(transaction)
+    warnings = tuple(dict.fromkeys((*transaction.warnings, *check.warnings)))
+    return CheckedTransaction(
+        chain=transaction.chain,
+        txdata="0x" + bare_extrinsic(transaction.call_data).hex(),
+        check=replace(check, warnings=warnings),
+        spec_version=transaction.spec_version,
+    )
+
+
+async def _build(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":
+    from scenarioctl.actions.drafting import draft_transfer
+    from scenarioctl.chains.addresses import parse_account
+    from scenarioctl.model.amounts import parse_raw
+
+    for name in _TRANSFER:
+        if getattr(request, name) == "":
+            raise InvalidRequest(
+                f"{name} is missing, expected the bytes of a transaction and its chain, or a transfer: {', '.join(_TRANSFER)}"
+            )
+    if request.chain:
+        raise InvalidRequest("chain goes with tx: of a transfer, sourchain and destchain tell")
+    source = app.registry.find(request.sourchain, field="sourchain")
+    return await draft_transfer(
+        app,
+        source=source,
+        destination=app.registry.find(request.destchain, field="destchain"),
+        asset=app.assets.find(source, request.assetid, field="assetid"),
+        amount=parse_raw(request.amount, field="amount"),
+        beneficiary=parse_account(request.destinationaddress, field="destinationaddress"),
+        sender=sender,
+    )
+
+
+async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":
+    from scenarioctl.actions.drafting import check_draft
+    from scenarioctl.model.calls import UnsignedTransaction
+    from scenarioctl.operations.transactions import read_transaction
+
+    data = parse_hex(request.tx, field="tx")
+    if not request.chain:
+        raise InvalidRequest("chain is missing, expected the chain that tx is meant for")
+    chain = app.registry.find(request.chain)
+    # A check is nothing without the chain.
+    table = await app.client(chain).table()
+    read = read_transaction(table, chain, data)
+    if not isinstance(read, Call):
+        if read.signer is not None:
+            raise InvalidRequest("tx is signed already, expected an unsigned extrinsic or call data")
+        read = read.call
+    transaction = UnsignedTransaction(
+        chain=chain.name, call=read, call_data=table.encode_call(read), spec_version=table.spec_version
+    )
+    return await check_draft(app, transaction, sender)

@@ -1,0 +1,195 @@
+"""What arrives, computed: the amount, less what each hop takes for its message's weight and for delivering the next.
+
+Exact to the last unit, with the weights and prices of this moment; a dry run says the same by another way.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.dry_run import Clients, Encoded, Hop, Message, Unproven, ask_result
+from scenarioctl.transactions.transfer import Transfer, last_hop, native_fee_message
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: How an asset comes to a chain.
+INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")
+#: How all of it goes on from there.
+_ONWARD = ("DepositReserveAsset", "InitiateReserveWithdraw", "InitiateTeleport")
+_PLAIN = frozenset((*INCOMING, *_ONWARD, "BuyExecution", "ClearOrigin", "DepositAsset", "SetTopic"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toll:
+    """What one hop takes."""
+
+    chain: "Chain"
+    #: `execution` or `delivery`.
+    what: str
+    #: The asset, as the network knows it: seen from the relay chain.
+    identity: str
+    #: As *chain* sees it.
+    place: str
+    amount: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrival:
+    """What the hops leave."""
+
+    tolls: tuple[Toll, ...]
+    #: identity -> what arrives on the last chain.
+    assets: Mapping[str, int]
+
+
+async def compute_arrival(clients: Clients, hops: Sequence[Hop]) -> Arrival:
+    """Return what is left of the first message's assets where the last one ends.
+
+    Unproven where a chain does not tell a weight or a price, or a message does more than to pay, send on and
+    deposit all.
+    """
+    tolls: list[Toll] = []
+    holding: dict[str, int] = {}
+    messages = [hop.message for hop in hops if hop.message is not None]
+    if any(len(hop.sent) > 1 for hop in hops):
+        raise Unproven("more than one message leaves a chain, and no sum is made over several ways")
+    for number, message in enumerate(messages):
+        if message.destination is None:
+            raise Unproven(f"{message.place} is no chain of the registry")
+        names = [name for name, _ in message.instructions]
+        if not _PLAIN.issuperset(names):
+            other = next(name for name in names if name not in _PLAIN)
+            raise Unproven(f"a message holds {other}, what it leaves is not computed here")
+        if not number:
+            holding = dict(incoming_assets(message))
+        taken = await execution_tolls(clients(message.destination), message)
+        if number + 1 < len(messages):
+            taken += await delivery_tolls(clients(message.destination), messages[number + 1])
+        for toll in taken:
+            holding[toll.identity] = max(holding.get(toll.identity, 0) - toll.amount, 0)
+        tolls += taken
+    return Arrival(tolls=tuple(tolls), assets=holding)
+
+
+def incoming_assets(message: Message) -> list[tuple[str, int]]:
+    """Return what a message says that it brings: (identity, raw amount)."""
+    if message.destination is None:
+        return []
+    para_id = message.destination.para_id
+    found = []
+    for name, fields in message.instructions:
+        for item in fields if name in INCOMING else ():
+            place = write_location(item["id"])
+            amount = item["fun"].get("Fungible") if isinstance(item["fun"], Mapping) else None
+            if place and isinstance(amount, int):
+                found.append((absolute(place, para_id), amount))
+    return found
+
+
+async def execution_tolls(client: "Client", message: Message) -> list[Toll]:
+    """Return what the destination takes for the weight of *message*; nothing where that is not bought."""
+    fees = message.first("BuyExecution")
+    if fees is None:
+        return []
+    asset = fees["fees"]["id"]
+    weight = await message_weight(client, message.data)
+    amount = await weight_fee(client, weight, {f"V{message.version}": asset})
+    place = write_location(asset)
+    identity = absolute(place, client.chain.para_id)
+    return [Toll(chain=client.chain, what="execution", identity=identity, place=place, amount=amount)]
+
+
+async def delivery_tolls(client: "Client", message: Message) -> list[Toll]:
+    """Return what the origin of *message* takes for delivering it."""
+    arguments: list[Any] = [message.location, Encoded(message.data)]
+    table = await client.table()
+    try:
+        inputs = table.api_method("XcmPaymentApi", "query_delivery_fees").inputs
+    except InvalidRequest:
+        raise Unproven(
+            f"the runtime {table} of {client.chain.name} has no XcmPaymentApi_query_delivery_fees"
+        ) from None
+    if len(inputs) > 2:
+        # Newer runtimes want to know in which asset.
+        here = {"parents": 0 if client.chain.role == "relay" else 1, "interior": "Here"}
+        arguments.append({f"V{message.version}": here})
+    fees = await ask_result(client, "XcmPaymentApi", "query_delivery_fees", *arguments)
+    tolls = []
+    for item in next(iter(fees.values())):
+        place = write_location(item["id"])
+        tolls.append(
+            Toll(
+                chain=client.chain,
+                what="delivery",
+                identity=absolute(place, client.chain.para_id),
+                place=place,
+                amount=int(item["fun"]["Fungible"]),
+            )
+        )
+    return tolls
+
+
+async def message_weight(client: "Client", message: bytes) -> Any:
+    """Return the weight of a VersionedXcm, as the chain weighs it."""
+    return await ask_result(client, "XcmPaymentApi", "query_xcm_weight", Encoded(message))
+
+
+async def weight_fee(client: "Client", weight: Any, asset: Mapping[str, Any]) -> int:
+    """Return what the chain asks for *weight* in a VersionedAssetId."""
+    return int(await ask_result(client, "XcmPaymentApi", "query_weight_to_asset_fee", weight, asset))
+
+
+async def accepts_fees_in(client: "Client", version: int, place: str) -> bool:
+    """Tell whether the chain takes fees in the asset at *place*."""
+    accepted = await ask_result(client, "XcmPaymentApi", "query_acceptable_payment_assets", version)
+    return any(write_location(next(iter(asset.values()))) == place for asset in accepted)
+
+
+async def quote_last_hop_fee(
+    clients: Clients,
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    registry: "Registry",
+    assets: "Assets",
+    destination_table: "RuntimeTable",
+) -> int | None:
+    """Return what to set aside for the last hop of a route over the Asset Hub: twice what it would take now.
+
+    None where the route has no such hop.
+    """
+    found = last_hop(transfer, table, registry=registry, assets=assets, destination_table=destination_table)
+    if found is None:
+        return None
+    return 2 * await _message_fee(clients(transfer.destination), found)
+
+
+async def quote_native_fee(
+    clients: Clients,
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    registry: "Registry",
+    destination_table: "RuntimeTable",
+    deposit: int,
+) -> int:
+    """Return how much of the relay's asset to send beside an asset that pays no fees on the Asset Hub.
+
+    Twice what the message would take now, and *deposit* on top: what is left of it is deposited with the rest,
+    and has to be enough to live on there.
+    """
+    message = native_fee_message(transfer, table, registry=registry, destination_table=destination_table)
+    return 2 * await _message_fee(clients(transfer.destination), message) + deposit
+
+
+async def _message_fee(client: "Client", message: Mapping[str, Any]) -> int:
+    version, instructions = next(iter(message.items()))
+    fees = next(item["BuyExecution"] for item in instructions if "BuyExecution" in item)
+    weight = await ask_result(client, "XcmPaymentApi", "query_xcm_weight", message)
+    return await weight_fee(client, weight, {version: fees["fees"]["id"]})

@@ -1,0 +1,241 @@
+"""Transfers whose form depends on what the chains say now: what a hop costs, and in what it can be paid.
+
+Here too the routes open that only a dry run of every hop may open.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scenarioctl.errors import ChainUnreachable, InvalidRequest
+from scenarioctl.model.amounts import to_whole
+from scenarioctl.transactions.arrival import accepts_fees_in, quote_last_hop_fee, quote_native_fee
+from scenarioctl.transactions.balances import existential_deposit, free_balance
+from scenarioctl.transactions.checking import check_transfer
+from scenarioctl.transactions.dry_run import Clients, Unproven
+from scenarioctl.transactions.transfer import (
+    Transfer,
+    build_candidates,
+    build_transfer,
+    choose_xcm_version,
+    last_hop,
+    origin_of,
+)
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Registry
+    from scenarioctl.model.checks import Check
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.drafts import Draft
+
+
+class TransferBuilder:
+    """Builds one transfer on connected chains."""
+
+    def __init__(
+        self,
+        clients: Clients,
+        registry: "Registry",
+        assets: "Assets",
+        transfer: Transfer,
+        *,
+        table: "RuntimeTable",
+        known_destination: "RuntimeTable | None",
+    ) -> None:
+        """Take the source's *table*, and what is known of the destination's without asking."""
+        self.clients = clients
+        self.registry = registry
+        self.assets = assets
+        self.transfer = transfer
+        self.table = table
+        self.known_destination = known_destination
+        #: What leaves beside the amount, to pay the fee on the Asset Hub.
+        self.beside: tuple[Asset, int] | None = None
+
+    async def build(self, sender: bytes | None = None) -> "Draft":
+        """Return the call; only with a *sender* may something of theirs go along to pay a fee.
+
+        ChainUnreachable where a price that it needs could not be asked for.
+        """
+        if last_hop(self.transfer, self.table, registry=self.registry, assets=self.assets) is not None:
+            return await self._build_in_one_signature()
+        if self._pays_in_itself():
+            return await self._build_with_fee(sender)
+        return self._build(destination_table=self.known_destination)
+
+    async def build_checked(self, sender: bytes) -> "tuple[Draft, Check]":
+        """Return the call and the verdict on it; where only a dry run may open a route, the first call that passes."""
+        try:
+            draft = await self.build(sender)
+        except InvalidRequest:
+            found = await self._try_candidates(sender)
+            if found is None:
+                raise
+            return found
+        return draft, await self._check(draft, sender)
+
+    async def _build_in_one_signature(self) -> "Draft":
+        transfer = self.transfer
+        table = await self._destination_table()
+        try:
+            fee = await quote_last_hop_fee(
+                self.clients,
+                transfer,
+                self.table,
+                registry=self.registry,
+                assets=self.assets,
+                destination_table=table,
+            )
+        except Unproven as problem:
+            raise ChainUnreachable(
+                f"what the last hop of {transfer.source.name} to {transfer.destination.name} costs could not be asked for ({problem}); --offline sets half of the amount aside for it"
+            ) from None
+        if fee is not None and transfer.amount <= fee:
+            raise InvalidRequest(
+                f"amount {self._say(transfer.amount)} is too little for {transfer.source.name} to {transfer.destination.name}, where {self._say(fee)} is set aside for the last hop's fee alone"
+            )
+        return self._build(destination_table=table, last_hop_fee=fee)
+
+    async def _build_with_fee(self, sender: bytes | None) -> "Draft":
+        """Send one asset where the Asset Hub takes its fee in it, else a little of the relay's asset beside it."""
+        transfer = self.transfer
+        hub = transfer.destination
+        counterpart = self.assets.counterpart(transfer.asset, hub)
+        try:
+            table = await self._destination_table()
+            version = choose_xcm_version(transfer, self.table, table)
+            accepted = counterpart is not None and await accepts_fees_in(
+                self.clients(hub), version, counterpart.place
+            )
+            if accepted:
+                return self._build(destination_table=table, fee_accepted=True)
+            native = self.assets.native(hub)
+            what = transfer.asset.symbol or f"asset {transfer.asset.id}"
+            refusal = f"{what} cannot be sent alone from {transfer.source.name} to {hub.name}: {hub.name} takes no fees in it now, so the whole transfer would be trapped there"
+            if sender is None:
+                raise InvalidRequest(
+                    f"{refusal}; with --check and --sender a little {native.symbol} of the sender's goes along and pays the fee"
+                )
+            held, fee = await self._fee_beside(table)
+            if held is None:
+                raise InvalidRequest(
+                    f"{refusal}; {transfer.source.name} lists no {native.symbol} that could pay"
+                )
+            balance = await free_balance(self.clients(transfer.source), held, sender)
+            if balance < fee:
+                raise InvalidRequest(
+                    f"{refusal}; {to_whole(fee, native.decimals or 0)} {native.symbol} beside it would pay, but the sender can spend {to_whole(balance, native.decimals or 0)} on {transfer.source.name}"
+                )
+        except (Unproven, ChainUnreachable):
+            # The plain form, and its warning; a check will say what could not be proven.
+            return self._build(destination_table=self.known_destination)
+        self.beside = (held, fee)
+        draft = self._build(destination_table=table, native_fee=fee)
+        note = f"{to_whole(fee, native.decimals or 0)} {native.symbol} goes along and pays the fee on {hub.name}, which takes none in {what}; what is left of it is the receiver's"
+        return replace(draft, warnings=(*draft.warnings, note))
+
+    async def _fee_beside(self, destination_table: "RuntimeTable") -> "tuple[Asset | None, int]":
+        """Return the relay's asset as the source holds it, and how much of it pays on the Asset Hub."""
+        source, hub = self.transfer.source, self.transfer.destination
+        fee = await quote_native_fee(
+            self.clients,
+            self.transfer,
+            self.table,
+            registry=self.registry,
+            destination_table=destination_table,
+            deposit=await existential_deposit(self.clients(hub), self.assets.native(hub)),
+        )
+        return self.assets.at(source, "1/Here"), fee
+
+    async def _try_candidates(self, sender: bytes) -> "tuple[Draft, Check] | None":
+        known = self.known_destination
+        if not self._candidates(known, 0):
+            return None
+        held, fee = None, 0
+        if self.transfer.destination.role == "asset_hub":
+            # Where its price is not known, the ways without it are still tried.
+            with suppress(Unproven, ChainUnreachable):
+                held, fee = await self._fee_beside(await self._destination_table())
+        drafts = self._candidates(known, fee if held is not None else 0)
+        checks = []
+        for draft in drafts:
+            two = _has_fee_beside(draft)
+            self.beside = (held, fee) if two and held is not None else None
+            check = await self._check(draft, sender)
+            if check.verdict == "ok":
+                return draft, check
+            checks.append(check)
+        # What is not known of one way keeps all of it open.
+        worst = next((check for check in checks if check.verdict == "unknown"), checks[-1])
+        reasons = tuple(
+            f"as {_say_type(draft)}: {reason}"
+            for draft, check in zip(drafts, checks, strict=True)
+            for reason in check.reasons
+        )
+        return drafts[checks.index(worst)], replace(worst, reasons=reasons)
+
+    def _candidates(self, destination_table: "RuntimeTable | None", fee: int) -> "tuple[Draft, ...]":
+        return build_candidates(
+            self.transfer,
+            self.table,
+            registry=self.registry,
+            assets=self.assets,
+            destination_table=destination_table,
+            native_fee=fee,
+        )
+
+    async def _check(self, draft: "Draft", sender: bytes) -> "Check":
+        return await check_transfer(
+            self.clients,
+            self.registry,
+            self.assets,
+            transfer=self.transfer,
+            call=draft.call,
+            sender=sender,
+            beside=self.beside,
+        )
+
+    def _build(
+        self,
+        *,
+        destination_table: "RuntimeTable | None",
+        last_hop_fee: int | None = None,
+        native_fee: int = 0,
+        fee_accepted: bool = False,
+    ) -> "Draft":
+        return build_transfer(
+            self.transfer,
+            self.table,
+            registry=self.registry,
+            assets=self.assets,
+            destination_table=destination_table,
+            last_hop_fee=last_hop_fee,
+            native_fee=native_fee,
+            fee_accepted=fee_accepted,
+        )
+
+    def _pays_in_itself(self) -> bool:
+        source, destination = self.transfer.source, self.transfer.destination
+        hub = self.registry.sibling(source, "asset_hub")
+        if (source.role, destination.role) != ("dex", "asset_hub") or hub is None:
+            return False
+        return hub.name == destination.name and origin_of(self.transfer.asset, source, hub) == "hub"
+
+    async def _destination_table(self) -> "RuntimeTable":
+        return await self.clients(self.transfer.destination).table()
+
+    def _say(self, amount: int) -> str:
+        asset = self.transfer.asset
+        decimals = asset.decimals if asset.decimals is not None else self.transfer.source.decimals
+        return f"{to_whole(amount, decimals)} {asset.symbol}"
+
+
+def _has_fee_beside(draft: "Draft") -> bool:
+    arguments = draft.call.args
+    return bool(arguments["assets_transfer_type"] != arguments["fees_transfer_type"])
+
+
+def _say_type(draft: "Draft") -> str:
+    kind = "a teleport" if draft.call.args["assets_transfer_type"] == "Teleport" else "a reserve transfer"
+    return f"{kind} with its fee beside it" if _has_fee_beside(draft) else kind

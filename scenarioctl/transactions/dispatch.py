@@ -1,0 +1,59 @@
+"""What a runtime says against a call, in words."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: What the errors of XCM's machine mean for whoever sends money.
+XCM_ERRORS: Mapping[str, str] = {
+    "AssetNotFound": "it does not know the asset",
+    "Barrier": "it lets no such message in",
+    "FailedToTransactAsset": "the asset could not be moved there, for want of balance or because it would stay below the existential deposit",
+    "FeesNotMet": "the fee for delivering the message cannot be paid",
+    "NotDepositable": "the asset cannot be deposited there",
+    "NotHoldingFees": "more is set aside for the fee than arrives",
+    "NotWithdrawable": "the asset cannot be withdrawn from the account that backs it there",
+    "TooExpensive": "what is set aside for the fee does not pay it, or the asset pays no fees there",
+    "Transport": "the message could not be sent on",
+    "Unroutable": "there is no way to its destination",
+    "UntrustedReserveLocation": "it does not accept the sending chain as the asset's reserve",
+    "UntrustedTeleportLocation": "it accepts no teleport of the asset from the sending chain",
+}
+#: What pallets' errors mean that wrap no error of XCM's machine.
+_MODULE_ERRORS: Mapping[tuple[str, str], str] = {
+    ("PolkadotXcm", "Filtered"): "the runtime does not allow this message",
+    ("PolkadotXcm", "InvalidAssetUnknownReserve"): "the runtime does not know a safe reserve for the asset",
+}
+
+
+def explain_dispatch_error(table: "RuntimeTable", error: Any) -> str:
+    """Return a `DispatchError`, as decoded, as `Pallet.Error`, with what it means where that is known."""
+    if not isinstance(error, Mapping) or len(error) != 1:
+        return str(error)
+    kind, inner = next(iter(error.items()))
+    if kind != "Module" or not isinstance(inner, Mapping):
+        return f"{kind}.{_name_of(inner)}" if inner is not None else str(kind)
+    code = inner["error"]
+    data = code if isinstance(code, bytes) else bytes((code,))
+    pallet, found = table.module_error(inner["index"], data)
+    if found is None:
+        return f"{pallet}: error {data.hex()}"
+    name = _name_of(found)
+    within = next(iter(found.values())) if isinstance(found, Mapping) else None
+    if isinstance(within, Mapping) and "error" in within:
+        return f"{pallet}.{name}: {explain_xcm_error(within['error'])}"
+    meaning = _MODULE_ERRORS.get(("PolkadotXcm" if pallet == "XcmPallet" else pallet, name))
+    return f"{pallet}.{name}, {meaning}" if meaning else f"{pallet}.{name}"
+
+
+def explain_xcm_error(error: Any) -> str:
+    """Return an error of XCM's machine by name, with what it means where that is known."""
+    name = _name_of(error)
+    meaning = XCM_ERRORS.get(name)
+    return f"{name}, {meaning}" if meaning else name
+
+
+def _name_of(value: Any) -> str:
+    return str(next(iter(value))) if isinstance(value, Mapping) and value else str(value)

@@ -1,0 +1,285 @@
+"""What a call would do, tried on the chains themselves: the call on its chain, each message on the next.
+
+A source that succeeds proves nothing: every message is followed to the chain it goes to, byte for byte as it is
+forwarded.  What a chain does not answer stays open (`Unproven`), and is never taken for a yes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.connection import NodeError
+from scenarioctl.chains.locations import absolute, read_location, write_location
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.transactions.dispatch import explain_dispatch_error, explain_xcm_error
+from scenarioctl.transactions.transfer import XCM_VERSIONS, known_xcm_versions, shape_location
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.model.calls import Call
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: A message that goes further than this goes in circles.
+MOST_STOPS = 8
+
+#: How a chain is asked: `app.client`.
+Clients = Callable[["Chain"], "Client"]
+
+
+class Unproven(Exception):
+    """A question that a chain did not answer, in a sentence."""
+
+
+class Encoded(bytes):
+    """An argument that is SCALE already, and goes to the runtime as it stands."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that a runtime reports."""
+
+    pallet: str
+    name: str
+    #: By the runtime's own names; a list, or None, where they have none.
+    fields: Any = None
+
+    def __str__(self) -> str:
+        return f"{self.pallet}.{self.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """An XCM message on its way."""
+
+    origin: "Chain"
+    #: None where it goes to no chain of the registry.
+    destination: "Chain | None"
+    #: The destination as the origin sees it: as text, and as the runtime has it.
+    place: str
+    location: Any
+    version: int
+    instructions: tuple[tuple[str, Any], ...]
+    #: The VersionedXcm, exactly as forwarded.
+    data: bytes
+
+    def first(self, *names: str) -> Any:
+        """Return the fields of the first instruction with one of these *names*; None without one."""
+        return next((fields for name, fields in self.instructions if name in names), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hop:
+    """A chain on the way, and what happened there."""
+
+    chain: "Chain"
+    #: What was tried; None for the call itself.
+    message: Message | None = None
+    events: tuple[Event, ...] = ()
+    #: Why it does not work there; empty where it does.
+    failure: str = ""
+    #: Why it could not be tried; empty where it could.
+    unknown: str = ""
+    sent: tuple[Message, ...] = ()
+
+
+async def ask(client: "Client", api: str, method: str, *arguments: Any) -> Any:
+    """Return the decoded answer of a runtime API; Unproven says why there is none."""
+    chain = client.chain.name
+    try:
+        table = await client.table()
+        described = table.api_method(api, method)
+    except (ChainUnreachable, ChainRefused) as error:
+        raise Unproven(f"{chain} could not be asked: {error}") from None
+    except InvalidRequest:
+        raise Unproven(f"the runtime {table} of {chain} has no {api}_{method}") from None
+    name = f"{described.api}_{described.name}"
+    if len(arguments) != len(described.inputs):
+        raise Unproven(
+            f"{name} of {chain} takes {len(described.inputs)} parameters, and not the {len(arguments)} known here"
+        )
+    try:
+        data = b"".join(
+            value if isinstance(value, Encoded) else table.encode(field.type_id, value)
+            for field, value in zip(described.inputs, arguments, strict=True)
+        )
+    except InvalidRequest as error:
+        raise Unproven(f"{name} of {chain} does not take what is known here: {error}") from None
+    try:
+        return await client.raw_runtime_call(name, data, described.output_type)
+    except NodeError as error:
+        raise Unproven(
+            f"{name} of {chain} ended in an error of the node: {error.message} ({error.number})"
+        ) from None
+    except ChainUnreachable as error:
+        raise Unproven(f"{chain} could not be asked: {error}") from None
+    except InvalidRequest as error:
+        raise Unproven(f"{name} of {chain} gave an answer that does not decode: {error}") from None
+
+
+async def ask_result(client: "Client", api: str, method: str, *arguments: Any) -> Any:
+    """Return what is in the `Ok` of a runtime API's Result; Unproven names what is in its `Err`."""
+    answer = await ask(client, api, method, *arguments)
+    if not isinstance(answer, Mapping) or set(answer) not in ({"Ok"}, {"Err"}):
+        raise Unproven(f"{api}_{method} of {client.chain.name} gave no Result")
+    if "Err" in answer:
+        raise Unproven(f"{api}_{method} of {client.chain.name} answered {answer['Err']}")
+    return answer["Ok"]
+
+
+async def trace_call(
+    clients: Clients, registry: "Registry", chain: "Chain", call: "Call", sender: bytes
+) -> list[Hop]:
+    """Return what *call* by *sender* does on *chain*, and then each message that follows from it, in order."""
+    hops = [await _try_call(clients, registry, chain, call, sender)]
+    waiting = list(hops[0].sent)
+    while waiting:
+        message = waiting.pop(0)
+        if len(hops) > MOST_STOPS:
+            destination = message.destination or message.origin
+            hops.append(
+                Hop(
+                    chain=destination,
+                    message=message,
+                    unknown=f"its messages go on for more than {MOST_STOPS} chains",
+                )
+            )
+            break
+        hop = await _try_message(clients, registry, message)
+        hops.append(hop)
+        waiting += hop.sent
+    return hops
+
+
+async def _try_call(
+    clients: Clients, registry: "Registry", chain: "Chain", call: "Call", sender: bytes
+) -> Hop:
+    client = clients(chain)
+    try:
+        table = await client.table()
+        arguments: list[Any] = [{"system": {"Signed": sender}}, Encoded(table.encode_call(call))]
+        if len(table.api_method("DryRunApi", "dry_run_call").inputs) > 2:
+            arguments.append(_result_version(table))
+    except InvalidRequest:
+        return Hop(chain=chain, unknown=f"the runtime {table} of {chain.name} has no DryRunApi_dry_run_call")
+    try:
+        effects = _read_effects(chain, await ask_result(client, "DryRunApi", "dry_run_call", *arguments))
+        events = _events(effects)
+        result = effects["execution_result"]
+        if "Err" in result:
+            reason = explain_dispatch_error(table, result["Err"]["error"])
+            return Hop(chain=chain, events=events, failure=f"{chain.name} refuses the call: {reason}")
+        return Hop(
+            chain=chain, events=events, sent=_forwarded(table, registry, chain, effects, "dry_run_call")
+        )
+    except Unproven as problem:
+        return Hop(chain=chain, unknown=str(problem))
+
+
+async def _try_message(clients: Clients, registry: "Registry", message: Message) -> Hop:
+    destination = message.destination
+    if destination is None:
+        return Hop(
+            chain=message.origin,
+            message=message,
+            unknown=f"{message.origin.name} sends a message to {message.place or 'a place that has no name'}, which is no chain of the registry",
+        )
+    client = clients(destination)
+    try:
+        origin = read_location(_seen_from(message.origin, destination))
+        version = {f"V{message.version}": shape_location(origin, message.version)}
+        answer = await ask_result(client, "DryRunApi", "dry_run_xcm", version, Encoded(message.data))
+        effects = _read_effects(destination, answer)
+        table = await client.table()
+        events = _events(effects)
+        sent = _forwarded(table, registry, destination, effects, "dry_run_xcm")
+    except Unproven as problem:
+        return Hop(chain=destination, message=message, unknown=str(problem))
+    outcome = effects["execution_result"]
+    if "Complete" in outcome:
+        return Hop(chain=destination, message=message, events=events, sent=sent)
+    error = next(iter(outcome.values()))["error"]
+    # Since XCM V5 it comes with the number of the instruction.
+    error = error["error"] if isinstance(error, Mapping) and "error" in error else error
+    failure = f"on {destination.name} the message fails: {explain_xcm_error(error)}"
+    return Hop(chain=destination, message=message, events=events, failure=failure)
+
+
+def _read_effects(chain: "Chain", effects: Any) -> Mapping[str, Any]:
+    wanted = {"execution_result", "emitted_events", "forwarded_xcms"}
+    if not isinstance(effects, Mapping) or not wanted <= set(effects):
+        raise Unproven(f"the DryRunApi of {chain.name} answers in a shape that is not known here")
+    return effects
+
+
+def _result_version(table: "RuntimeTable") -> int:
+    return max(known_xcm_versions(table) & set(XCM_VERSIONS), default=XCM_VERSIONS[0])
+
+
+def _seen_from(origin: "Chain", destination: "Chain") -> str:
+    """Return where a message comes from, as its destination sees it."""
+    if origin.role == "relay":
+        return "1/Here"
+    return f"{0 if destination.role == 'relay' else 1}/Parachain({origin.para_id})"
+
+
+def _events(effects: Mapping[str, Any]) -> tuple[Event, ...]:
+    return tuple(_read_events(effects["emitted_events"]))
+
+
+def _read_events(emitted: list[Any]) -> Iterator[Event]:
+    for value in emitted:
+        pallet, inner = next(iter(value.items())) if isinstance(value, Mapping) else (str(value), None)
+        if isinstance(inner, Mapping):
+            name, fields = next(iter(inner.items()))
+            yield Event(pallet=pallet, name=name, fields=fields)
+        else:
+            yield Event(pallet=pallet, name=str(inner))
+
+
+def _forwarded(
+    table: "RuntimeTable", registry: "Registry", origin: "Chain", effects: Mapping[str, Any], method: str
+) -> tuple[Message, ...]:
+    message_type = _message_type(table, method)
+    found = []
+    for location, messages in effects["forwarded_xcms"]:
+        place = write_location(next(iter(location.values())))
+        destination = _chain_at(registry, origin, place) if place else None
+        for message in messages:
+            version, instructions = next(iter(message.items()))
+            found.append(
+                Message(
+                    origin=origin,
+                    destination=destination,
+                    place=place,
+                    location=location,
+                    version=int(version[1:]),
+                    instructions=tuple(_read_instruction(item) for item in instructions),
+                    data=table.encode(message_type, message),
+                )
+            )
+    return tuple(found)
+
+
+def _read_instruction(value: Any) -> tuple[str, Any]:
+    return next(iter(value.items())) if isinstance(value, Mapping) else (str(value), None)
+
+
+def _message_type(table: "RuntimeTable", method: str) -> int:
+    """Return the type of one message in `forwarded_xcms`, a list of pairs of a location and messages."""
+    types = table.types
+    result = types[table.api_method("DryRunApi", method).output_type]
+    effects = types[result[3][0][2][0][1]]
+    pairs = next(field[1] for field in effects[3] if field[0] == "forwarded_xcms")
+    messages = types[types[pairs][3]][3][1]
+    return int(types[messages][3])
+
+
+def _chain_at(registry: "Registry", origin: "Chain", place: str) -> "Chain | None":
+    name = absolute(place, origin.para_id)
+    for chain in registry.all():
+        if chain.relay and chain.relay == origin.relay:
+            own = "" if chain.role == "relay" else f"Parachain({chain.para_id})"
+            if own == name:
+                return chain
+    return None
