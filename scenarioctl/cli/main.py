@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 #: Name -> (module under scenarioctl.cli, attribute, short help).
 COMMANDS = {
+    "broadcast": ("broadcast", "broadcast", "Send a signed transaction to its chain."),
     "chain": ("chain", "chain", "The chains that scenarioctl knows."),
     "config": ("config", "config", "Show and change the settings."),
     "contract": ("contract", "contract", "Describe ink! smart contracts."),

@@ -30,6 +30,7 @@ ENDPOINTS = (
     _row("POST", "/api/create/query", "creation.create_query"),
     _row("POST", "/api/create/flow", "creation.create_flow"),
     _row("POST", "/api/xcm/asset-transfer", "transfers.asset_transfer"),
+    _row("POST", "/api/chain/Broadcast", "broadcasts.broadcast", "/api/chain/broadcast"),
     _row("POST", "/api/contracts/contract_info", "contracts.contract_info"),
     _row("GET", "/api/scenarios", "scenarios.list_scenarios"),
     _row("POST", "/api/scenario/show", "scenarios.show_scenario"),

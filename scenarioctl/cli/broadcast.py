@@ -1,0 +1,57 @@
+"""`scenarioctl broadcast`."""
+
+from contextlib import nullcontext
+from typing import Any
+
+import click
+
+from scenarioctl.cli.base import (
+    Command,
+    draw_facts,
+    draw_json,
+    field_option,
+    option,
+    perform,
+    print_answer,
+    read_text,
+)
+from scenarioctl.cli.tx import TX_LIMIT
+
+
+@click.command(
+    cls=Command,
+    operation="broadcasts.broadcast",
+    example="scenarioctl broadcast polkadot 0x45028400… --wait in-block",
+)
+@click.argument("chain", metavar="CHAIN")
+@click.argument("tx", metavar="TX|-")
+@option(
+    "--wait",
+    metavar="STATE",
+    default="",
+    help="Wait until it is in-block or finalized, and say what it did there.",
+)
+@option("--timeout", metavar="SECONDS", help="Wait so long at most (default 180).")
+@field_option
+def broadcast(tx: str, **fields: Any) -> None:
+    """Send a signed transaction to its chain, and print its hash.
+
+    It is sent once, never again, and only if it reads as a signed transaction of that chain with a good
+    signature and an unused nonce. With --wait, the exit code is 6 where the chain took it and it failed.
+    """
+    from scenarioctl.cli.progress import shown_progress
+
+    text = read_text(tx, field="tx", limit=TX_LIMIT).strip() if tx == "-" else tx
+    with shown_progress() if fields["wait"] else nullcontext():
+        result = perform("broadcasts.broadcast", "Broadcast", tx=text, **fields)
+    if result.inclusion is None:
+        print_answer(result, plain=result.hash)
+        return
+
+    def draw() -> None:
+        facts = result.answer()
+        events = facts.pop("events")
+        draw_facts(facts)
+        draw_json(events)
+
+    print_answer(result, draw=draw)

@@ -1,0 +1,190 @@
+"""Forwarding what somebody signed to its chain.  No key is ever here."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.application import Application
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.operations.signing import parse_hex
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.submission import Inclusion, Submission
+
+__all__ = ["broadcast"]
+
+WAITS = ("in-block", "finalized")
+#: Seconds: a block is final well within, on every chain that is known here.
+PATIENCE = 180
+_LONGEST = 24 * 60 * 60
+#: What an unreachable chain says of building, which is not meant here.
+_BUILDING = "; --offline builds with the runtime table at hand"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broadcast:
+    """Send a signed transaction to its chain."""
+
+    chain: str
+    #: 0x hex of a signed extrinsic.
+    tx: str
+    #: `in-block` or `finalized`: wait for that, and say what became of it; empty: do not wait.
+    wait: str = ""
+    #: Seconds to wait at most; none: 180.
+    timeout: int | str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broadcasted:
+    #: blake2b-256 of the transaction's bytes.
+    hash: str
+    #: What it did in its block; None where nobody waited for it.
+    inclusion: "Inclusion | None" = None
+    warnings: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"status": "broadcasted", "hash": self.hash}
+        if self.inclusion is not None:
+            answer |= describe_inclusion(self.inclusion)
+        return answer
+
+
+async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
+    """Judge the transaction, send it once, and answer with its hash.
+
+    InvalidRequest for what is not a signed transaction of the chain, before the chain is asked; Conflict for a used
+    nonce; ChainRefused with the chain's reason; ChainUnreachable says whether it may have been sent.
+    """
+    from scenarioctl.transactions.judging import (
+        check_form,
+        check_nonce,
+        check_signature,
+        read_for,
+        read_standing,
+    )
+
+    chain = app.registry.find(request.chain)
+    seconds = _check_waiting(request)
+    data = parse_hex(request.tx, field="tx")
+    known = app.known_runtime(chain)
+    check_form(chain, known, data)
+    others = _other_chains(app, chain)
+    doubt = _doubt(chain, known, data, others)
+    try:
+        client = app.client(chain)
+        table = await client.table()
+        signed = read_for(chain, table, data, others)
+        standing = await read_standing(client, table, signed)
+        warnings = [await check_signature(client, table, data, signed, standing, others)]
+    except (ChainUnreachable, ChainRefused) as error:
+        # A runtime that is known here does not read it: that is likelier than that a newer one would.
+        if doubt is not None:
+            raise doubt from None
+        raise _kind_of(error)(f"{str(error).removesuffix(_BUILDING)}; nothing was sent") from None
+    warnings.append(check_nonce(chain, signed, standing))
+    from scenarioctl.transactions.submission import Submission
+
+    submission = Submission(
+        client=client, data=data, hash=hash_of(data), signed=signed, number=standing.number, tell=app.tell
+    )
+    if not request.wait:
+        warnings += await submission.send()
+        return Broadcasted(hash=submission.hash, warnings=tuple(filter(None, warnings)))
+    block, notes = await submission.send_and_follow(request.wait, seconds)
+    inclusion = await _read_inclusion(submission, block)
+    return Broadcasted(
+        hash=submission.hash,
+        inclusion=inclusion,
+        warnings=tuple(filter(None, [*warnings, *notes, *inclusion.inner])),
+    )
+
+
+def hash_of(data: bytes) -> str:
+    """Return the hash that chains and explorers know an extrinsic by: blake2b-256, 0x hex."""
+    from hashlib import blake2b
+
+    return "0x" + blake2b(data, digest_size=32).hexdigest()
+
+
+def describe_inclusion(inclusion: "Inclusion") -> dict[str, Any]:
+    """Return what a transaction did in its block, as a JSON answer says it."""
+    return {
+        "block": inclusion.block,
+        "block_number": inclusion.number,
+        "extrinsic_index": inclusion.index,
+        "success": not inclusion.error,
+        "fee": None if inclusion.fee is None else str(inclusion.fee),
+        "events": None if inclusion.events is None else list(inclusion.events),
+    }
+
+
+def _kind_of(error: ChainUnreachable | ChainRefused) -> type[ChainUnreachable | ChainRefused]:
+    """Return the kind of *error* without what it was made of."""
+    return ChainUnreachable if isinstance(error, ChainUnreachable) else ChainRefused
+
+
+def _check_waiting(request: Broadcast) -> float:
+    if request.wait not in ("", *WAITS):
+        raise InvalidRequest(
+            f"wait {shorten(request.wait)} is not known, expected one of: {', '.join(WAITS)}"
+        )
+    if request.timeout in (None, ""):
+        return PATIENCE
+    if not request.wait:
+        raise InvalidRequest(
+            f"timeout {shorten(request.timeout)} goes with wait, expected wait in-block or finalized beside it"
+        )
+    text = str(request.timeout) if not isinstance(request.timeout, bool) else ""
+    if not (text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) <= _LONGEST):
+        raise InvalidRequest(
+            f"timeout {shorten(request.timeout)} is wrong, expected whole seconds from 1 to {_LONGEST}"
+        )
+    return int(text)
+
+
+def _other_chains(app: Application, chain: "Chain") -> Any:
+    """Return what gives the chains that a transaction may have been signed for instead, with their known runtimes."""
+
+    def others() -> Iterable[tuple["Chain", "RuntimeTable"]]:
+        # The chain itself too: with the runtime known here, which may be older than the one it runs.
+        for other in (chain, *(each for each in app.registry.all() if each.name != chain.name)):
+            known = app.known_runtime(other)
+            if known is not None:
+                yield other, known
+
+    return others
+
+
+def _doubt(chain: "Chain", known: "RuntimeTable | None", data: bytes, others: Any) -> InvalidRequest | None:
+    """Return what the runtime known here has against *data*, None for nothing."""
+    from scenarioctl.transactions.judging import read_for
+
+    if known is None:
+        return None
+    try:
+        read_for(chain, known, data, others)
+    except InvalidRequest as error:
+        return error
+    return None
+
+
+async def _read_inclusion(submission: "Submission", block: str) -> "Inclusion":
+    from scenarioctl.transactions.submission import read_inclusion
+
+    chain = submission.client.chain
+    details = {"status": "broadcasted", "hash": submission.hash, "block": block}
+    try:
+        inclusion = await read_inclusion(submission.client, block, submission.data)
+    except (ChainUnreachable, ChainRefused) as error:
+        raise ChainUnreachable(
+            f"the transaction {submission.hash} is in block {block} of {chain.name}, and what it did there could not be read ({error})",
+            details=details,
+        ) from None
+    if inclusion.error:
+        raise ChainRefused(
+            f"the transaction {submission.hash} is in block {inclusion.number} of {chain.name} and failed there, its fee is spent: {inclusion.error}",
+            details={**details, **describe_inclusion(inclusion)},
+        )
+    return inclusion

@@ -1,0 +1,322 @@
+"""Judging what is to be sent: is it a signed extrinsic, is it signed for this chain, and by whom it says."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.errors import ChainRefused, Conflict, InvalidRequest, shorten
+from scenarioctl.runtime.storage import storage_key
+from scenarioctl.transactions.extrinsic import decode_era, era_start, looks_like_extrinsic
+from scenarioctl.transactions.signatures import (
+    SCHEMES,
+    SIGNED_V4,
+    Signed,
+    bytes_to_sign,
+    is_signature,
+    read_signed,
+    signed_payload,
+)
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: Chains that a transaction may have been signed for instead, each with a runtime known here.
+Others = Callable[[], Iterable[tuple["Chain", "RuntimeTable"]]]
+
+_BARE = (0x04, 0x05)
+_GENERAL_V5 = 0x45
+#: Two hashes stand at the end of every signing payload.
+_PAYLOAD_TAIL = 64
+#: So many eras back an expired signature is looked for.
+_EXPIRED_ERAS = 3
+_SIGN_IT = "tx payload makes the bytes to sign, and tx assemble joins the signature"
+_ANEW = "make its payload and sign it again"
+
+
+def check_form(chain: "Chain", table: "RuntimeTable | None", data: bytes) -> None:
+    """Refuse what is not framed as a signed extrinsic, saying what it is; *table* names its call where it can."""
+    what = _what_it_is(table, data)
+    if what:
+        raise InvalidRequest(f"tx {shorten(data)} is not a signed extrinsic of {chain.name}: {what}")
+
+
+def _what_it_is(table: "RuntimeTable | None", data: bytes) -> str:
+    start = (1, 2, 4, 0)[data[0] & 3]
+    head = data[start] if 0 < start < len(data) else None
+    if looks_like_extrinsic(data):
+        if head == SIGNED_V4:
+            return ""
+        if head == _GENERAL_V5:
+            return f"it is a general extrinsic of version 5, which carries no signature; {_SIGN_IT}"
+        return f"it is unsigned{_of(_call_at(table, data, start + 1)[0])}; {_SIGN_IT}"
+    call, end = _call_at(table, data, 0)
+    if call and end == len(data):
+        return f"it is call data ({call}) without a signature; {_SIGN_IT}"
+    if head == SIGNED_V4 or head in _BARE:
+        length, follow = int.from_bytes(data[:start], "little") >> 2, len(data) - start
+        signed = "" if head == SIGNED_V4 else "it is unsigned, and "
+        if length > follow:
+            return f"{signed}it was cut, {length} bytes were meant and {follow} are there"
+        return f"{signed}{follow - length} bytes too many stand after its {length}"
+    if data[0] == SIGNED_V4:
+        return "its length is missing, the bytes of every extrinsic begin with it"
+    if call and len(data) - end >= _PAYLOAD_TAIL:
+        return f"it looks like a signing payload of {call}, which is signed and not sent; tx assemble joins it with the signature"
+    return "it does not begin as every extrinsic does, with its length and a version"
+
+
+def _call_at(table: "RuntimeTable | None", data: bytes, start: int) -> tuple[str, int]:
+    """Return the name of the call that begins at *start*, "" for none, and where it ends."""
+    if table is None:
+        return "", start
+    try:
+        call, end = table.decode_call_at(data, start)
+    except InvalidRequest:
+        return "", start
+    return f"{call.pallet}.{call.method}", end
+
+
+def _of(call: str) -> str:
+    return f" ({call})" if call else ""
+
+
+def read_for(chain: "Chain", table: "RuntimeTable", data: bytes, others: Others = tuple) -> Signed:
+    """Return the signed extrinsic of *chain* that *data* is, by its runtime *table*."""
+    try:
+        return read_signed(table, data)
+    except InvalidRequest as error:
+        for other, its_table in others():
+            if _is_of(other, its_table, data):
+                raise InvalidRequest(f"tx is signed for {other.name}, not for {chain.name}") from None
+        raise InvalidRequest(
+            f"tx {shorten(data)} does not read as a signed extrinsic of {chain.name} ({table}): {error}"
+        ) from None
+
+
+# What the chain says of the signer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Chain and signer, as they were when the chain was asked."""
+
+    #: Number of the best block.
+    number: int
+    #: Transactions that the signer has sent; None where the runtime does not tell.
+    nonce: int | None
+
+
+async def read_standing(client: "Client", table: "RuntimeTable", signed: Signed) -> Standing:
+    """Return where the chain and the signer stand, in one round trip."""
+    requests: list[tuple[str, tuple[Any, ...]]] = [("chain_getHeader", ())]
+    key = None
+    if signed.account is not None and signed.nonce is not None:
+        try:
+            key = storage_key(table, "System", "Account", (signed.account,))
+            requests.append(("state_getStorage", (key.hex,)))
+        except InvalidRequest:
+            # A runtime without accounts of this kind: the chain judges the nonce alone.
+            key = None
+    header, *stored = await client.call_many(requests)
+    nonce = None
+    if key is not None:
+        raw = bytes.fromhex(stored[0][2:]) if isinstance(stored[0], str) else key.entry.default
+        account = table.decode(key.entry.value_type, raw)
+        nonce = account["nonce"] if isinstance(account, dict) and "nonce" in account else None
+    return Standing(number=int(header["number"], 16), nonce=nonce)
+
+
+def check_nonce(chain: "Chain", signed: Signed, standing: Standing) -> str:
+    """Return what is to be known of a nonce that is ahead, "" for the next one; Conflict for a used one."""
+    if signed.nonce is None or standing.nonce is None or signed.account is None:
+        return ""
+    who = format_account(signed.account, chain.ss58_prefix)
+    if signed.nonce < standing.nonce:
+        raise Conflict(
+            f"nonce {signed.nonce} of {who} is used already, its next one is {standing.nonce}: this transaction, or "
+            f"another with its nonce, is in a block of {chain.name}; nothing was sent"
+        )
+    if signed.nonce > standing.nonce:
+        missing = (
+            f"nonce {standing.nonce}"
+            if signed.nonce == standing.nonce + 1
+            else f"nonces {standing.nonce} to {signed.nonce - 1}"
+        )
+        return f"nonce {signed.nonce} is ahead of {who}'s next one: it waits in the pool until {missing} came"
+    return ""
+
+
+# Signatures
+
+
+@dataclass(kw_only=True)
+class _Check:
+    """One extrinsic's signature, tried under what it may have been signed for."""
+
+    client: "Client"
+    table: "RuntimeTable"
+    signed: Signed
+    number: int
+    genesis: bytes = b""
+    #: Of the blocks that its era may start from, newest first.
+    births: list[tuple[int, bytes]] = field(default_factory=list)
+
+    async def prepare(self, births: int) -> None:
+        """Fetch genesis hash and the hashes of *births* blocks that the era may start from."""
+        if not self.genesis:
+            known = self.client.chain.genesis or await self.client.call("chain_getBlockHash", 0)
+            self.genesis = bytes.fromhex(known[2:])
+        era = decode_era(self.signed.era)
+        if era is None:
+            self.births = [(0, self.genesis)]
+            return
+        # It is judged for the next block; a block that is not there yet cannot have been signed.
+        first = era_start(self.signed.era, self.number + 1)
+        numbers = [first - back * era[0] for back in range(births)]
+        wanted = [number for number in numbers if 0 <= number <= self.number]
+        hashes = await self.client.call_many([("chain_getBlockHash", (number,)) for number in wanted])
+        self.births = [
+            (number, bytes.fromhex(found[2:]))
+            for number, found in zip(wanted, hashes, strict=True)
+            if isinstance(found, str)
+        ]
+
+    def payloads(self, metadata_hash: bytes | None) -> Iterator[tuple[int, bytes]]:
+        for number, block_hash in self.births:
+            yield (
+                number,
+                signed_payload(
+                    self.table,
+                    self.signed,
+                    genesis_hash=self.genesis,
+                    block_hash=block_hash,
+                    metadata_hash=metadata_hash,
+                ),
+            )
+
+
+async def check_signature(
+    client: "Client", table: "RuntimeTable", data: bytes, signed: Signed, standing: Standing, others: Others
+) -> str:
+    """Return "" for a good signature, or why it could not be checked here; InvalidRequest for a bad one."""
+    chain = client.chain
+    if signed.account is None or not signed.scheme:
+        return f"the signature was not checked here, its kind or its signer is not known: {chain.name} will check it"
+    check = _Check(client=client, table=table, signed=signed, number=standing.number)
+    await check.prepare(1)
+    hashes: tuple[bytes | None, ...] = (None,)
+    if signed.mode:
+        hashes = await _metadata_hashes(client, table)
+        if not hashes:
+            return f"the signature was not checked here, since it commits to a metadata hash that cannot be computed: {chain.name} will check it"
+    era = decode_era(signed.era)
+    if not check.births and era is not None and era_start(signed.era, standing.number + 1) <= standing.number:
+        return f"the signature was not checked here, the node does not know the block that its era starts from: {chain.name} will check it"
+    try:
+        if any(_fits(signed, payload) for each in hashes for _, payload in check.payloads(each)):
+            return ""
+    except InvalidRequest as error:
+        return f"the signature was not checked here ({error}): {chain.name} will check it"
+    await check.prepare(1 + _EXPIRED_ERAS)
+    raise InvalidRequest(_why_bad(check, hashes, data, others))
+
+
+def _fits(signed: Signed, payload: bytes, scheme: str = "") -> bool:
+    return signed.account is not None and is_signature(
+        scheme or signed.scheme, signed.signature, bytes_to_sign(payload), signed.account
+    )
+
+
+def _why_bad(check: _Check, hashes: tuple[bytes | None, ...], data: bytes, others: Others) -> str:
+    """Return the sentence about a bad signature, with its cause where one is found."""
+    signed, chain, table = check.signed, check.client.chain, check.table
+    account = signed.account or b""
+    for payload in (payload for each in hashes for _, payload in check.payloads(each)):
+        for scheme in SCHEMES:
+            if scheme != signed.scheme and _fits(signed, payload, scheme):
+                return f"tx says that its signature is {signed.scheme}, but it is {scheme}: assemble it with --scheme {scheme}"
+        for message in (payload, bytes_to_sign(payload)):
+            wrapped = b"<Bytes>" + message + b"</Bytes>"
+            if is_signature(signed.scheme, signed.signature, wrapped, account):
+                return "tx was signed as a message (<Bytes>…</Bytes>), which no chain takes: sign it as a transaction"
+        if is_signature(signed.scheme, signed.signature, payload, account):
+            return (
+                f"tx has a signature of all {len(payload)} bytes of its payload, and no chain takes that above 256: "
+                "sign their blake2b-256 hash, bytes_to_sign of tx payload"
+            )
+    era = decode_era(signed.era)
+    if era is not None:
+        for birth, payload in (pair for each in hashes for pair in check.payloads(each)):
+            if _fits(signed, payload):
+                return (
+                    f"tx has expired: it was signed for the {era[0]} blocks from {birth} to {birth + era[0] - 1}, and "
+                    f"{chain.name} is at {check.number}: {_ANEW}"
+                )
+    for other, its_table in others():
+        # Its runtime as it is known here, or, where chains share one, the connected chain's.
+        if other.name != chain.name and any(_is_of(other, each, data) for each in (its_table, table)):
+            return f"tx is signed for {other.name}, not for {chain.name}"
+        if other.name == chain.name and _is_of(other, its_table, data):
+            return f"tx is signed for the runtime {its_table}, but {chain.name} runs {table} now: {_ANEW}"
+    return (
+        f"tx has a bad signature: what {format_account(account, chain.ss58_prefix)} signed is not this transaction on "
+        f"{chain.name} with {table} (another chain, runtime version, nonce, era, tip or call, or another key): {_ANEW}"
+    )
+
+
+def _is_of(chain: "Chain", table: "RuntimeTable", data: bytes) -> bool:
+    """Tell whether *data* is signed for *chain*, as far as can be told without asking it."""
+    if not chain.genesis:
+        return False
+    genesis = bytes.fromhex(chain.genesis[2:])
+    try:
+        signed = read_signed(table, data)
+        if decode_era(signed.era) is not None or signed.account is None or not signed.scheme:
+            return False
+        metadata_hash = _digest(chain, table) if signed.mode else None
+        payload = signed_payload(
+            table, signed, genesis_hash=genesis, block_hash=genesis, metadata_hash=metadata_hash
+        )
+    except InvalidRequest:
+        return False
+    return _fits(signed, payload)
+
+
+async def _metadata_hashes(client: "Client", table: "RuntimeTable") -> tuple[bytes, ...]:
+    """Return the metadata hashes that a sender may have signed: one, and another where the node names the asset otherwise."""
+    from dataclasses import replace
+
+    chain = client.chain
+    found = _digest(chain, table)
+    if found is None:
+        return ()
+    try:
+        properties = await client.call("system_properties")
+    except ChainRefused:
+        properties = None
+    first = {
+        key: value[0] if isinstance(value, list) and value else value
+        for key, value in (properties if isinstance(properties, dict) else {}).items()
+    }
+    symbol, decimals = first.get("tokenSymbol"), first.get("tokenDecimals")
+    if not (isinstance(symbol, str) and isinstance(decimals, int)):
+        return (found,)
+    if (symbol, decimals) == (chain.symbol, chain.decimals):
+        return (found,)
+    told = replace(chain, symbol=symbol, decimals=decimals)
+    other = _digest(told, table)
+    return (found,) if other is None else (found, other)
+
+
+def _digest(chain: "Chain", table: "RuntimeTable") -> bytes | None:
+    try:
+        from scenarioctl.runtime.digest import metadata_digest
+
+        # The runtime's own prefix, which is hashed, and not the registry's, which is printed.
+        prefix = table.constant("System", "SS58Prefix")
+        return metadata_digest(table, ss58_prefix=prefix, decimals=chain.decimals, symbol=chain.symbol)
+    except (ImportError, InvalidRequest):
+        return None

@@ -1,0 +1,200 @@
+"""Signed extrinsics: taking one apart, rebuilding what its sender signed, checking it, and putting one together.
+
+No key is ever here: a signature is checked with the public key that is the account, or made elsewhere.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.extrinsic import (
+    HASHED_ABOVE,
+    IMMORTAL,
+    SigningOptions,
+    decode_extrinsic,
+    encode_compact,
+    signing_payload,
+)
+
+if TYPE_CHECKING:
+    from scenarioctl.model.calls import Call
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: Scheme -> its name in MultiSignature, and the bytes of a signature.
+SCHEMES = {"sr25519": ("Sr25519", 64), "ed25519": ("Ed25519", 64), "ecdsa": ("Ecdsa", 65)}
+#: The byte before a signature that says of which scheme it is.
+SCHEME_BYTES = {0: "ed25519", 1: "sr25519", 2: "ecdsa"}
+SIGNED_V4 = 0x84
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signed:
+    """A signed extrinsic, taken apart."""
+
+    #: As the runtime has it, `{"Id": …}` for most.
+    signer: Any
+    #: None where the signer is named by an index or the like.
+    account: bytes | None
+    #: `sr25519`, `ed25519` or `ecdsa`; "" for a kind of signature that is not known here.
+    scheme: str
+    signature: bytes
+    call: "Call"
+    call_data: bytes
+    #: What the signed extensions put into the extrinsic.
+    extra: bytes
+    #: None where the runtime counts no transactions.
+    nonce: int | None
+    era: bytes
+    #: CheckMetadataHash: 1 says that a metadata hash was signed.
+    mode: int
+
+
+def read_signed(table: "RuntimeTable", data: bytes) -> Signed:
+    """Return the signed extrinsic of version 4 that *data* is, all of it; InvalidRequest if it is not one."""
+    extrinsic = decode_extrinsic(table, data)
+    if extrinsic.signer is None:
+        raise InvalidRequest("tx is not signed")
+    start = (1, 2, 4)[data[0] & 3] + 1
+    _, start = table.decode_at(table.address_type, data, start)
+    _, start = table.decode_at(table.signature_type, data, start)
+    first, raw = start, {}
+    for extension in table.extensions:
+        if not table.is_empty(extension.type_id):
+            begin = start
+            _, start = table.decode_at(extension.type_id, data, begin)
+            raw[extension.identifier] = data[begin:start]
+    scheme, signature = "", b""
+    if isinstance(extrinsic.signature, dict) and len(extrinsic.signature) == 1:
+        kind, value = next(iter(extrinsic.signature.items()))
+        if kind.lower() in SCHEMES and isinstance(value, bytes):
+            scheme, signature = kind.lower(), value
+    nonce = extrinsic.extensions.get("CheckNonce")
+    return Signed(
+        signer=extrinsic.signer,
+        account=_account_of(extrinsic.signer),
+        scheme=scheme,
+        signature=signature,
+        call=extrinsic.call,
+        call_data=data[start:],
+        extra=data[first:start],
+        nonce=nonce if isinstance(nonce, int) else None,
+        era=raw.get("CheckMortality", raw.get("CheckEra", IMMORTAL)),
+        mode=int(extrinsic.extensions.get("CheckMetadataHash") == {"mode": "Enabled"}),
+    )
+
+
+def signed_payload(
+    table: "RuntimeTable",
+    signed: Signed,
+    *,
+    genesis_hash: bytes,
+    block_hash: bytes,
+    metadata_hash: bytes | None = None,
+) -> bytes:
+    """Return what the sender of *signed* should have signed, not hashed yet.
+
+    The extrinsic's own bytes are taken as they stand; only what is signed beside them comes from the chain.
+    InvalidRequest names a signed extension that is not known here.
+    """
+    beside = signing_payload(
+        table,
+        b"",
+        SigningOptions(
+            nonce=0,
+            era=signed.era,
+            genesis_hash=genesis_hash,
+            block_hash=block_hash,
+            mode=signed.mode,
+            metadata_hash=metadata_hash,
+        ),
+    )
+    return signed.call_data + signed.extra + beside.additional
+
+
+def bytes_to_sign(payload: bytes) -> bytes:
+    """Return *payload*, or its blake2b-256 where it is longer than 256 bytes."""
+    return payload if len(payload) <= HASHED_ABOVE else blake2b(payload, digest_size=32).digest()
+
+
+def is_signature(scheme: str, signature: bytes, message: bytes, account: bytes) -> bool:
+    """Tell whether *signature* is the one of *account* under *message*, as a runtime's MultiSignature checks it."""
+    if len(signature) != SCHEMES[scheme][1]:
+        return False
+    if scheme == "sr25519":
+        import sr25519
+
+        return _holds(lambda: sr25519.verify(signature, message, account))
+    if scheme == "ed25519":
+        import ed25519_zebra
+
+        return _holds(lambda: ed25519_zebra.ed_verify(signature, message, account))
+    return account in _ecdsa_accounts(signature, blake2b(message, digest_size=32).digest())
+
+
+def signed_extrinsic(
+    table: "RuntimeTable", call_data: bytes, extra: bytes, *, account: bytes, scheme: str, signature: bytes
+) -> bytes:
+    """Return the signed extrinsic of version 4: `compact(length) ++ 0x84 ++ signer ++ signature ++ extra ++ call`."""
+    if 4 not in table.extrinsic_versions:
+        raise InvalidRequest(f"{table} takes no extrinsics of version 4, the only ones that are assembled")
+    kind = SCHEMES[scheme][0]
+    if kind not in table.variants(table.signature_type):
+        raise InvalidRequest(f"scheme {scheme!r} is not one of {table}, which takes no {kind} signatures")
+    addressed = table.types[table.address_type][2] == "variant"
+    body = b"".join(
+        (
+            bytes((SIGNED_V4,)),
+            table.encode(table.address_type, {"Id": account} if addressed else account),
+            table.encode(table.signature_type, {kind: signature}),
+            extra,
+            call_data,
+        )
+    )
+    return encode_compact(len(body)) + body
+
+
+def signature_forms(signature: bytes, scheme: str = "") -> Iterator[tuple[str, bytes]]:
+    """Yield what *signature* may be: its scheme, and its bytes without the scheme's byte; *scheme* is what was told.
+
+    Wallets give signatures with and without that byte; which was meant, checking tells.
+    """
+    schemes = (scheme,) if scheme else tuple(SCHEMES)
+    for name in schemes:
+        if len(signature) == SCHEMES[name][1]:
+            yield name, signature
+        if len(signature) == SCHEMES[name][1] + 1 and SCHEME_BYTES.get(signature[0]) == name:
+            yield name, signature[1:]
+
+
+def _account_of(signer: Any) -> bytes | None:
+    if isinstance(signer, dict) and set(signer) == {"Id"}:
+        signer = signer["Id"]
+    return signer if isinstance(signer, bytes) and len(signer) == 32 else None
+
+
+def _holds(check: Any) -> bool:
+    # The libraries raise for bytes that are no point of the curve, each its own error.
+    try:
+        return bool(check())
+    except Exception:
+        return False
+
+
+def _ecdsa_accounts(signature: bytes, digest: bytes) -> tuple[bytes, ...]:
+    """Return the account whose key made *signature* of 65 bytes, the last of which says which of two keys it is."""
+    from ecdsa import SECP256k1, VerifyingKey
+
+    recovery = signature[64] - 27 if signature[64] >= 27 else signature[64]
+    if recovery not in (0, 1):
+        return ()
+    try:
+        keys = VerifyingKey.from_public_key_recovery_with_digest(
+            signature[:64], digest, SECP256k1, hashfunc=None
+        )
+    except Exception:
+        return ()
+    return tuple(
+        blake2b(key.to_string("compressed"), digest_size=32).digest() for key in keys[recovery : recovery + 1]
+    )

@@ -1,0 +1,278 @@
+"""Sending a signed extrinsic: once, whatever becomes of the answer; then following it into a block.
+
+Nothing here sends twice.  Where an answer is lost, the sentence says that it may have been sent, and how to find out.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.connection import NodeError
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.runtime.storage import storage_key
+from scenarioctl.transactions.dispatch import explain_dispatch_error
+from scenarioctl.transactions.refusals import ALREADY_IMPORTED, explain_refusal, meaning_of
+from scenarioctl.transactions.values import ValueWriter
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.client import Client
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.signatures import Signed
+
+#: What may be waited for.
+IN_BLOCK, FINALIZED = "in-block", "finalized"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """A signed extrinsic on its way."""
+
+    client: "Client"
+    data: bytes
+    #: blake2b-256 of its bytes, 0x hex: what chains and explorers know it by.
+    hash: str
+    signed: "Signed"
+    #: Number of the best block before it was sent.
+    number: int
+    tell: Callable[[str], None]
+
+    @property
+    def hex(self) -> str:
+        return "0x" + self.data.hex()
+
+    async def send(self) -> tuple[str, ...]:
+        """Send it, and return what is to be known besides."""
+        self.tell(f"sending {self.hash} to {self.client.chain.name}")
+        try:
+            answer = await self.client.submit("author_submitExtrinsic", self.hex)
+        except NodeError as error:
+            if error.number == ALREADY_IMPORTED:
+                return (f"{self.client.chain.name} has it in its pool already, it was not sent again",)
+            raise self._refused(explain_refusal(self.client.chain, error)) from None
+        except ChainUnreachable as error:
+            self._lost(error)
+        if answer != self.hash:
+            return (
+                f"{self.client.endpoint} calls it {shorten(answer, 80)}, but the hash of its bytes is {self.hash}",
+            )
+        return ()
+
+    async def send_and_follow(self, until: str, seconds: float) -> tuple[str, tuple[str, ...]]:
+        """Send it, and return the hash of the block that holds it, and what is to be known besides."""
+        chain = self.client.chain
+        deadline = time.monotonic() + seconds
+        self.tell(f"sending {self.hash} to {chain.name}")
+        sent, block = False, ""
+        try:
+            updates = await self.client.subscribe(
+                "author_submitAndWatchExtrinsic",
+                self.hex,
+                deadline=deadline,
+                ended_by="author_unwatchExtrinsic",
+            )
+            for update in updates:
+                sent = True
+                state, value = _read_state(update)
+                self.tell(_say_state(state, value))
+                self._check_state(state, value)
+                if state in ("inBlock", "finalized"):
+                    block = str(value)
+                if state == "finalized" or (state == "inBlock" and until == IN_BLOCK):
+                    return block, ()
+                if state == "retracted":
+                    block = ""
+        except NodeError as error:
+            if error.number != ALREADY_IMPORTED:
+                raise self._refused(explain_refusal(chain, error)) from None
+            note = f"{chain.name} has it in its pool already, it was not sent again"
+            return await self._find(until, deadline, seconds), (note,)
+        except ChainUnreachable as error:
+            if not sent:
+                self._lost(error)
+            self.tell(f"{self.client.endpoint} was lost, looking for it in the blocks")
+            return await self._find(until, deadline, seconds), ()
+        if block:
+            raise self._unseen(f"is in block {block}, which was not final", seconds, block=block)
+        if time.monotonic() < deadline:
+            # The node ended the subscription without a last word.
+            return await self._find(until, deadline, seconds), ()
+        raise self._unseen("was sent and was in no block", seconds)
+
+    async def _find(self, until: str, deadline: float, seconds: float) -> str:
+        """Return the hash of the block that holds it, looking through those after the one it was sent at."""
+        final = until == FINALIZED
+        name = "FinalizedHeads" if final else "NewHeads"
+        following = self.number + 1
+        try:
+            # A call that reads finds another endpoint where this one is lost.
+            await self.client.call("chain_getHeader")
+            heads = await self.client.subscribe(
+                f"chain_subscribe{name}", deadline=deadline, ended_by=f"chain_unsubscribe{name}"
+            )
+            for head in heads:
+                last = int(head["number"], 16)
+                for number in range(following, last + 1):
+                    block_hash = await self.client.call("chain_getBlockHash", number)
+                    block = await self.client.call("chain_getBlock", block_hash)
+                    if self.hex in block["block"]["extrinsics"]:
+                        self.tell(_say_state("finalized" if final else "inBlock", block_hash))
+                        return str(block_hash)
+                following = max(following, last + 1)
+        except (ChainUnreachable, ChainRefused) as error:
+            raise ChainUnreachable(
+                f"the transaction {self.hash} was sent to {self.client.chain.name}, and then the connection was lost "
+                f"({error}): {self._look()}",
+                details={"hash": self.hash},
+            ) from None
+        raise self._unseen("was sent and was in no block" if not final else "was in no final block", seconds)
+
+    def _check_state(self, state: str, value: Any) -> None:
+        chain = self.client.chain.name
+        if state == "usurped":
+            raise self._refused(
+                f"{chain} took {value} instead of the transaction {self.hash}: it has the same sender and nonce, and a higher tip"
+            )
+        if state == "dropped":
+            raise self._refused(
+                f"{chain} dropped the transaction {self.hash} from its full pool: send it again later, or with a tip"
+            )
+        if state == "invalid":
+            words = json.dumps(value)
+            said = "" if value is None else f", {meaning_of(words)} (the node said {words})"
+            raise self._refused(f"{chain} found the transaction {self.hash} invalid while it waited{said}")
+        if state == "finalityTimeout":
+            raise ChainUnreachable(
+                f"the transaction {self.hash} is in block {value} of {chain}, which the node waited too long to see final",
+                details={"hash": self.hash, "block": value},
+            )
+
+    def _refused(self, sentence: str) -> ChainRefused:
+        return ChainRefused(sentence, details={"hash": self.hash})
+
+    def _unseen(self, what: str, seconds: float, **details: str) -> ChainUnreachable:
+        return ChainUnreachable(
+            f"the transaction {self.hash} {what} of {self.client.chain.name} after {seconds:g} seconds: {self._look()}",
+            details={"hash": self.hash, **details},
+        )
+
+    def _lost(self, error: ChainUnreachable) -> NoReturn:
+        raise ChainUnreachable(
+            f"{self.client.chain.name} did not answer, the transaction {self.hash} may have been sent or not ({error}): {self._look()}",
+            details={"hash": self.hash},
+        ) from None
+
+    def _look(self) -> str:
+        signed = self.signed
+        nonce = ""
+        if signed.account is not None and signed.nonce is not None:
+            who = format_account(signed.account, self.client.chain.ss58_prefix)
+            nonce = f", or see whether the nonce of {who} has passed {signed.nonce}"
+        return (
+            f"look for its hash in an explorer{nonce}, before you sign another; the same bytes can be broadcast again, "
+            "they are executed once"
+        )
+
+
+def _read_state(update: Any) -> tuple[str, Any]:
+    """Return what a node tells of a transaction: a word, or a word and a value."""
+    if isinstance(update, Mapping) and len(update) == 1:
+        state, value = next(iter(update.items()))
+        return str(state), value
+    return str(update), None
+
+
+def _say_state(state: str, value: Any) -> str:
+    if state == "broadcast" and isinstance(value, list):
+        return f"passed on to {len(value)} other node{'s' * (len(value) != 1)}"
+    said = {
+        "future": "waiting for earlier transactions of its sender",
+        "ready": "waiting in the pool",
+        "inBlock": f"in block {value}",
+        "retracted": f"block {value} was abandoned, waiting for another",
+        "finalized": f"final in block {value}",
+    }
+    return said.get(state, state)
+
+
+# What became of it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inclusion:
+    """What a transaction did in its block."""
+
+    block: str
+    number: int
+    #: Place among the block's extrinsics.
+    index: int
+    #: As plain data, `{"Pallet": {"Event": fields}}`; None where they cannot be read.
+    events: tuple[Any, ...] | None
+    #: Raw amount of the native asset; None where the runtime does not tell.
+    fee: int | None = None
+    #: Why it failed; empty unless it did.
+    error: str = ""
+    #: What went wrong inside a call that succeeded: of a batch, a proxy, a multisig.
+    inner: tuple[str, ...] = ()
+
+
+async def read_inclusion(client: "Client", block_hash: str, data: bytes) -> Inclusion:
+    """Return what the extrinsic *data* did in the block that holds it."""
+    table = await client.table_at(block_hash)
+    key = storage_key(table, "System", "Events", ())
+    answer, raw = await client.call_many(
+        [("chain_getBlock", (block_hash,)), ("state_getStorage", (key.hex, block_hash))]
+    )
+    block = answer["block"]
+    number = int(block["header"]["number"], 16)
+    index = block["extrinsics"].index("0x" + data.hex())
+    try:
+        records = table.decode(key.entry.value_type, bytes.fromhex((raw or "0x00")[2:]))
+    except InvalidRequest:
+        return Inclusion(block=block_hash, number=number, index=index, events=None)
+    ours = [record["event"] for record in records if record["phase"] == {"ApplyExtrinsic": index}]
+    event_type = next(
+        field[1] for field in table.types[table.types[key.entry.value_type][3]][3] if field[0] == "event"
+    )
+    writer = ValueWriter(table, client.chain)
+    error, fee, inner = "", None, []
+    for pallet, name, fields in map(_read_event, ours):
+        if (pallet, name) == ("System", "ExtrinsicFailed"):
+            error = explain_dispatch_error(table, fields["dispatch_error"])
+        elif (pallet, name) == ("TransactionPayment", "TransactionFeePaid"):
+            fee = fields["actual_fee"]
+        else:
+            inner += [f"{pallet}.{name}: {why}" for why in _inner_errors(table, name, fields)]
+    return Inclusion(
+        block=block_hash,
+        number=number,
+        index=index,
+        events=tuple(writer.value(event_type, event) for event in ours),
+        fee=fee,
+        error=error,
+        inner=tuple(inner),
+    )
+
+
+def _read_event(event: Any) -> tuple[str, str, Any]:
+    """Return pallet, name and fields of an event."""
+    pallet, inner = next(iter(event.items()))
+    if isinstance(inner, Mapping) and len(inner) == 1:
+        name, fields = next(iter(inner.items()))
+        return pallet, name, fields if isinstance(fields, Mapping) else {"": fields}
+    return pallet, str(inner), {}
+
+
+def _inner_errors(table: "RuntimeTable", name: str, fields: Mapping[str, Any]) -> list[str]:
+    """Return what failed inside a call that succeeded as a whole."""
+    found = []
+    if name in ("BatchInterrupted", "ItemFailed"):
+        found.append(explain_dispatch_error(table, fields["error"]))
+    for value in fields.values():
+        if isinstance(value, Mapping) and set(value) == {"Err"}:
+            found.append(explain_dispatch_error(table, value["Err"]))
+        if name == "Attempted" and isinstance(value, Mapping) and "Complete" not in value:
+            found.append(f"the message was not executed in full ({shorten(value, 200)})")
+    return found
