@@ -954,7 +954,7 @@ SIGNING = [
     case(
         "a metadata hash that is no hex",
         payload(metadata_hash="yes"),
-        "metadata_hash 'yes' is not a hash, expected 0x and 64 hex digits",
+        "metadata_hash 'yes' is not a hash, expected auto, off, or 0x and 64 hex digits",
     ),
     case(
         "a genesis that is no hash",

@@ -28,6 +28,8 @@ LOCAL = {
 #: Options that belong to the command line and not to the request, and why.
 ONLY_ON_THE_LINE = {
     ("scenarios.export_scenario", "form"): "how the answer is printed",
+    ("transactions.transaction_payload", "qr"): "a drawing of vault_payload",
+    ("transactions.transaction_payload", "qr_file"): "a drawing of vault_payload",
 }
 
 #: Parameters of a command that have another name in the request, and why.

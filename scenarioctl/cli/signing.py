@@ -10,21 +10,35 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: The fields of `operations/signing.py: Signer`, in its order.
 SIGNER = (
     option("--sender", metavar="ADDRESS", default="", help="Account that will sign: SS58 or 0x public key."),
-    option("--nonce", metavar="N", help="How many transactions the sender has sent before."),
+    option(
+        "--nonce",
+        metavar="N",
+        help="How many transactions the sender has sent before; the connected chain tells, --offline it is needed.",
+    ),
     option(
         "--era",
         metavar="ERA",
-        default="immortal",
-        help="immortal (default), a period in blocks like 64, or the era's 0x hex.",
+        default="",
+        help="immortal, a period in blocks, or the era's 0x hex; 64 by default, --offline immortal.",
     ),
-    option("--block", metavar="N", help="Number of the block that a mortal era starts from."),
-    option("--block-hash", metavar="0xHASH", default="", help="Hash of that block."),
+    option(
+        "--block",
+        metavar="N",
+        help="Number of the block that a mortal era starts from; by default the finalized one.",
+    ),
+    option(
+        "--block-hash",
+        metavar="0xHASH",
+        default="",
+        help="Hash of that block; the connected chain tells, --offline a mortal era needs it.",
+    ),
     option("--tip", metavar="RAW", default=0, help="Tip in the native asset's smallest unit."),
     option(
         "--metadata-hash",
-        metavar="0xHASH",
+        metavar="auto|off|0xHASH",
         default="",
-        help="Commit the signature to the runtime's metadata (CheckMetadataHash).",
+        help="Commit the signature to the runtime's metadata (CheckMetadataHash): auto computes its hash. "
+        "auto by default where the connected chain takes it, --offline off.",
     ),
     option(
         "--genesis", metavar="0xHASH", default="", help="Genesis hash, where the registry's is not meant."

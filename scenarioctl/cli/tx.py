@@ -4,9 +4,18 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Group, draw_json, field_option, option, perform, print_answer, read_text
+from scenarioctl.cli.base import (
+    Group,
+    asked_for_json,
+    draw_json,
+    field_option,
+    option,
+    perform,
+    print_answer,
+    printable,
+    read_text,
+)
 from scenarioctl.cli.signing import signer_options
-from scenarioctl.cli.tx_check import check
 
 #: The largest transaction that a chain takes is smaller than this, as hex.
 TX_LIMIT = 16 * 1024 * 1024
@@ -38,18 +47,42 @@ def decode(tx: str, **fields: Any) -> None:
 @click.argument("tx", metavar="HEX|-")
 @option("--chain", metavar="CHAIN", required=True, help="Chain it is meant for.")
 @signer_options
+@option(
+    "--crypto",
+    metavar="KIND",
+    default="sr25519",
+    help="Kind of the sender's key, for Polkadot Vault: sr25519 (default) or ed25519.",
+)
+@click.option("--qr", is_flag=True, help="Draw what Polkadot Vault scans, in place of the answer.")
+@option(
+    "--qr-file", metavar="FILE.png", help="Write what Polkadot Vault scans; several files where it is long."
+)
 @field_option
-def payload(tx: str, **fields: Any) -> None:
+def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
     """Make the exact bytes that SENDER signs for an unsigned transaction.
 
     What is to be signed is bytes_to_sign: the payload itself, or its blake2b-256 hash where it is longer
-    than 256 bytes.
+    than 256 bytes. signer_payload is the same for polkadot.js and its wallets (SignerPayloadJSON), vault_payload
+    for Polkadot Vault. With a connected chain, nonce, era, block and metadata hash need not be given.
     """
+    if qr_file is not None:
+        from scenarioctl.cli.qr import check_file
+
+        check_file(qr_file)
     result = perform("transactions.transaction_payload", "TransactionPayload", tx=_read(tx), **fields)
-    print_answer(result, draw=lambda: draw_json(result.answer()))
+    structured = asked_for_json() or click.get_current_context().meta.get("scenarioctl.field") is not None
+    if qr or qr_file is not None:
+        from scenarioctl.cli.qr import draw_codes, write_files
+        from scenarioctl.transactions.wallets import vault_frames
 
-
-tx.add_command(check)
+        frames = vault_frames(bytes.fromhex(result.vault_payload[2:]))
+        for path in write_files(qr_file, frames) if qr_file is not None else ():
+            click.echo(f"Wrote {printable(path)}", err=True)
+        if qr:
+            # What a script asked for stays alone on stdout.
+            draw_codes(frames, err=structured)
+    if structured or not qr:
+        print_answer(result, draw=lambda: draw_json(result.answer()))
 
 
 def _read(tx: str) -> str:

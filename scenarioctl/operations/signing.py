@@ -11,8 +11,11 @@ from scenarioctl.model.calls import UnsignedTransaction
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.extrinsic import SigningOptions
+    from scenarioctl.transactions.moment import Moment
 
 OUTPUT_FORMATS = ("extrinsic", "call", "payload")
+#: Blocks for which a signature made with a connected chain is good, where nothing else is asked for.
+PERIOD = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,17 +24,19 @@ class Signer:
 
     #: Account that will sign: SS58 or 0x public key.
     sender: str = ""
-    #: How many transactions the sender has sent before.
+    #: How many transactions the sender has sent before; a connected chain is asked where it is left out.
     nonce: int | str | None = None
-    #: `immortal`, a period in blocks (a power of two from 4 to 65536), or the era's 0x hex.
-    era: str | int = "immortal"
-    #: Number of the block that a mortal era starts from.
+    #: `immortal`, a period in blocks (a power of two from 4 to 65536), or the era's 0x hex; left out it is 64 with a
+    #: connected chain, and `immortal` offline.
+    era: str | int = ""
+    #: Number of the block that a mortal era starts from; left out it is a connected chain's finalized one.
     block: int | str | None = None
-    #: Hash of that block; left out for an immortal era.
+    #: Hash of that block; left out for an immortal era, and where a connected chain is asked.
     block_hash: str = ""
     #: Raw amount of the chain's native asset.
     tip: int | str = 0
-    #: 0x hex: with it the signature commits to the runtime's metadata (CheckMetadataHash).
+    #: 0x hex, `auto` (computed) or `off`: with it the signature commits to the runtime's metadata (CheckMetadataHash);
+    #: left out it is `auto` with a connected chain that takes it, and `off` offline.
     metadata_hash: str = ""
     #: 0x hex: genesis hash, where the registry's is not meant.
     genesis: str = ""
@@ -54,7 +59,7 @@ async def write_transaction(app: Application, transaction: UnsignedTransaction, 
         from scenarioctl.transactions.extrinsic import signing_payload
 
         chain = app.registry.find(transaction.chain)
-        options = signing_options(chain, request)
+        options = await signing_options(app, chain, request)
         payload = signing_payload(await app.runtime(chain), transaction.call_data, options)
         return "0x" + payload.payload.hex()
     from scenarioctl.transactions.extrinsic import bare_extrinsic
@@ -70,69 +75,165 @@ def check_output_format(value: str) -> None:
         )
 
 
-def signing_options(chain: "Chain", request: Signer) -> "SigningOptions":
-    """Return what a signature on *chain* covers, judged and completed."""
+async def signing_options(app: Application, chain: "Chain", request: Signer) -> "SigningOptions":
+    """Return what a signature on *chain* covers, judged, and completed from the chain where one is connected."""
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.transactions.extrinsic import SigningOptions
+    from scenarioctl.transactions.moment import find_moment
 
+    offline = app.settings.offline
     if not request.sender:
         raise InvalidRequest("sender is missing, a signing payload is made for the account that signs it")
-    parse_account(request.sender, field="sender")
-    if request.nonce is None or request.nonce == "":
-        raise ChainUnreachable(f"{chain.name} was not asked for the sender's nonce, give it with --nonce")
-    nonce = parse_count(request.nonce, field="nonce")
-    genesis = request.genesis or chain.genesis
-    if not genesis:
-        raise InvalidRequest(f"genesis is missing, the genesis hash of {chain.name} is not in the registry")
-    genesis_hash = parse_hash(genesis, field="genesis")
-    metadata_hash = (
-        parse_hash(request.metadata_hash, field="metadata_hash") if request.metadata_hash else None
+    account = parse_account(request.sender, field="sender")
+    nonce = None if request.nonce in (None, "") else parse_count(request.nonce, field="nonce")
+    genesis_hash = _parse_genesis(chain, request, offline=offline)
+    metadata_hash = parse_metadata_hash(request.metadata_hash)
+    era = parse_era_choice(request.era or ("immortal" if offline else PERIOD))
+    block, block_hash = _parse_block(request, era, genesis_hash)
+    tip = parse_raw(request.tip, field="tip", zero=True)
+    if offline:
+        moment = _moment_as_given(chain, nonce, genesis_hash, era, block, block_hash)
+    else:
+        moment = await find_moment(
+            app.client(chain),
+            account=account,
+            nonce=nonce,
+            genesis_hash=genesis_hash,
+            era=era,
+            block=block,
+            block_hash=block_hash,
+        )
+    if metadata_hash == "auto" or (metadata_hash == "" and not offline and await _commits(app, chain)):
+        metadata_hash = await compute_metadata_hash(app, chain)
+    digest = metadata_hash if isinstance(metadata_hash, bytes) else None
+    return SigningOptions(
+        nonce=moment.nonce,
+        tip=tip,
+        era=moment.era,
+        genesis_hash=moment.genesis_hash,
+        block_hash=moment.block_hash,
+        block_number=moment.block_number,
+        mode=1 if digest else 0,
+        metadata_hash=digest,
     )
-    era = parse_era_fields(request)
-    immortal = era == b"\0"
-    if not immortal and not request.block_hash:
-        raise InvalidRequest("block_hash is missing, a mortal era needs the hash of the block it starts from")
-    if immortal and request.block not in (None, ""):
+
+
+async def compute_metadata_hash(app: Application, chain: "Chain") -> bytes:
+    """Return the digest that the runtime of *chain*, connected or at hand, expects under CheckMetadataHash."""
+    from scenarioctl.runtime.digest import metadata_digest
+
+    table = await app.runtime(chain)
+    # The runtime's own prefix, which is hashed, and not the registry's, which is printed.
+    prefix = table.constant("System", "SS58Prefix")
+    return metadata_digest(table, ss58_prefix=prefix, decimals=chain.decimals, symbol=chain.symbol)
+
+
+async def _commits(app: Application, chain: "Chain") -> bool:
+    """Tell whether a signature can commit to the metadata of the runtime that *chain* has now."""
+    from scenarioctl.runtime.digest import has_digest
+
+    return has_digest(await app.runtime(chain))
+
+
+def _parse_genesis(chain: "Chain", request: Signer, *, offline: bool) -> bytes | None:
+    """Return the genesis hash, None where neither the request nor the registry tells it."""
+    known = parse_hash(chain.genesis, field="genesis") if chain.genesis else None
+    given = parse_hash(request.genesis, field="genesis") if request.genesis else None
+    if not offline and given and known and given != known:
+        raise InvalidRequest(
+            f"genesis {shorten(request.genesis, 80)} is not that of {chain.name}, which is connected: leave it out, "
+            "or give --offline and what the other chain says"
+        )
+    return given or known
+
+
+def _parse_block(
+    request: Signer, era: bytes | int, genesis_hash: bytes | None
+) -> tuple[int | None, bytes | None]:
+    """Return number and hash of the block that *era* starts from, None where they are not given."""
+    block_hash = parse_hash(request.block_hash, field="block_hash") if request.block_hash else None
+    if era != b"\0":
+        return (
+            None if request.block in (None, "") else parse_count(request.block, field="block"),
+            block_hash,
+        )
+    if request.block not in (None, ""):
         raise InvalidRequest(
             f"block {shorten(request.block)} does not go with an immortal era, which starts at the genesis block: "
             "leave it out, or give an era"
         )
-    if immortal and request.block_hash and parse_hash(request.block_hash, field="block_hash") != genesis_hash:
+    if block_hash and block_hash != genesis_hash:
         raise InvalidRequest(
             f"block_hash {shorten(request.block_hash)} does not go with an immortal era, which starts at the genesis "
             "block: leave it out, or give an era"
         )
-    return SigningOptions(
+    return None, None
+
+
+def _moment_as_given(
+    chain: "Chain",
+    nonce: int | None,
+    genesis_hash: bytes | None,
+    era: bytes | int,
+    block: int | None,
+    block_hash: bytes | None,
+) -> "Moment":
+    """Return the moment of a signature that is made without asking the chain."""
+    from scenarioctl.transactions.extrinsic import IMMORTAL, encode_era, era_start
+    from scenarioctl.transactions.moment import Moment
+
+    if genesis_hash is None:
+        raise InvalidRequest(f"genesis is missing, the genesis hash of {chain.name} is not in the registry")
+    if nonce is None:
+        raise ChainUnreachable(f"{chain.name} was not asked for the sender's nonce, give it with --nonce")
+    if era == IMMORTAL:
+        return Moment(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
+    if isinstance(era, int):
+        if block is None:
+            raise InvalidRequest(
+                "block is missing, a mortal era needs the number of the block it starts from"
+            )
+        era = encode_era(era, block)
+    if block_hash is None:
+        raise InvalidRequest("block_hash is missing, a mortal era needs the hash of the block it starts from")
+    return Moment(
         nonce=nonce,
-        tip=parse_raw(request.tip, field="tip", zero=True),
-        era=era,
         genesis_hash=genesis_hash,
-        block_hash=genesis_hash if immortal else parse_hash(request.block_hash, field="block_hash"),
-        mode=1 if metadata_hash else 0,
-        metadata_hash=metadata_hash,
+        era=era,
+        block_number=era_start(era, block or 0),
+        block_hash=block_hash,
     )
 
 
-def parse_era_fields(request: Signer) -> bytes:
-    """Return the era's bytes: one for immortal, two for mortal."""
-    from scenarioctl.transactions.extrinsic import encode_era, parse_era
+def parse_metadata_hash(value: str) -> bytes | str:
+    """Return a metadata hash, `auto`, `off`, or "" where nothing is said of it."""
+    if value in ("", "auto", "off"):
+        return value
+    if value[:2] not in ("0x", "0X"):
+        raise InvalidRequest(
+            f"metadata_hash {shorten(value)} is not a hash, expected auto, off, or 0x and 64 hex digits"
+        )
+    return parse_hash(value, field="metadata_hash")
 
-    text = str(request.era).strip()
+
+def parse_era_choice(value: object) -> bytes | int:
+    """Return an era's bytes (one for immortal, two for mortal), or a period in blocks."""
+    from scenarioctl.transactions.extrinsic import parse_era
+
+    text = str(value).strip()
     if text == "immortal" or text.startswith("0x"):
         return parse_era(text, field="era")
     if not (text.isascii() and text.isdigit()):
         raise InvalidRequest(
-            f"era {shorten(request.era)} is not an era, expected immortal, a period in blocks like 64, or 0x hex"
+            f"era {shorten(value)} is not an era, expected immortal, a period in blocks like 64, or 0x hex"
         )
-    if request.block is None or request.block == "":
-        raise InvalidRequest("block is missing, a mortal era needs the number of the block it starts from")
     # A longer number is no period either, and is named as it was given.
     period = int(text) if len(text) < 10 else 0
     if not (4 <= period <= 65536 and period & (period - 1) == 0):
         raise InvalidRequest(
-            f"era {shorten(request.era)} is not a period, expected a power of two from 4 to 65536, like 64"
+            f"era {shorten(value)} is not a period, expected a power of two from 4 to 65536, like 64"
         )
-    return encode_era(period, parse_count(request.block, field="block"))
+    return period
 
 
 def parse_count(value: object, *, field: str) -> int:

@@ -94,6 +94,8 @@ class TransactionPayload(Signer):
     #: 0x hex of an unsigned extrinsic or of call data.
     tx: str
     chain: str
+    #: Kind of the sender's key, `sr25519` or `ed25519`: Polkadot Vault is told it.
+    crypto: str = "sr25519"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +105,10 @@ class Payload:
     #: The payload itself, or its blake2b-256 where it is longer than 256 bytes.
     bytes_to_sign: str
     parts: dict[str, Any]
+    #: What polkadot.js and its wallets take: `SignerPayloadJSON`.
+    signer_payload: dict[str, Any]
+    #: What Polkadot Vault reads from QR codes, before it is cut into frames.
+    vault_payload: str
     spec_version: int
     transaction_version: int
     offline: bool = False
@@ -113,6 +119,8 @@ class Payload:
             "payload": self.payload,
             "bytes_to_sign": self.bytes_to_sign,
             "parts": self.parts,
+            "signer_payload": self.signer_payload,
+            "vault_payload": self.vault_payload,
             "spec_version": self.spec_version,
             "transaction_version": self.transaction_version,
         }
@@ -122,11 +130,14 @@ class Payload:
 
 
 async def transaction_payload(app: Application, request: TransactionPayload) -> Payload:
+    from scenarioctl.chains.addresses import format_account, parse_account
     from scenarioctl.transactions.extrinsic import signing_payload
+    from scenarioctl.transactions.wallets import check_key, signer_payload, vault_payload
 
     chain = app.registry.find(request.chain)
     data = parse_hex(request.tx, field="tx")
-    options = signing_options(chain, request)
+    check_key(request.crypto)
+    options = await signing_options(app, chain, request)
     table = await app.runtime(chain)
     extrinsic = read_transaction(table, chain, data)
     if not isinstance(extrinsic, Call):
@@ -134,11 +145,19 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
             raise InvalidRequest("tx is signed already, expected an unsigned extrinsic or call data")
         data = table.encode_call(extrinsic.call)
     payload = signing_payload(table, data, options)
+    sender = parse_account(request.sender, field="sender")
     return Payload(
         chain=chain.name,
         payload="0x" + payload.payload.hex(),
         bytes_to_sign="0x" + payload.bytes_to_sign.hex(),
         parts=payload.describe(),
+        signer_payload=signer_payload(
+            table, payload, options, address=format_account(sender, chain.ss58_prefix)
+        ),
+        vault_payload="0x"
+        + vault_payload(
+            payload, account=sender, crypto=request.crypto, genesis_hash=options.genesis_hash
+        ).hex(),
         spec_version=table.spec_version,
         transaction_version=table.transaction_version,
         offline=app.settings.offline,

@@ -87,6 +87,13 @@ def metadata_digest(table: "RuntimeTable", *, ss58_prefix: int, decimals: int, s
     )
 
 
+def has_digest(table: "RuntimeTable") -> bool:
+    """Tell whether the runtime takes a metadata digest, and its metadata is new enough to compute it from."""
+    return table.metadata_version >= OLDEST and any(
+        extension.identifier == "CheckMetadataHash" for extension in table.extensions
+    )
+
+
 def accessible_types(types: "TypeTable", start: Iterable[int]) -> set[int]:
     """Return the ids of all types that values of the types *start* can hold; not what is inside a compact or bits."""
     found: set[int] = set()

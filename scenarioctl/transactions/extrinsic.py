@@ -45,6 +45,8 @@ class SigningOptions:
     genesis_hash: bytes
     #: Of the block that the era starts from; the genesis hash for an immortal one.
     block_hash: bytes
+    #: Of that block: wallets show it, nothing signs it.
+    block_number: int = 0
     #: CheckMetadataHash: 1 commits to *metadata_hash*.
     mode: int = 0
     metadata_hash: bytes | None = None

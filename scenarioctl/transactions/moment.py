@@ -1,0 +1,119 @@
+"""The moment of a signature: the sender's nonce and the block that an era starts from, read from a connected chain."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.errors import ChainUnreachable, InvalidRequest
+from scenarioctl.transactions.extrinsic import IMMORTAL, encode_era, era_start
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.client import Client
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """What ties a signature to a chain, to a time and to the sender's other transactions."""
+
+    nonce: int
+    genesis_hash: bytes
+    era: bytes
+    #: Of the block that the era starts from; 0 and the genesis hash for an immortal one.
+    block_number: int = 0
+    block_hash: bytes
+
+
+async def find_moment(
+    client: "Client",
+    *,
+    account: bytes,
+    nonce: int | None = None,
+    genesis_hash: bytes | None = None,
+    era: bytes | int,
+    block: int | None = None,
+    block_hash: bytes | None = None,
+) -> Moment:
+    """Return the moment for *account*, asking the chain for what is None; what is given is checked against it.
+
+    *era* is an era's bytes, or a period in blocks.  It starts from *block*, or else from the finalized head, which no
+    fork takes back; where finality is far behind, from the best one.
+    """
+    mortal = era != IMMORTAL
+    unknown_block = mortal and block is None
+    answers = await client.call_many(
+        [
+            *([] if nonce is not None else [("state_getStorage", (await _account_key(client, account),))]),
+            *([] if genesis_hash is not None else [("chain_getBlockHash", (0,))]),
+            *([("chain_getFinalizedHead", ()), ("chain_getHeader", ())] if unknown_block else []),
+        ]
+    )
+    left = iter(answers)
+    if nonce is None:
+        nonce = await _read_nonce(client, next(left))
+    if genesis_hash is None:
+        genesis_hash = _read_hash(client, next(left))
+    if not mortal:
+        return Moment(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
+    known: dict[int, str] = {}
+    if block is None:
+        finalized_hash, best = next(left), _read_number(client, next(left))
+        finalized = _read_number(client, await client.call("chain_getHeader", finalized_hash))
+        known[finalized] = finalized_hash
+        block = finalized if best - finalized <= _period_of(era) // 2 else best
+    encoded = encode_era(era, block) if isinstance(era, int) else era
+    start = era_start(encoded, block)
+    found = known.get(start) or await client.call("chain_getBlockHash", start)
+    if found is None:
+        raise InvalidRequest(
+            f"block {block} is not on {client.chain.name} yet, expected the number of a block that is"
+        )
+    start_hash = _read_hash(client, found)
+    if block_hash not in (None, start_hash):
+        raise InvalidRequest(
+            f"block_hash 0x{block_hash.hex()} is not that of block {start} of {client.chain.name}, from which the era "
+            f"starts, expected 0x{start_hash.hex()}: leave it out"
+        )
+    return Moment(
+        nonce=nonce, genesis_hash=genesis_hash, era=encoded, block_number=start, block_hash=start_hash
+    )
+
+
+def _period_of(era: bytes | int) -> int:
+    return era if isinstance(era, int) else 2 << (era[0] & 0xF)
+
+
+async def _account_key(client: "Client", account: bytes) -> str:
+    from scenarioctl.runtime.storage import storage_key
+
+    return storage_key(await client.table(), "System", "Account", (account,)).hex
+
+
+async def _read_nonce(client: "Client", answer: Any) -> int:
+    # From the state at the head: `system_accountNextIndex` of some nodes lags behind it.
+    table = await client.table()
+    entry = table.storage_entry("System", "Account")
+    stored = table.decode(
+        entry.value_type, entry.default if answer is None else bytes.fromhex(str(answer)[2:])
+    )
+    try:
+        return int(stored["nonce"])
+    except (TypeError, KeyError, ValueError):
+        raise InvalidRequest(
+            f"nonce is missing, accounts of {client.chain.name} are not kept in a form known here: give it with --nonce"
+        ) from None
+
+
+def _read_number(client: "Client", header: Any) -> int:
+    try:
+        return int(header["number"], 16)
+    except (TypeError, KeyError, ValueError):
+        raise ChainUnreachable(f"{client.chain.name} gave no head: {header!r}") from None
+
+
+def _read_hash(client: "Client", answer: Any) -> bytes:
+    try:
+        data = bytes.fromhex(str(answer)[2:])
+    except ValueError:
+        data = b""
+    if len(data) != 32:
+        raise ChainUnreachable(f"{client.chain.name} gave no block hash: {answer!r}")
+    return data
