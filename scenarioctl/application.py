@@ -79,7 +79,12 @@ class Application:
     async def runtime(self, chain: Chain) -> "RuntimeTable":
         """Return the table to build with: the connected chain's, or offline the newest known."""
         if not self.settings.offline:
-            return await self.client(chain).table()
+            try:
+                return await self.client(chain).table()
+            except ChainUnreachable as error:
+                if self.known_runtime(chain) is None:
+                    raise
+                raise ChainUnreachable(f"{error}; --offline builds with the runtime table at hand") from None
         table = self.known_runtime(chain)
         if table is None:
             raise ChainUnreachable(

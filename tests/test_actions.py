@@ -636,7 +636,7 @@ class TestOtherSteps:
             ),
             (
                 {"blockHash": "0x12"},
-                "blockHash '0x12' is not the hash of a block, expected 0x and 64 hex digits",
+                "blockHash '0x12' is not a block, expected its hash (0x and 64 hex digits) or its number",
             ),
         ],
     )

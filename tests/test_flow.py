@@ -478,7 +478,7 @@ def test_a_flow_that_is_not_one_is_refused(text: str, error: type[Exception], se
             "chainQuery",
             "params",
             'block = "0x12"\nparams',
-            "steps[0].block '0x12' is not the hash of a block, expected 0x and 64 hex digits",
+            "steps[0].block '0x12' is not a block, expected its hash (0x and 64 hex digits) or its number",
         ),
         (
             "chainTx",

@@ -19,6 +19,8 @@ from scenarioctl.server.endpoints import ENDPOINTS
 #: Commands that are no operation, and why.
 LOCAL = {
     "chain list": "what this machine's registry and cache hold; a client has its own",
+    "chain check": "how this machine reaches the nodes; a client reaches them in its own way",
+    "chain refresh": "fills this machine's cache; a client has its own",
     "config show": "settings of this machine",
     "config path": "settings of this machine",
     "config init": "settings of this machine",
@@ -27,6 +29,8 @@ LOCAL = {
 
 #: Options that belong to the command line and not to the request, and why.
 ONLY_ON_THE_LINE = {
+    ("queries.query_chain", "watch"): "one request has one answer",
+    ("queries.query_chain", "count"): "belongs to --watch",
     ("scenarios.export_scenario", "form"): "how the answer is printed",
     ("transactions.transaction_payload", "qr"): "a drawing of vault_payload",
     ("transactions.transaction_payload", "qr_file"): "a drawing of vault_payload",

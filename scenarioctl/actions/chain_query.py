@@ -3,20 +3,22 @@
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import has_pill, settled
+from scenarioctl.actions.pills import find_pills, has_pill, settled
 from scenarioctl.actions.words import chain_word, word
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.querying import Answered, Asked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +28,18 @@ class Query:
     chain: "Chain"
     pallet_name: str
     method_name: str
-    params: tuple[Any, ...]
-    #: 0x hash; empty is the newest block.
-    block: str
+    params: tuple[Any, ...] = ()
+    #: 0x hash, or a number; empty is the newest block.
+    block: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What a query answered, and the block from which on it does."""
+
+    block: int
+    text: str
+    warnings: tuple[str, ...] = ()
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -46,7 +57,83 @@ def describe(node: Node, diagram: Diagram) -> str:
 
 
 async def check(app: "Application", diagram: Diagram, node: Node) -> None:
-    read_query(app, node)
+    query = read_query(app, node)
+    table = app.known_runtime(query.chain)
+    if table is not None:
+        judge(table, query, pallet_field="selectedPallet", method_field="selectedMethod")
+
+
+async def ask(app: "Application", query: Query, *, limit: int | None = None) -> "Answered":
+    """Return what the chain answers, at most *limit* entries of a map.
+
+    A constant is answered offline too, from the runtime table at hand.
+    """
+    from scenarioctl.transactions.querying import DEFAULT_LIMIT, Answered, Constant, read_constant, read_item
+
+    known = app.known_runtime(query.chain)
+    if app.settings.offline and known is not None:
+        # Input is judged before reachability.
+        item = judge(known, query).item
+        if isinstance(item, Constant) and not query.block:
+            note = f"this is the constant of {known}, no node was asked whether {query.chain.name} runs that"
+            return Answered(text=read_constant(known, query.chain, item).text, warnings=(note,))
+    client = app.client(query.chain)
+    try:
+        block = await client.find_block(query.block) if query.block else ""
+        table = await client.table_at(block) if block else await client.table()
+    except ChainUnreachable:
+        if known is not None:
+            judge(known, query)
+        raise
+    return await read_item(client, table, judge(table, query), block=block, limit=limit or DEFAULT_LIMIT)
+
+
+async def watch(app: "Application", query: Query, *, limit: int | None = None) -> AsyncGenerator[Change]:
+    """Yield the answer now, and at each new block that changes it.
+
+    Between blocks it waits on the calling thread: for the command line.
+    """
+    from scenarioctl.transactions.querying import DEFAULT_LIMIT, Constant, read_item
+
+    client = app.client(query.chain)
+    asked = judge(await client.table(), query)
+    if isinstance(asked.item, Constant):
+        raise InvalidRequest(
+            f"{asked.item.pallet}.{asked.item.name} is a constant, which no block changes: leave --watch out"
+        )
+    number, block = await client.head()
+    heads = await client.subscribe("chain_subscribeNewHeads")
+    before: str | None = None
+    while True:
+        # A new runtime may lay the same storage out in another way.
+        table = await client.table_at(block)
+        answered = await read_item(
+            client, table, judge(table, query), block=block, limit=limit or DEFAULT_LIMIT
+        )
+        if answered.text != before:
+            before = answered.text
+            yield Change(block=number, text=answered.text, warnings=answered.warnings)
+        seen = block
+        while block == seen:
+            number = int(next(heads)["number"], 16)
+            # None where the chain has just given that block up for another.
+            block = await client.call("chain_getBlockHash", number) or seen
+
+
+def judge(
+    table: "RuntimeTable",
+    query: Query,
+    *,
+    pallet_field: str = "pallet_name",
+    method_field: str = "method_name",
+) -> "Asked":
+    """Return what *query* means to the runtime of *table*; InvalidRequest names what that has not."""
+    from scenarioctl.transactions.querying import find_item, read_params
+
+    item = find_item(
+        table, query.pallet_name, query.method_name, pallet_field=pallet_field, method_field=method_field
+    )
+    return read_params(table, item, query.params)
 
 
 def read_query(app: "Application", node: Node) -> Query:
@@ -80,17 +167,45 @@ def draw(
     block = fields.text("block")
     if not has_pill(block):
         parse_block(block, field=fields.name("block"))
+    chain = fields.chain(app, "chain")
+    pallet, method = _spelled(app, fields, chain, params)
     node = canvas.add(
         "chainQuery",
         {
-            "selectedChain": fields.chain(app, "chain").name,
-            "selectedPallet": fields.filled("pallet_name"),
-            "selectedMethod": {"name": fields.filled("method_name")},
+            "selectedChain": chain.name,
+            "selectedPallet": pallet,
+            "selectedMethod": {"name": method},
             "methodInput": write_params(params),
             "blockHash": block,
         },
     )
     return node, node
+
+
+def _spelled(
+    app: "Application", fields: Fields, chain: "Chain", params: "list[Any] | tuple[Any, ...]"
+) -> tuple[str, str]:
+    """Return pallet and method as the runtime spells them; as they were typed where no runtime is known here.
+
+    Only what is known on this machine is asked: a scenario can be written where there is no network.
+    """
+    from scenarioctl.runtime.entries import ApiMethod
+    from scenarioctl.transactions.querying import find_item, read_params
+
+    pallet, method = fields.filled("pallet_name"), fields.filled("method_name")
+    table = app.known_runtime(chain)
+    if table is None or has_pill(pallet) or has_pill(method):
+        return pallet, method
+    item = find_item(
+        table,
+        pallet,
+        method,
+        pallet_field=fields.name("pallet_name"),
+        method_field=fields.name("method_name"),
+    )
+    if not find_pills(list(params)):
+        read_params(table, item, params)
+    return (item.api if isinstance(item, ApiMethod) else item.pallet), item.name
 
 
 def method_name(form: Mapping[str, Any]) -> Any:
@@ -134,15 +249,25 @@ def read_params(value: object) -> tuple[Any, ...]:
 
 
 def parse_block(value: object, *, field: str) -> str:
-    """Return the hash of a block, empty for the newest."""
+    """Return the hash of a block in lower case, or its number as digits; empty for the newest."""
     if value is None or value == "":
         return ""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**32:
+        return str(value)
+    if (
+        isinstance(value, str)
+        and value.isascii()
+        and value.isdigit()
+        and len(value) <= 10
+        and int(value) < 2**32
+    ):
+        return str(int(value))
     if isinstance(value, str) and value[:2] == "0x" and len(value) == 66:
         digits = value[2:].lower()
         if all(digit in "0123456789abcdef" for digit in digits):
             return "0x" + digits
     raise InvalidRequest(
-        f"{field} {shorten(value, 80)} is not the hash of a block, expected 0x and 64 hex digits"
+        f"{field} {shorten(value, 80)} is not a block, expected its hash (0x and 64 hex digits) or its number"
     )
 
 

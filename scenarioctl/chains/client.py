@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from scenarioctl.chains.connection import Connection, connect
+from scenarioctl.chains.connection import OPENING, Connection, connect
 from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.runtime.metadata import read_metadata
@@ -26,6 +26,8 @@ class Client:
 
     def __init__(self, chain: Chain, *, known: RuntimeTable | None, cache: Path) -> None:
         self.chain = chain
+        #: Seconds for opening an endpoint.
+        self.opening = OPENING
         self._known = known
         self._cache = cache
         self._connection: Connection | None = None
@@ -183,7 +185,7 @@ class Client:
 
     def _open(self) -> Connection:
         if self._connection is None:
-            self._connection = connect(self.chain)
+            self._connection = connect(self.chain, opening=self.opening)
         return self._connection
 
     def _read(self, ask: Callable[[Connection], T]) -> T:
@@ -193,7 +195,7 @@ class Client:
             return ask(connection)
         except ChainUnreachable:
             self._forget()
-            self._connection = connect(self.chain, avoid=(connection.endpoint,))
+            self._connection = connect(self.chain, opening=self.opening, avoid=(connection.endpoint,))
             return ask(self._connection)
 
     def _forget(self) -> None:

@@ -247,9 +247,7 @@ def _close_losers(ended: "SimpleQueue[Connection | ScenarioctlError]") -> None:
 
 
 def _unreachable(chain: Chain, reasons: list[str]) -> ChainUnreachable:
-    return ChainUnreachable(
-        f"{chain.name} cannot be reached ({'; '.join(reasons)}); --offline builds with the runtime table at hand"
-    )
+    return ChainUnreachable(f"{chain.name} cannot be reached ({'; '.join(reasons)})")
 
 
 def _reason(error: Exception) -> str:

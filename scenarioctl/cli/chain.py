@@ -1,11 +1,26 @@
 """`scenarioctl chain`: what this machine knows of chains."""
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarioctl.cli.base import Group, asked_for_json, draw_table, dump_json, open_application, option
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.cli.base import (
+    Group,
+    asked_for_json,
+    draw_table,
+    dump_json,
+    finish,
+    open_application,
+    option,
+)
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.operations.outcomes import OUTCOMES
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+    from scenarioctl.chains.probing import Probe
+    from scenarioctl.chains.registry import Chain
 
 
 @click.group(cls=Group)
@@ -51,6 +66,151 @@ def list_(role: str, sort: str) -> None:
             for row in rows
         ],
     )
+
+
+@chain.command(example="scenarioctl chain check polkadot assetHub")
+@click.argument("chains", metavar="[CHAIN]...", nargs=-1)
+def check(chains: tuple[str, ...]) -> None:
+    """Ask every endpoint of the chains how it is, and tell whether the runtime table at hand is current.
+
+    All chains where none is named. The exit code is 5 where a chain has no endpoint that answers.
+    """
+    from scenarioctl.chains.probing import probe
+
+    app = open_application()
+    asked = [app.registry.find(name) for name in chains] or app.registry.all()
+    asked = list({each.name: each for each in asked}.values())
+    if app.settings.offline:
+        raise ChainUnreachable("no endpoint was asked, --offline forbids it: leave --offline out")
+    probes = probe(asked)
+    rows = [_describe_state(app, each, [one for one in probes if one.chain == each.name]) for each in asked]
+    if asked_for_json():
+        click.echo(dump_json({"chains": rows}))
+    else:
+        draw_table(
+            ("chain", "endpoint", "latency", "block", "runtime", "table at hand", "state"),
+            [line for row in rows for line in _state_lines(row)],
+        )
+    lost = [row["name"] for row in rows if not any(each["healthy"] for each in row["endpoints"])]
+    if lost:
+        click.echo(f"No endpoint answers for: {', '.join(lost)}", err=True)
+        sys.exit(OUTCOMES[ChainUnreachable.code].exit)
+
+
+@chain.command(example="scenarioctl chain refresh polkadot assetHub hydraDx")
+@click.argument("chains", metavar="CHAIN...", nargs=-1, required=True)
+def refresh(chains: tuple[str, ...]) -> None:
+    """Fetch the runtime tables that the chains have now, so that --offline builds with them."""
+    app = open_application()
+    asked = {each.name: each for each in [app.registry.find(name) for name in chains]}
+    rows = [_refresh_one(app, each) for each in asked.values()]
+    if asked_for_json():
+        click.echo(dump_json({"chains": rows}))
+        return
+    draw_table(
+        ("chain", "runtime", "endpoint", "bundled", "kept in"),
+        [
+            (
+                row["name"],
+                f"{row['spec_name']} {row['spec_version']}",
+                row["endpoint"],
+                _bundled_words(row),
+                row["path"] or "nowhere, its genesis hash is not known",
+            )
+            for row in rows
+        ],
+    )
+
+
+def _refresh_one(app: "Application", each: "Chain") -> dict[str, Any]:
+    from scenarioctl.runtime.table import load_bundled, save_cached
+
+    client = app.client(each)
+    table = finish(client.fetch_table())
+    path = None
+    if each.genesis:
+        try:
+            path = save_cached(table, each.genesis, app.runtime_directory(each))
+        except OSError as error:
+            raise InvalidRequest(
+                f"cache {shorten(str(app.runtime_directory(each)), 200)} cannot be written: {error.strerror}"
+            ) from None
+    bundled = load_bundled(each.name)
+    return {
+        "name": each.name,
+        "endpoint": client.endpoint,
+        "spec_name": table.spec_name,
+        "spec_version": table.spec_version,
+        "metadata_version": table.metadata_version,
+        "bundled_spec_version": bundled.spec_version if bundled else None,
+        "path": None if path is None else str(path),
+    }
+
+
+def _bundled_words(row: dict[str, Any]) -> str:
+    bundled = row["bundled_spec_version"]
+    if bundled is None:
+        return "none"
+    order = (bundled > row["spec_version"]) - (bundled < row["spec_version"])
+    return f"{bundled}, {('older', 'the same', 'newer')[order + 1]}"
+
+
+def _describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> dict[str, Any]:
+    """Return what the endpoints of a chain told, and whether the table at hand is the one they run."""
+    table = app.known_runtime(each)
+    from scenarioctl.runtime.table import load_bundled, load_cached
+
+    cached = load_cached(each.genesis, app.runtime_directory(each)) if each.genesis else None
+    runs = {(one.spec_name, one.spec_version) for one in probes if one.healthy}
+    state = "none"
+    if table is not None:
+        state = "stale" if runs else "unknown"
+        if (table.spec_name, table.spec_version) in runs:
+            state = "current"
+    source = None
+    if table is not None:
+        same = cached is not None and cached.spec_version == table.spec_version
+        source = "cached" if same and load_bundled(each.name) is not table else "bundled"
+    return {
+        "name": each.name,
+        "table": {
+            "state": state,
+            "source": source,
+            "spec_version": table.spec_version if table else None,
+        },
+        "endpoints": [
+            {
+                "endpoint": one.endpoint,
+                "healthy": one.healthy,
+                "reason": one.reason or None,
+                "latency_ms": None if one.latency is None else round(one.latency * 1000),
+                "block": one.block,
+                "spec_name": one.spec_name or None,
+                "spec_version": one.spec_version,
+            }
+            for one in probes
+        ],
+    }
+
+
+def _state_lines(row: dict[str, Any]) -> list[tuple[object, ...]]:
+    table = row["table"]
+    at_hand = (
+        "none" if table["state"] == "none" else f"{table['source']} {table['spec_version']}, {table['state']}"
+    )
+    lines: list[tuple[object, ...]] = [
+        (
+            row["name"],
+            each["endpoint"],
+            "-" if each["latency_ms"] is None else f"{each['latency_ms']} ms",
+            "-" if each["block"] is None else each["block"],
+            "-" if each["spec_version"] is None else f"{each['spec_name']} {each['spec_version']}",
+            at_hand,
+            each["reason"] or "healthy",
+        )
+        for each in row["endpoints"]
+    ]
+    return lines or [(row["name"], "-", "-", "-", "-", at_hand, "no endpoints")]
 
 
 def _describe(app: Any, each: Any) -> dict[str, Any]:

@@ -21,7 +21,12 @@ def contract() -> None:
     required=True,
     help="The contract's JSON metadata (or .contract bundle); - reads stdin.",
 )
-@option("--chain", metavar="CHAIN", default="", help="The contracts chain on which to look for it.")
+@option(
+    "--chain",
+    metavar="CHAIN",
+    default="",
+    help="The contracts chain on which to look for it (default: passetHub for ink! 6, else pop).",
+)
 @click.argument("address", metavar="ADDRESS")
 def info(abi: str, chain: str, address: str) -> None:
     """List what a deployed contract can be called for: name, selector, whether it mutates, arguments."""
@@ -44,5 +49,7 @@ def info(abi: str, chain: str, address: str) -> None:
                 for each in result.functions
             ],
         )
+        known = {True: "yes", False: "no", None: "not known"}[result.onchain]
+        click.echo(f"a contract lives at the address: {known}")
 
     print_answer(result, draw=draw)

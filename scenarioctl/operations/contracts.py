@@ -1,11 +1,18 @@
 """Smart contracts written in ink!: what they can be called for."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
+from scenarioctl.errors import ChainRefused, ChainUnreachable
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
 
 __all__ = ["contract_info"]
+
+#: Seconds for reaching the contracts chain.
+OPENING = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +23,7 @@ class ContractInfo:
     abiJson: Any  # noqa: N815 - spelled so in the interface
     #: SS58, or 20 bytes of 0x hex for ink! version 6.
     address: str
-    #: The contracts chain on which to look for it.
+    #: The contracts chain on which to look for it; passetHub for ink! version 6, else pop, where left out.
     chain: str = ""
 
 
@@ -25,6 +32,7 @@ class ContractDescription:
     functions: tuple[dict[str, Any], ...]
     #: Whether a contract lives at the address; None where no chain was asked.
     onchain: bool | None = None
+    warnings: tuple[str, ...] = ()
 
     def answer(self) -> dict[str, Any]:
         return {"sucess": True, "description": list(self.functions), "onchain": self.onchain}
@@ -36,9 +44,10 @@ async def contract_info(app: Application, request: ContractInfo) -> ContractDesc
 
     version = ink_version(request.abiJson)
     messages = describe_contract(request.abiJson)
-    parse_contract_address(request.address, field="address", evm=version >= 6)
-    if request.chain:
-        app.registry.find(request.chain)
+    address = parse_contract_address(request.address, field="address", evm=version >= 6)
+    # Where ink! contracts of that version live.
+    chain = app.registry.find(request.chain or ("passetHub" if version >= 6 else "pop"))
+    onchain, warnings = await _look_for(app, chain, address)
     return ContractDescription(
         functions=tuple(
             {
@@ -48,5 +57,22 @@ async def contract_info(app: Application, request: ContractInfo) -> ContractDesc
                 "args": list(message.args),
             }
             for message in messages
-        )
+        ),
+        onchain=onchain,
+        warnings=warnings,
     )
+
+
+async def _look_for(app: Application, chain: "Chain", address: bytes) -> tuple[bool | None, tuple[str, ...]]:
+    """Return whether a contract lives there; None, and why, where no node can be asked."""
+    from scenarioctl.contracts.presence import is_contract
+
+    if app.settings.offline:
+        return None, ()
+    client = app.client(chain)
+    # The description is what was asked for; it does not wait long for what is known besides.
+    client.opening = OPENING
+    try:
+        return await is_contract(client, address), ()
+    except (ChainUnreachable, ChainRefused) as error:
+        return None, (f"whether a contract lives there is not known: {error}",)

@@ -30,6 +30,8 @@ ENDPOINTS = (
     _row("POST", "/api/create/query", "creation.create_query"),
     _row("POST", "/api/create/flow", "creation.create_flow"),
     _row("POST", "/api/xcm/asset-transfer", "transfers.asset_transfer"),
+    _row("POST", "/api/hrmp/{relay}/openchannels", "channels.open_channels", "/{relay}/openchannels"),
+    _row("POST", "/api/actions/query", "queries.query_chain"),
     _row("POST", "/api/chain/Broadcast", "broadcasts.broadcast", "/api/chain/broadcast"),
     _row("POST", "/api/contracts/contract_info", "contracts.contract_info"),
     _row("GET", "/api/scenarios", "scenarios.list_scenarios"),

@@ -1,0 +1,34 @@
+"""`scenarioctl hrmp`."""
+
+from typing import Any
+
+import click
+
+from scenarioctl.cli.base import Group, draw_table, field_option, option, perform, print_answer
+
+
+@click.group(cls=Group)
+def hrmp() -> None:
+    """Look at the channels between parachains."""
+
+
+@hrmp.command(operation="channels.open_channels", example="scenarioctl hrmp openchannels polkadot 2034")
+@click.argument("relay", metavar="RELAY")
+@click.argument("paraid", metavar="PARAID")
+@option(
+    "--direction",
+    metavar="WAY",
+    default="both",
+    help="ingress (who sends to PARAID), egress (whom it sends to), or both (default).",
+)
+@field_option
+def openchannels(**fields: Any) -> None:
+    """List the parachains that have channels open with PARAID."""
+    result = perform("channels.open_channels", "OpenChannels", **fields)
+
+    def draw() -> None:
+        draw_table(
+            (f"channels of {result.sourcechain}",), [(number,) for number in result.open_hrmp_channels]
+        )
+
+    print_answer(result, draw=draw)

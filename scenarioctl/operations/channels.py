@@ -1,0 +1,73 @@
+"""HRMP channels: which parachains can send messages to which."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, shorten
+
+__all__ = ["open_channels"]
+
+#: Direction -> what the relay chain keeps of it: who sends to a parachain, and whom it sends to.
+DIRECTIONS = {
+    "ingress": ("HrmpIngressChannelsIndex",),
+    "egress": ("HrmpEgressChannelsIndex",),
+    "both": ("HrmpIngressChannelsIndex", "HrmpEgressChannelsIndex"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenChannels:
+    """List the parachains that have channels open with a parachain."""
+
+    #: The relay chain.
+    relay: str
+    paraid: int | str
+    #: `ingress`, `egress` or `both`.
+    direction: str = "both"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Channels:
+    #: Ascending.
+    open_hrmp_channels: tuple[int, ...]
+    #: The parachain that was asked about.
+    sourcechain: int
+    warnings: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        return {"open_hrmp_channels": list(self.open_hrmp_channels), "sourcechain": self.sourcechain}
+
+
+async def open_channels(app: Application, request: OpenChannels) -> Channels:
+    relay = app.registry.find_in_path(request.relay, field="relay")
+    if relay.role != "relay":
+        relays = ", ".join(chain.name for chain in app.registry.all() if chain.role == "relay")
+        raise InvalidRequest(
+            f"relay {shorten(request.relay)} is not a relay chain, which alone knows of channels: expected one of: {relays}"
+        )
+    paraid = parse_paraid(request.paraid)
+    entries = DIRECTIONS.get(request.direction) if isinstance(request.direction, str) else None
+    if entries is None:
+        raise InvalidRequest(
+            f"direction {shorten(request.direction)} is not known, expected one of: {', '.join(DIRECTIONS)}"
+        )
+    client = app.client(relay)
+    wanted = [("Hrmp", entry, (paraid,)) for entry in entries]
+    *found, lifecycle = await client.storages([*wanted, ("Paras", "ParaLifecycles", (paraid,))])
+    channels = sorted({number for numbers in found for number in numbers})
+    warnings = ()
+    if not channels and lifecycle is None:
+        warnings = (f"{relay.name} has no parachain {paraid}",)
+    return Channels(open_hrmp_channels=tuple(channels), sourcechain=paraid, warnings=warnings)
+
+
+def parse_paraid(value: object) -> int:
+    """Return the number of a parachain, a u32."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**32:
+        return value
+    raise InvalidRequest(
+        f"paraid {shorten(value)} is not the number of a parachain, expected 0 to {2**32 - 1}, like 1000"
+    )

@@ -1,0 +1,79 @@
+"""Reading a chain: its storage, constants and runtime APIs."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, shorten
+
+if TYPE_CHECKING:
+    from scenarioctl.actions.chain_query import Query
+
+__all__ = ["query_chain"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryChain:
+    """Read a storage item, a constant, or what a runtime API answers."""
+
+    chain: str
+    #: A pallet or a runtime API, in any case.
+    pallet_name: str
+    #: A storage item or constant of the pallet, or a method of the runtime API.
+    method_name: str
+    #: Keys of a map or arguments of a runtime API, as text or JSON; the entries of a map where keys are left out.
+    params: tuple[Any, ...] = ()
+    #: Hash or number of the block to read at; the newest where left out.
+    block: str | int = ""
+    #: At most so many entries of a map.
+    limit: int | str = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryResult:
+    #: Text or a number as it is, all else as compact JSON with every integer as text.
+    result: str
+    warnings: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        return {"result": self.result}
+
+
+async def query_chain(app: Application, request: QueryChain) -> QueryResult:
+    from scenarioctl.actions.chain_query import ask
+
+    answered = await ask(app, read_request(app, request), limit=entry_limit(request.limit))
+    return QueryResult(result=answered.text, warnings=answered.warnings)
+
+
+def read_request(app: Application, request: QueryChain) -> "Query":
+    """Return what *request* asks, as far as it can be judged without a runtime."""
+    from scenarioctl.actions.chain_query import Query, parse_block
+
+    for field in ("pallet_name", "method_name"):
+        value = getattr(request, field)
+        if not isinstance(value, str) or not value.strip():
+            raise InvalidRequest(
+                f"{field} {shorten(value)} is not a name, expected one like System or Account"
+            )
+    if not isinstance(request.params, (list, tuple)):
+        raise InvalidRequest(f"params {shorten(request.params)} is not a list, expected one like [1984]")
+    return Query(
+        chain=app.registry.find(request.chain),
+        pallet_name=request.pallet_name.strip(),
+        method_name=request.method_name.strip(),
+        params=tuple(request.params),
+        block=parse_block(request.block, field="block"),
+    )
+
+
+def entry_limit(value: int | str) -> int:
+    """Return how many entries of a map are wanted."""
+    from scenarioctl.transactions.querying import LARGEST_LIMIT
+
+    digits = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(digits, str) and digits.isascii() and digits.isdigit() and len(digits) < 10:
+        number = int(digits)
+        if 1 <= number <= LARGEST_LIMIT:
+            return number
+    raise InvalidRequest(f"limit {shorten(value)} is not a number of entries, expected 1 to {LARGEST_LIMIT}")

@@ -1,0 +1,326 @@
+"""Reading a chain: which storage item, constant or runtime API a name means, and what the chain answers.
+
+A query is judged by a runtime table alone (`find_item`, `read_params`), before any node is asked (`read_item`).
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.runtime.entries import ApiMethod, StorageEntry
+from scenarioctl.runtime.storage import HASHERS, StorageKey, read_key, storage_key
+from scenarioctl.transactions.values import ValueReader, ValueWriter, fold
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: Keys of a map that are asked for at once, and values.
+KEYS_PAGE = 500
+VALUES_PAGE = 200
+#: So many entries of a map are read unless more are wanted, and so many at most.
+DEFAULT_LIMIT = 100
+LARGEST_LIMIT = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant:
+    """A value that stands in the runtime itself."""
+
+    pallet: str
+    name: str
+
+
+Item = StorageEntry | Constant | ApiMethod
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """An item, and with which parameters it is asked."""
+
+    item: Item
+    #: Values of the runtime's types: parts of a storage key, or arguments of a runtime API.
+    params: tuple[Any, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is one value, not the entries of a map."""
+        return not isinstance(self.item, StorageEntry) or len(self.params) == len(self.item.hashers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """What a chain answered."""
+
+    #: As `write_result` writes it.
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
+def find_item(
+    table: "RuntimeTable",
+    pallet: object,
+    method: object,
+    *,
+    pallet_field: str = "pallet_name",
+    method_field: str = "method_name",
+) -> Item:
+    """Return what the two names mean, in any case and without regard to `_` and `-`.
+
+    InvalidRequest lists what this runtime has, or what was meant.
+    """
+    pallets = _matching(pallet, table.pallets)
+    apis = _matching(pallet, table.apis)
+    if not pallets and not apis:
+        silent = (
+            ""
+            if table.apis
+            else f" (its metadata, version {table.metadata_version}, tells of no runtime APIs)"
+        )
+        raise InvalidRequest(
+            f"{pallet_field} {shorten(pallet)} is not a pallet or a runtime API of {table}{silent}, "
+            + _suggestion(pallet, [("pallets", table.pallets), ("runtime APIs", table.apis)])
+        )
+    known: list[tuple[str, str, str]] = []
+    for name in pallets:
+        known += [("storage item", name, entry) for entry in table.storage_entries(name)]
+        known += [("constant", name, constant) for constant in table.constants(name)]
+    known += [("method", name, each) for name in apis for each in table.api_methods(name)]
+    exact = [row for row in known if row[2] == method]
+    found = exact or [row for row in known if isinstance(method, str) and fold(row[2]) == fold(method)]
+    if not found:
+        raise _unknown_method(table, pallets, apis, known, method, method_field)
+    if len(found) > 1 and not exact:
+        meant = ", ".join(f"the {kind} {name}.{each}" for kind, name, each in found)
+        raise InvalidRequest(
+            f"{method_field} {shorten(method)} can mean more than one thing in {table}: {meant}; spell it as it stands there"
+        )
+    # Of several with one spelling the storage item is meant: it is what changes.
+    kind, name, each = found[0]
+    if kind == "storage item":
+        return table.storage_entry(name, each)
+    if kind == "constant":
+        return Constant(pallet=name, name=each)
+    return table.api_method(name, each)
+
+
+def read_params(table: "RuntimeTable", item: Item, params: Sequence[object]) -> Asked:
+    """Return *item* with parameters made from text by the runtime's types.
+
+    InvalidRequest names the parameter that does not fit, its type, and what would.
+    """
+    if isinstance(item, Constant):
+        if params:
+            raise InvalidRequest(
+                f"{item.pallet}.{item.name} is a constant and takes no parameters, not {len(params)}: leave {shorten(params[0])} out"
+            )
+        return Asked(item=item)
+    if isinstance(item, ApiMethod):
+        return Asked(item=item, params=_read_arguments(table, item, params))
+    kinds = ", ".join(table.type_name(type_id) for type_id in item.key_types)
+    count = len(item.key_types)
+    if len(params) > count:
+        takes = (
+            f"takes {count} key{'' if count == 1 else 's'} ({kinds})"
+            if count
+            else "is one value and takes no keys"
+        )
+        raise InvalidRequest(f"{item.pallet}.{item.name} {takes}, not {len(params)}")
+    keys = tuple(
+        ValueReader(table, f"{item.pallet}.{item.name}: key {number}").read(type_id, value)
+        for number, (type_id, value) in enumerate(zip(item.key_types, params, strict=False), start=1)
+    )
+    # What the types let pass may still not encode.
+    storage_key(table, item.pallet, item.name, keys, partial=True)
+    return Asked(item=item, params=keys)
+
+
+async def read_item(
+    client: "Client", table: "RuntimeTable", asked: Asked, *, block: str = "", limit: int = DEFAULT_LIMIT
+) -> Answered:
+    """Return what the chain answers at the block with the hash *block*, whose runtime *table* is; at its best without.
+
+    The entries of a map come in the order of the trie, at most *limit*, each `{"key": …, "value": …}`; the key is a
+    list where it has several parts.
+    """
+    if isinstance(asked.item, Constant):
+        return read_constant(table, client.chain, asked.item)
+    writer = ValueWriter(table, client.chain, text_numbers=True)
+    if isinstance(asked.item, ApiMethod):
+        return await _read_api(client, table, writer, asked.item, asked.params, block)
+    key = storage_key(table, asked.item.pallet, asked.item.name, asked.params, partial=True)
+    if not asked.whole:
+        return await _read_entries(client, table, writer, key, block, limit)
+    answer = await client.call("state_getStorage", key.hex, *([block] if block else []))
+    if answer is None and asked.item.modifier == "Optional":
+        return Answered(text="null")
+    data = asked.item.default if answer is None else _bytes(client, answer)
+    return Answered(
+        text=write_result(writer.value(asked.item.value_type, table.decode(asked.item.value_type, data)))
+    )
+
+
+def read_constant(table: "RuntimeTable", chain: "Chain", constant: Constant) -> Answered:
+    """Return a constant, for which no node is needed."""
+    type_id, value = table.constant_value(constant.pallet, constant.name)
+    return Answered(text=write_result(ValueWriter(table, chain, text_numbers=True).value(type_id, value)))
+
+
+def write_result(value: Any) -> str:
+    """Return plain data as the one text that a query answers with: itself where it is text, else compact JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+async def _read_api(
+    client: "Client",
+    table: "RuntimeTable",
+    writer: ValueWriter,
+    method: ApiMethod,
+    arguments: tuple[Any, ...],
+    block: str,
+) -> Answered:
+    data = _encode_arguments(table, method, arguments)
+    answer = await client.call(
+        "state_call", f"{method.api}_{method.name}", "0x" + data.hex(), *([block] if block else [])
+    )
+    value = table.decode(method.output_type, _bytes(client, answer))
+    return Answered(text=write_result(writer.value(method.output_type, value)))
+
+
+async def _read_entries(
+    client: "Client", table: "RuntimeTable", writer: ValueWriter, key: StorageKey, block: str, limit: int
+) -> Answered:
+    # All of one block, however many are made meanwhile.
+    at = block or (await client.head())[1]
+    found: list[str] = []
+    # One more than wanted tells whether there are more.
+    while len(found) <= limit:
+        wanted = min(KEYS_PAGE, limit + 1 - len(found))
+        page = await client.call("state_getKeysPaged", key.hex, wanted, found[-1] if found else None, at)
+        # A node that repeats itself must not hold us for ever.
+        if not isinstance(page, list) or (page and found and page[0] <= found[-1]):
+            raise ChainUnreachable(
+                f"{client.chain.name} did not answer with the keys of a map: {shorten(page)}"
+            )
+        found += page
+        if len(page) < wanted:
+            break
+    cut, found = len(found) > limit, found[:limit]
+    rows = []
+    for start in range(0, len(found), VALUES_PAGE):
+        some = found[start : start + VALUES_PAGE]
+        answers = await client.call_many([("state_getStorage", (each, at)) for each in some])
+        for each, answer in zip(some, answers, strict=True):
+            value = table.decode(key.entry.value_type, _bytes(client, answer))
+            rows.append(
+                {
+                    "key": _write_key(table, writer, key.entry, each),
+                    "value": writer.value(key.entry.value_type, value),
+                }
+            )
+    answered = Answered(text=write_result(rows))
+    if not cut:
+        return answered
+    more = (
+        f"--limit gives up to {LARGEST_LIMIT}"
+        if limit < LARGEST_LIMIT
+        else "the first part of a key narrows it down"
+    )
+    name = f"{key.entry.pallet}.{key.entry.name}"
+    return replace(answered, warnings=(f"{name} has more than the {limit} entries that are shown, {more}",))
+
+
+def _write_key(table: "RuntimeTable", writer: ValueWriter, entry: StorageEntry, key: str) -> Any:
+    """Return the parts of a key, or its only one; 0x hex of the hash of a part that is kept as a hash alone."""
+    parts = [
+        writer.value(type_id, part) if HASHERS[hasher][2] else "0x" + part.hex()
+        for hasher, type_id, part in zip(
+            entry.hashers, entry.key_types, read_key(table, entry, key, hashes=True), strict=True
+        )
+    ]
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _read_arguments(table: "RuntimeTable", method: ApiMethod, params: Sequence[object]) -> tuple[Any, ...]:
+    name = f"{method.api}.{method.name}"
+    count = len(method.inputs)
+    if len(params) > count:
+        kinds = ", ".join(f"{field.name}: {table.type_name(field.type_id)}" for field in method.inputs)
+        takes = f"{count} parameter{'' if count == 1 else 's'} ({kinds})" if count else "no parameters"
+        raise InvalidRequest(f"{name} takes {takes}, not {len(params)}")
+    arguments = []
+    for number, field in enumerate(method.inputs):
+        reader = ValueReader(table, f"{name}: parameter {field.name}")
+        if number >= len(params) and not table.types.is_option(field.type_id):
+            raise InvalidRequest(
+                f"{name}: parameter {field.name} is missing, its type is {table.type_name(field.type_id)}: "
+                f"expected {reader.example(field.type_id)}"
+            )
+        arguments.append(reader.read(field.type_id, params[number] if number < len(params) else None))
+    _encode_arguments(table, method, arguments)
+    return tuple(arguments)
+
+
+def _encode_arguments(table: "RuntimeTable", method: ApiMethod, arguments: Sequence[Any]) -> bytes:
+    return b"".join(
+        table.encode(field.type_id, value) for field, value in zip(method.inputs, arguments, strict=True)
+    )
+
+
+def _bytes(client: "Client", answer: object) -> bytes:
+    try:
+        if isinstance(answer, str) and answer.startswith("0x"):
+            return bytes.fromhex(answer[2:])
+    except ValueError:
+        pass
+    raise ChainUnreachable(f"{client.chain.name} did not answer with bytes: {shorten(answer)}")
+
+
+def _matching(name: object, names: Sequence[str]) -> list[str]:
+    if not isinstance(name, str):
+        return []
+    return [each for each in names if fold(each) == fold(name)] if name else []
+
+
+def _unknown_method(
+    table: "RuntimeTable",
+    pallets: list[str],
+    apis: list[str],
+    known: list[tuple[str, str, str]],
+    method: object,
+    field: str,
+) -> InvalidRequest:
+    place = " or ".join([*pallets, *apis])
+    for pallet in pallets:
+        for call in table.methods(pallet):
+            if isinstance(method, str) and fold(call) == fold(method):
+                return InvalidRequest(
+                    f"{field} {shorten(method)} is a call of {pallet}, which changes the chain and is not read: a chainTx drafts it"
+                )
+    groups = [
+        (plural, [each for kind, _, each in known if kind == one])
+        for one, plural in (
+            ("storage item", "storage items"),
+            ("constant", "constants"),
+            ("method", "methods"),
+        )
+    ]
+    return InvalidRequest(
+        f"{field} {shorten(method)} is not in {place} of {table}, " + _suggestion(method, groups)
+    )
+
+
+def _suggestion(name: object, groups: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Return what may have been meant by *name*, or all that it could have been."""
+    from difflib import get_close_matches
+
+    folded = {fold(each): each for _, names in groups for each in names}
+    close = get_close_matches(fold(name[:60]), folded, n=3) if isinstance(name, str) else []
+    if close:
+        return f"did you mean {' or '.join(folded[each] for each in close)}?"
+    listed = "; ".join(f"{plural}: {', '.join(names)}" for plural, names in groups if names)
+    listed = listed if len(listed) <= 900 else listed[:899] + "…"
+    return f"expected one of its {listed}" if listed else "there is nothing in it to be read"
