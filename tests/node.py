@@ -1,4 +1,8 @@
-"""A node for tests: JSON-RPC over a WebSocket on loopback, with the answers that a test gives it."""
+"""A node for tests: JSON-RPC over a WebSocket on loopback, with the answers that a test gives it.
+
+An answer that is a function may raise `Refusal` for a JSON-RPC error, or `Gone` to cut the connection; one that is
+a `Feed` begins a subscription.
+"""
 
 import asyncio
 import json
@@ -8,6 +12,22 @@ from types import TracebackType
 from typing import Any
 
 from aiohttp import WSMsgType, web
+
+
+class Refusal(Exception):  # noqa: N818
+    """A JSON-RPC error."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.body = {"code": code, "message": message, **({} if data is None else {"data": data})}
+
+
+class Gone(Exception):  # noqa: N818
+    """The connection is cut in place of an answer."""
+
+
+class Feed(list[Any]):
+    """What a subscription tells, in its order; `Gone` among it cuts the connection."""
 
 
 class Node:
@@ -60,8 +80,24 @@ class Node:
         socket = web.WebSocketResponse(max_msg_size=0)
         await socket.prepare(request)
         async for message in socket:
-            if message.type is WSMsgType.TEXT:
-                await socket.send_str(json.dumps(self._answer(json.loads(message.data))))
+            if message.type is not WSMsgType.TEXT:
+                continue
+            request = json.loads(message.data)
+            try:
+                answer = self._answer(request)
+            except Gone:
+                break
+            feed = answer.get("result")
+            if not isinstance(feed, Feed):
+                await socket.send_str(json.dumps(answer))
+                continue
+            await socket.send_str(json.dumps({**answer, "result": "subscription"}))
+            for notice in feed:
+                if notice is Gone:
+                    await socket.close()
+                    return socket
+                params = {"subscription": "subscription", "result": notice}
+                await socket.send_str(json.dumps({"jsonrpc": "2.0", "method": "notice", "params": params}))
         return socket
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -71,5 +107,8 @@ class Node:
         if method not in self.answers:
             return {**head, "error": {"code": -32601, "message": "Method not found"}}
         answer: Any = self.answers[method]
-        result = answer(*request.get("params", ())) if isinstance(answer, Callable) else answer  # type: ignore[arg-type]
+        try:
+            result = answer(*request.get("params", ())) if isinstance(answer, Callable) else answer  # type: ignore[arg-type]
+        except Refusal as refusal:
+            return {**head, "error": refusal.body}
         return {**head, "result": result}
