@@ -486,14 +486,14 @@ class TestSwap:
         assert (call.pallet, call.method, call.args["min_amount_out"]) == ("Router", "sell", 123)
 
     def test_without_a_minimum_the_chain_has_to_be_asked(self, tmp_path: Path) -> None:
-        app = application(tmp_path, offline=False)
+        app = application(tmp_path, offline=False, chains={"hydraDx": {"endpoints": ["ws://127.0.0.1:9/"]}})
 
         with pytest.raises(ChainUnreachable) as refused:
             draft(app, ("action", self.form()))
 
         assert str(refused.value) == (
-            "a swap without a minimum received needs a quote from hydraDx, and no node of it could be asked: "
-            "give the minimum in the smallest unit with --min-amount-out (min_amount_out)"
+            "a swap is quoted before it is built: hydraDx cannot be reached (ws://127.0.0.1:9/ did not open: "
+            "[Errno 111] Connection refused); with --min-amount-out (min_amount_out) and --offline it is built without a node"
         )
 
     @pytest.mark.parametrize(

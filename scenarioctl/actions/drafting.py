@@ -8,6 +8,8 @@ from scenarioctl.model.calls import UnsignedTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from decimal import Decimal
+
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
@@ -120,35 +122,67 @@ async def draft_swap(
     amount: int,
     min_amount_out: int | None,
     route: "tuple[Hop, ...] | None",
+    slippage: "Decimal",
+    max_impact: "Decimal",
+    sender: bytes | None = None,
 ) -> UnsignedTransaction:
     """Return the transaction that sells *amount* smallest units of *asset_in*.
 
-    Without a minimum it needs a quote: ChainUnreachable where the chain cannot be asked for one.
+    Without a minimum that is a fresh quote less *slippage* per cent, and a trade whose size worsens its price by more
+    than *max_impact* per cent is refused.  A minimum given is used as it stands.  ChainUnreachable where there is neither
+    a minimum nor a chain to quote from.
     """
     from scenarioctl.transactions.swap import Swap, build_swap
 
-    def swap(minimum: int) -> Swap:
+    def swap(minimum: int, hops: "tuple[Hop, ...] | None") -> Swap:
         return Swap(
             chain=chain,
             asset_in=asset_in,
             asset_out=asset_out,
             amount=amount,
             min_amount_out=minimum,
-            route=route,
+            route=hops,
         )
 
-    if min_amount_out is None:
-        known = app.known_runtime(chain)
-        if known is not None:
-            # What no quote could mend is refused as such, and not as a chain that was not reached.
-            build_swap(swap(1), known)
-        reason = "--offline forbids asking" if app.settings.offline else "no node of it could be asked"
-        raise ChainUnreachable(
-            f"a swap without a minimum received needs a quote from {chain.name}, and {reason}: "
-            "give the minimum in the smallest unit with --min-amount-out (min_amount_out)"
+    known = app.known_runtime(chain)
+    if known is not None:
+        # What no quote could mend is refused as such, and not as a chain that was not reached.
+        build_swap(swap(min_amount_out or 1, route), known)
+    if app.settings.offline:
+        if min_amount_out is None:
+            raise ChainUnreachable(
+                f"a swap without a minimum received needs a quote from {chain.name}, and --offline forbids asking: "
+                "give the minimum in the smallest unit with --min-amount-out (min_amount_out)"
+            )
+        table = await app.runtime(chain)
+        return _encode(app, chain, table, build_swap(swap(min_amount_out, route), table))
+    from scenarioctl.transactions.quoting import find_terms
+
+    try:
+        terms = await find_terms(
+            app.client(chain),
+            asset_in=asset_in,
+            asset_out=asset_out,
+            amount=amount,
+            min_amount_out=min_amount_out,
+            route=route,
+            slippage=slippage,
+            max_impact=max_impact,
+            sender=sender,
         )
+    except ChainUnreachable as error:
+        given = (
+            "with --offline"
+            if min_amount_out is not None
+            else "with --min-amount-out (min_amount_out) and --offline"
+        )
+        raise ChainUnreachable(
+            f"a swap is quoted before it is built: {error}; {given} it is built without a node"
+        ) from None
     table = await app.runtime(chain)
-    return _encode(app, chain, table, build_swap(swap(min_amount_out), table))
+    draft = build_swap(swap(terms.min_amount_out, terms.route), table)
+    transaction = _encode(app, chain, table, draft)
+    return replace(transaction, warnings=(*transaction.warnings, *terms.warnings), notes=terms.notes)
 
 
 async def draft_remark(app: "Application", *, chain: "Chain", text: str, plain: bool) -> UnsignedTransaction:

@@ -32,10 +32,11 @@ def describe(node: Node, diagram: Diagram) -> str:
     return f"{source['amount']} {source['asset']} for {target['asset']} on {source['chain']}"
 
 
-async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
+async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
+    """Return the transaction; with a *sender* its quote is held against a dry run of theirs."""
     source, target = read_sides(diagram, node)
     chain, destination = source.chain(app), target.chain(app)
-    _check_exchange(app, chain, "source.chain")
+    check_exchange(app, chain, "source.chain")
     if destination.name != chain.name:
         raise InvalidRequest(
             f"target.chain {destination.name!r} is not the chain of the swap, expected {chain.name!r}"
@@ -45,10 +46,11 @@ async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
     amount = parse_number(given, field="source.amount")
     decimals = known_decimals(asset_in, "source.amount", given)
     raw = to_raw(amount, decimals, field="source.amount", symbol=asset_in.symbol)
-    _check_pair(asset_in, asset_out, "target.assetId")
+    check_pair(asset_in, asset_out, "target.assetId")
     options = action_data(node)
     minimum = _minimum(settled(options.get("minAmountOut"), field="minAmountOut"), "minAmountOut")
-    _slippage(settled(options.get("slippage"), field="slippage"), "slippage")
+    slippage = read_slippage(settled(options.get("slippage"), field="slippage"), "slippage")
+    max_impact = _max_impact(settled(options.get("maxImpact"), field="maxImpact"), "maxImpact")
     transaction = await draft_swap(
         app,
         chain=chain,
@@ -56,7 +58,10 @@ async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
         asset_out=asset_out,
         amount=raw,
         min_amount_out=minimum,
-        route=_route(settled(options.get("route"), field="route"), "route"),
+        route=read_route(settled(options.get("route"), field="route"), "route"),
+        slippage=slippage,
+        max_impact=max_impact,
+        sender=sender,
     )
     return Drafted(
         node=node.id,
@@ -71,15 +76,18 @@ async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
     )
 
 
+draft_for = draft
+
+
 def draw(
     canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     chain = fields.chain(app, "chain", default="hydraDx")
-    _check_exchange(app, chain, fields.name("chain"))
+    check_exchange(app, chain, fields.name("chain"))
     asset_in, asset_out = fields.asset(app, chain, "assetin"), fields.asset(app, chain, "assetout")
     if not isinstance(asset_in, str) and not isinstance(asset_out, str):
-        _check_pair(asset_in, asset_out, fields.name("assetout"))
+        check_pair(asset_in, asset_out, fields.name("assetout"))
     amount = fields.amount("amount", asset_in)
     data: dict[str, Any] = {
         "actionType": "swap",
@@ -109,7 +117,9 @@ def draw(
 def _options(fields: Fields) -> dict[str, Any]:
     """Return what bounds and routes the swap, as `actionData` keeps it; nothing where nothing is given."""
     kept: dict[str, Any] = {}
-    minimum, slippage, route = (fields.get(key) for key in ("min_amount_out", "slippage", "route"))
+    minimum, slippage, impact, route = (
+        fields.get(key) for key in ("min_amount_out", "slippage", "max_impact", "route")
+    )
     if has_pill(minimum):
         kept["minAmountOut"] = minimum
     elif minimum is not None:
@@ -117,25 +127,31 @@ def _options(fields: Fields) -> dict[str, Any]:
     if has_pill(slippage):
         kept["slippage"] = slippage
     elif slippage is not None:
-        kept["slippage"] = to_text(_slippage(slippage, fields.name("slippage")))
+        kept["slippage"] = to_text(read_slippage(slippage, fields.name("slippage")))
+    if has_pill(impact):
+        kept["maxImpact"] = impact
+    elif impact is not None:
+        kept["maxImpact"] = to_text(_max_impact(impact, fields.name("max_impact")))
     if route is not None:
         if isinstance(route, str) and route.lstrip().startswith("["):
             from scenarioctl.formats.documents import parse_json
 
             route = parse_json(route, field=fields.name("route"))
         if not has_pill(route):
-            _route(route, fields.name("route"))
+            read_route(route, fields.name("route"))
         kept["route"] = route
     return kept
 
 
-def _check_exchange(app: "Application", chain: "Chain", field: str) -> None:
+def check_exchange(app: "Application", chain: "Chain", field: str) -> None:
+    """Refuse a chain that has no exchange."""
     if chain.role != "dex":
         known = ", ".join(other.name for other in app.registry.all() if other.role == "dex")
         raise InvalidRequest(f"{field} {chain.name!r} has no exchange, expected one of: {known}")
 
 
-def _check_pair(asset_in: "Asset", asset_out: "Asset", field: str) -> None:
+def check_pair(asset_in: "Asset", asset_out: "Asset", field: str) -> None:
+    """Refuse to sell an asset for itself."""
     if asset_in.id == asset_out.id:
         raise InvalidRequest(
             f"{field} {shorten(asset_out.id)} is the asset sold, expected another one to receive"
@@ -148,9 +164,12 @@ def _minimum(value: object, field: str) -> int | None:
 
 #: Per cent below the quote that a swap may still bring, where nothing else is said.
 _DEFAULT_SLIPPAGE = Decimal(1)
+#: Per cent that a swap's size may worsen its own price, where nothing else is said.
+_DEFAULT_MAX_IMPACT = Decimal(5)
 
 
-def _slippage(value: object, field: str) -> Decimal:
+def read_slippage(value: object, field: str) -> Decimal:
+    """Return a slippage in per cent, the default where *value* is none."""
     if value is None or value == "":
         return _DEFAULT_SLIPPAGE
     slippage = parse_number(value, field=field, zero=True)
@@ -161,7 +180,19 @@ def _slippage(value: object, field: str) -> Decimal:
     return slippage
 
 
-def _route(value: object, field: str) -> Any:
+def _max_impact(value: object, field: str) -> Decimal:
+    if value is None or value == "":
+        return _DEFAULT_MAX_IMPACT
+    impact = parse_number(value, field=field, zero=True)
+    if impact > 100:
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is not a share in per cent, expected 0 to 100, like 5"
+        )
+    return impact
+
+
+def read_route(value: object, field: str) -> Any:
+    """Return the hops that *value* lists, None where it is none."""
     if value is None or value == "":
         return None
     from scenarioctl.transactions.swap import parse_route

@@ -188,13 +188,15 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def perform(operation: str, request_type: str, **fields: Any) -> Any:
-    """Run the operation `module.handler` with a request of *fields*, show its warnings, return its result."""
+    """Run the operation `module.handler` with a request of *fields*, show its notes and warnings, return its result."""
     from importlib import import_module
 
     module_name, _, handler = operation.partition(".")
     module = import_module(f"scenarioctl.operations.{module_name}")
     request = getattr(module, request_type)(**fields)
     result = finish(getattr(module, handler)(open_application(), request))
+    for note in getattr(result, "notes", ()):
+        click.echo(printable(note), err=True)
     for warning in getattr(result, "warnings", ()):
         say(f"Warning: {printable(warning)}")
     return result

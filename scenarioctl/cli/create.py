@@ -138,7 +138,7 @@ def scenario(**fields: Any) -> None:
 @option(
     "--max-impact",
     metavar="PERCENT",
-    help="How far the swap may move the price (default 5); a larger one is refused.",
+    help="How far the size of the swap may worsen its own price (default 5).",
 )
 @option(
     "--route", metavar="HOPS", help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list."

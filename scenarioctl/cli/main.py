@@ -26,6 +26,7 @@ COMMANDS = {
     "hrmp": ("hrmp", "hrmp", "Look at the channels between parachains."),
     "info": ("scenario", "info", "Summarise a scenario in one line."),
     "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
+    "quote": ("quote", "quote", "What a swap would bring now."),
     "scenario": ("scenario", "scenario", "Look at stored scenarios; import, export, delete them."),
     "template": ("template", "template", "Count stored scenarios."),
     "tx": ("tx", "tx", "Read transactions, and make the bytes that are signed."),

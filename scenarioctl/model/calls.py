@@ -32,5 +32,7 @@ class UnsignedTransaction:
     offline: bool = False
     #: Sentences for the person who signs.
     warnings: tuple[str, ...] = ()
+    #: What else they may want to know: the quote that a swap's minimum comes from.
+    notes: tuple[str, ...] = ()
     #: What a check before signing found, where one was asked for.
     check: "Check | None" = None

@@ -80,7 +80,7 @@ class CreateSwap(Signing):
     min_amount_out: str | int | None = None
     #: Per cent below the quote that the minimum lies, where no minimum is given.
     slippage: str | int | float | None = None
-    #: Per cent that the swap may move the price, where no minimum is given.
+    #: Per cent that the size of the swap may worsen its own price, where no minimum is given.
     max_impact: str | int | float | None = None
     #: Hops, as `5>omnipool>102>stableswap:102>10` or as a JSON list.
     route: Any = None

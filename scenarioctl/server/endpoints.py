@@ -29,6 +29,7 @@ ENDPOINTS = (
     _row("POST", "/api/create/remark", "creation.create_remark"),
     _row("POST", "/api/create/query", "creation.create_query"),
     _row("POST", "/api/create/flow", "creation.create_flow"),
+    _row("POST", "/api/swap/quote", "quotes.quote_swap"),
     _row("POST", "/api/xcm/asset-transfer", "transfers.asset_transfer"),
     _row("POST", "/api/hrmp/{relay}/openchannels", "channels.open_channels", "/{relay}/openchannels"),
     _row("POST", "/api/actions/query", "queries.query_chain"),

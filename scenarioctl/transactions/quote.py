@@ -1,6 +1,6 @@
 """What the Omnipool gives for an amount: its own integer arithmetic, to the last unit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from scenarioctl.errors import InvalidRequest
@@ -16,30 +16,77 @@ class PoolSide:
 
     reserve: int
     hub_reserve: int
+    #: The hub reserve when the block began, where earlier trades of the block have moved it.
+    hub_at_start: int | None = None
+    #: The hub asset that those trades brought in, less what they took out.
+    moved: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sale:
+    """What a sale in the Omnipool brings, and what becomes of its parts; fees of the hub asset but for `asset_fee`."""
+
+    amount_out: int
+    #: Of the asset bought; kept by the pool.
+    asset_fee: int = 0
+    protocol_fee: int = 0
+    #: Of both sides.
+    slip_fee: int = 0
+    #: The hub asset that left the side of the asset sold.
+    hub_in: int = 0
+    #: The hub asset that entered the side of the asset bought.
+    hub_out: int = 0
 
 
 def quote_omnipool_sell(
     amount: int, *, sold: PoolSide, bought: PoolSide, asset_fee: int, protocol_fee: int, max_slip_fee: int = 0
 ) -> int:
-    """Return how many raw units of the asset *bought* the Omnipool gives for *amount* raw units of the one *sold*.
+    """Return how many raw units of the asset *bought* the Omnipool gives for *amount* raw units of the one *sold*."""
+    return sell_to_omnipool(
+        amount,
+        sold=sold,
+        bought=bought,
+        asset_fee=asset_fee,
+        protocol_fee=protocol_fee,
+        max_slip_fee=max_slip_fee,
+    ).amount_out
+
+
+def sell_to_omnipool(
+    amount: int, *, sold: PoolSide, bought: PoolSide, asset_fee: int, protocol_fee: int, max_slip_fee: int = 0
+) -> Sale:
+    """Return what the Omnipool gives of the asset *bought* for *amount* raw units of the one *sold*.
 
     Fees are in parts per million: the asset fee is the bought asset's, the protocol fee the sold one's.  Every
-    division is floored as on chain; equal to `calculate_sell_state_changes` of Hydration's mathematics, with the
-    slip fee of a block's first trade (Q0 the hub reserve, delta 0), or none where its maximum is 0.
+    division is floored as on chain; equal to `calculate_sell_state_changes` of Hydration's mathematics, without
+    the slip fee where its maximum is 0.
     """
     _check(amount, sold, bought, (asset_fee, protocol_fee, max_slip_fee))
     hub_in = amount * sold.hub_reserve // (sold.reserve + amount)
     hub_fee = protocol_fee * hub_in // MILLION
-    hub_slip = _slip_fee(sold.hub_reserve, -hub_in, hub_in, max_slip_fee)
+    hub_slip = _slip_fee(sold, -hub_in, hub_in, max_slip_fee)
     hub_net = hub_in - hub_fee - hub_slip
     if hub_net <= 0:
-        return 0
-    hub_out = hub_net - _slip_fee(bought.hub_reserve, hub_net, hub_net, max_slip_fee)
+        return Sale(amount_out=0, protocol_fee=hub_fee, slip_fee=hub_slip, hub_in=hub_in)
+    bought_for = _buy(hub_net, bought, asset_fee, max_slip_fee)
+    return replace(bought_for, protocol_fee=hub_fee, slip_fee=hub_slip + bought_for.slip_fee, hub_in=hub_in)
+
+
+def sell_hub_asset(amount: int, *, bought: PoolSide, asset_fee: int, max_slip_fee: int = 0) -> Sale:
+    """Return what the Omnipool gives of the asset *bought* for *amount* raw units of its hub asset."""
+    _check(amount, bought, bought, (asset_fee, max_slip_fee))
+    return _buy(amount, bought, asset_fee, max_slip_fee)
+
+
+def _buy(hub: int, bought: PoolSide, asset_fee: int, max_slip_fee: int) -> Sale:
+    hub_slip = _slip_fee(bought, hub, hub, max_slip_fee)
+    hub_out = hub - hub_slip
     if hub_out <= 0:
-        return 0
-    out = bought.reserve * hub_out // (bought.hub_reserve + hub_out)
+        return Sale(amount_out=0, slip_fee=hub_slip)
+    gross = bought.reserve * hub_out // (bought.hub_reserve + hub_out)
     # The fee is a Permill of the amount, rounded so that what is left is floored.
-    return (MILLION - asset_fee) * out // MILLION
+    net = (MILLION - asset_fee) * gross // MILLION
+    return Sale(amount_out=net, asset_fee=gross - net, slip_fee=hub_slip, hub_out=hub_out)
 
 
 def minimum_received(quote: int, slippage_percent: Decimal) -> int:
@@ -57,11 +104,12 @@ def minimum_received(quote: int, slippage_percent: Decimal) -> int:
     return minimum
 
 
-def _slip_fee(hub_reserve: int, change: int, amount: int, maximum: int) -> int:
-    """Return floor(min(|change| / (hub_reserve + change), maximum) * amount)."""
+def _slip_fee(side: PoolSide, change: int, amount: int, maximum: int) -> int:
+    """Return floor(min(|all changes of the block| / (hub reserve at its start + these), maximum) * amount)."""
     if not maximum:
         return 0
-    size, moved = abs(change), hub_reserve + change
+    changed = side.moved + change
+    size, moved = abs(changed), (side.hub_at_start or side.hub_reserve) + changed
     if moved <= 0 or size * MILLION >= maximum * moved:
         return maximum * amount // MILLION
     return size * amount // moved

@@ -1,0 +1,110 @@
+"""What a swap would bring, from the exchange chain as it is now."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.application import Application
+
+if TYPE_CHECKING:
+    from scenarioctl.transactions.quoting import Leg, Quote
+
+__all__ = ["quote_swap"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuoteSwap:
+    """Ask the exchange parachain what a swap would bring now; nothing is built or stored."""
+
+    #: Id or symbol of the asset sold.
+    assetin: str | int
+    #: Id or symbol of the asset received.
+    assetout: str | int
+    #: Whole tokens of the asset sold, as text or a number.
+    amount: str | int | float
+    #: Per cent below the quote that the minimum lies.
+    slippage: str | int | float | None = None
+    #: Hops, as `5>omnipool>102>stableswap:102>10` or as a JSON list.
+    route: Any = None
+    #: Account that would swap; the quote is held against a dry run of theirs.
+    sender: str = ""
+    #: The exchange parachain, where there is more than one.
+    chain: str = "hydraDx"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwapQuote:
+    quote: "Quote"
+    min_amount_out: int
+    spec_version: int
+    warnings: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        from scenarioctl.transactions.quoting import percent
+
+        quote, omnipool = self.quote, self.quote.omnipool
+        return {
+            "amount_in": str(quote.amount_in),
+            "amount_out": str(quote.amount_out),
+            "min_amount_out": str(self.min_amount_out),
+            "price": quote.price,
+            "impact_percent": None if quote.impact is None else percent(quote.impact),
+            "asset_fee": None if omnipool is None else percent(omnipool.asset_fee),
+            "protocol_fee": None if omnipool is None else percent(omnipool.protocol_fee),
+            "route": [hop.value for hop in quote.route],
+            "legs": [_describe_leg(leg) for leg in quote.legs],
+            "block": quote.block,
+            "block_hash": quote.block_hash,
+            "spec_version": self.spec_version,
+        }
+
+
+async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
+    from scenarioctl.actions.fields import known_decimals
+    from scenarioctl.actions.swap import check_exchange, check_pair, read_route, read_slippage
+    from scenarioctl.chains.addresses import parse_account
+    from scenarioctl.model.amounts import parse_number, to_raw
+    from scenarioctl.transactions import quoting
+    from scenarioctl.transactions.quote import minimum_received
+
+    chain = app.registry.find(request.chain)
+    check_exchange(app, chain, "chain")
+    asset_in = app.assets.find(chain, request.assetin, field="assetin")
+    asset_out = app.assets.find(chain, request.assetout, field="assetout")
+    check_pair(asset_in, asset_out, "assetout")
+    decimals = known_decimals(asset_in, "amount", request.amount)
+    amount = to_raw(
+        parse_number(request.amount, field="amount"), decimals, field="amount", symbol=asset_in.symbol
+    )
+    slippage = read_slippage(request.slippage, "slippage")
+    route = read_route(request.route, "route")
+    sender = parse_account(request.sender, field="sender") if request.sender else None
+    client = app.client(chain)
+    quote = await quoting.quote_swap(
+        client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
+    )
+    return SwapQuote(
+        quote=quote,
+        min_amount_out=minimum_received(quote.amount_out, slippage),
+        spec_version=(await client.table()).spec_version,
+        warnings=quote.warnings,
+    )
+
+
+def _describe_leg(leg: "Leg") -> dict[str, Any]:
+    from scenarioctl.transactions.quoting import percent
+
+    described: dict[str, Any] = {
+        "route": [hop.value for hop in leg.hops],
+        "amount_in": str(leg.amount_in),
+        "amount_out": str(leg.amount_out),
+        "impact_percent": None if leg.impact is None else percent(leg.impact),
+    }
+    if leg.asset_fee is not None:
+        described |= {
+            "asset_fee_percent": percent(leg.asset_fee),
+            "asset_fee": str(leg.asset_fee_amount),
+            "protocol_fee_percent": percent(leg.protocol_fee),
+            "protocol_fee": str(leg.protocol_fee_amount),
+            "slip_fee": str(leg.slip_fee_amount),
+        }
+    return described
