@@ -14,7 +14,7 @@ from typing import Any
 from aiohttp import WSMsgType, web
 
 
-class Refusal(Exception):  # noqa: N818
+class Refusal(Exception):
     """A JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
@@ -22,7 +22,7 @@ class Refusal(Exception):  # noqa: N818
         self.body = {"code": code, "message": message, **({} if data is None else {"data": data})}
 
 
-class Gone(Exception):  # noqa: N818
+class Gone(Exception):
     """The connection is cut in place of an answer."""
 
 
@@ -82,9 +82,8 @@ class Node:
         async for message in socket:
             if message.type is not WSMsgType.TEXT:
                 continue
-            request = json.loads(message.data)
             try:
-                answer = self._answer(request)
+                answer = self._answer(json.loads(message.data))
             except Gone:
                 break
             feed = answer.get("result")

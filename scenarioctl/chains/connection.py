@@ -136,12 +136,14 @@ class Connection:
             self._socket.settimeout(max(min(deadline - time.monotonic(), patience), 0.001))
         try:
             text = self._socket.recv()
-            message = json.loads(text) if len(text) <= LARGEST else None
+            message = json.loads(text) if 0 < len(text) <= LARGEST else None
         except (OSError, websocket.WebSocketException, ValueError, RecursionError) as error:
             kind = _Silence if isinstance(error, websocket.WebSocketTimeoutException) else ChainUnreachable
             raise kind(f"{self.endpoint} did not answer {method}: {_reason(error)}") from None
         finally:
             self._socket.settimeout(patience)
+        if not text:
+            raise ChainUnreachable(f"{self.endpoint} did not answer {method}: it closed the connection")
         if not isinstance(message, dict):
             raise ChainUnreachable(f"{self.endpoint} did not answer {method}: what it sent is not JSON-RPC")
         return message
