@@ -71,7 +71,8 @@ def generate() -> Iterator[tuple[Path, str]]:
 def walk() -> Iterator[click.Context]:
     """Yield a context for the program and for each command below it."""
     # click-man reads `.commands`; the lazy group leaves it empty.
-    root = click.Context(cli, info_name="scenarioctl")
+    # With its settings: click keeps the help option that a command's first context gives it.
+    root = click.Context(cli, info_name="scenarioctl", **cli.context_settings)
     cli.commands = {name: command for name in COMMANDS if (command := cli.get_command(root, name))}
     yield from _below(root)
 
