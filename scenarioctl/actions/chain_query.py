@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.shapes import Canvas
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.querying import Answered, Asked
+    from scenarioctl.transactions.querying import Answered, Asked, Item
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,21 +70,17 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
     """
     from scenarioctl.transactions.querying import DEFAULT_LIMIT, Answered, Constant, read_constant, read_item
 
-    known = app.known_runtime(query.chain)
-    if app.settings.offline and known is not None:
-        # Input is judged before reachability.
-        item = judge(known, query).item
-        if isinstance(item, Constant) and not query.block:
-            note = f"this is the constant of {known}, no node was asked whether {query.chain.name} runs that"
-            return Answered(text=read_constant(known, query.chain, item).text, warnings=(note,))
-    client = app.client(query.chain)
     try:
+        client = app.client(query.chain)
         block = await client.find_block(query.block) if query.block else ""
         table = await client.table_at(block) if block else await client.table()
     except ChainUnreachable:
-        if known is not None:
-            judge(known, query)
-        raise
+        item = _judge_unreached(app, query)
+        known = app.known_runtime(query.chain)
+        if known is None or not app.settings.offline or not isinstance(item, Constant) or query.block:
+            raise
+        note = f"this is the constant of {known}, no node was asked whether {query.chain.name} runs that"
+        return Answered(text=read_constant(known, query.chain, item).text, warnings=(note,))
     return await read_item(client, table, judge(table, query), block=block, limit=limit or DEFAULT_LIMIT)
 
 
@@ -95,11 +91,16 @@ async def watch(app: "Application", query: Query, *, limit: int | None = None) -
     """
     from scenarioctl.transactions.querying import DEFAULT_LIMIT, Constant, read_item
 
-    client = app.client(query.chain)
-    asked = judge(await client.table(), query)
-    if isinstance(asked.item, Constant):
+    try:
+        client = app.client(query.chain)
+        item: Item | None = judge(await client.table(), query).item
+    except ChainUnreachable:
+        item = _judge_unreached(app, query)
+        if not isinstance(item, Constant):
+            raise
+    if isinstance(item, Constant):
         raise InvalidRequest(
-            f"{asked.item.pallet}.{asked.item.name} is a constant, which no block changes: leave --watch out"
+            f"{item.pallet}.{item.name} is a constant, which no block changes: leave --watch out"
         )
     number, block = await client.head()
     heads = await client.subscribe("chain_subscribeNewHeads")
@@ -118,6 +119,12 @@ async def watch(app: "Application", query: Query, *, limit: int | None = None) -
             number = int(next(heads)["number"], 16)
             # None where the chain has just given that block up for another.
             block = await client.call("chain_getBlockHash", number) or seen
+
+
+def _judge_unreached(app: "Application", query: Query) -> "Item | None":
+    """Return what *query* means to the runtime at hand, None without one: input is judged before reachability."""
+    known = app.known_runtime(query.chain)
+    return None if known is None else judge(known, query).item
 
 
 def judge(

@@ -318,7 +318,7 @@ def _suggestion(name: object, groups: Sequence[tuple[str, Sequence[str]]]) -> st
     from difflib import get_close_matches
 
     folded = {fold(each): each for _, names in groups for each in names}
-    close = get_close_matches(fold(name[:60]), folded, n=3) if isinstance(name, str) else []
+    close = get_close_matches(fold(name[:60]), folded, n=3, cutoff=0.75) if isinstance(name, str) else []
     if close:
         return f"did you mean {' or '.join(folded[each] for each in close)}?"
     listed = "; ".join(f"{plural}: {', '.join(names)}" for plural, names in groups if names)

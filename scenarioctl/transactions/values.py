@@ -173,13 +173,14 @@ class ValueReader:
                 if len(digits) % 2 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
                     raise self.misfit(type_id, value, "it is not hex")
                 data = bytes.fromhex(digits)
-            elif length is not None:
-                raise self.misfit(type_id, value)
             else:
                 try:
                     data = value.encode("utf-8")
                 except UnicodeEncodeError:
                     raise self.misfit(type_id, value, "it holds half a character") from None
+                # A name of that very length is one (`omnipool`); what is as long as a hash may be a mistyped one.
+                if length is not None and (length != len(data) or length >= 20):
+                    raise self.misfit(type_id, value)
         elif isinstance(value, list) and all(type(item) is int and 0 <= item < 256 for item in value):
             data = bytes(value)
         else:
