@@ -122,6 +122,8 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         "signing-payload": 67,
         "signed-extrinsic": 24,
         "extrinsic-v5": 4,
+        "wallet": 14,
+        "metadata-digest": 7,
         "era": 20,
         "codec": 291,
     }

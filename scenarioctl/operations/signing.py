@@ -205,11 +205,11 @@ def _moment_as_given(
     )
 
 
-def parse_metadata_hash(value: str) -> bytes | str:
+def parse_metadata_hash(value: object) -> bytes | str:
     """Return a metadata hash, `auto`, `off`, or "" where nothing is said of it."""
-    if value in ("", "auto", "off"):
+    if isinstance(value, str) and value in ("", "auto", "off"):
         return value
-    if value[:2] not in ("0x", "0X"):
+    if not isinstance(value, str) or value[:2] not in ("0x", "0X"):
         raise InvalidRequest(
             f"metadata_hash {shorten(value)} is not a hash, expected auto, off, or 0x and 64 hex digits"
         )

@@ -50,7 +50,7 @@ def signer_payload(
 
 def check_key(kind: object) -> None:
     """Refuse a kind of key that Vault cannot be told of."""
-    if kind not in KEYS:
+    if not isinstance(kind, str) or kind not in KEYS:
         raise InvalidRequest(f"crypto {shorten(kind)} is not known, expected one of: {', '.join(KEYS)}")
 
 

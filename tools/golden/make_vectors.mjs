@@ -7,17 +7,18 @@ import { randomCallVectors } from './random_calls.mjs';
 import { must, ROOT } from './runtimes.mjs';
 import { signingVectors } from './signing.mjs';
 import { transferVectors } from './transfers.mjs';
+import { walletVectors } from './wallets.mjs';
 
 const TARGET = new URL('tests/data/vectors/golden.json', ROOT);
 
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', import.meta.url)));
-const vectors = [...transferVectors(), ...everyCallVector(), ...randomCallVectors(12), ...signingVectors(), ...codecVectors()];
+const vectors = [...transferVectors(), ...everyCallVector(), ...randomCallVectors(12), ...signingVectors(), ...walletVectors(), ...codecVectors()];
 
 must(new Set(vectors.map(({ id }) => id)).size === vectors.length, 'two vectors have one id');
 
 // One vector a line: a change shows as the lines that changed.
 const lines = vectors.map((vector) => JSON.stringify(vector)).join(',\n');
-const made = Object.fromEntries(Object.entries(dependencies).filter(([name]) => name.startsWith('@polkadot/')));
+const made = Object.fromEntries(Object.entries(dependencies).filter(([name]) => name.startsWith('@polkadot')));
 const content = `{"made_by": ${JSON.stringify(made)}, "vectors": [\n${lines}\n]}\n`;
 
 if (process.argv.includes('--check')) {

@@ -17,7 +17,7 @@ const transfer = (chain) => ({
 });
 
 // The call alone is 2 + 2 + size bytes: the last of these lie on both sides of the 256 bytes from which on the payload is hashed.
-const CALLS = (chain) => ({
+export const CALLS = (chain) => ({
   long: remark('x'.repeat(300)),
   short: remark('hello'),
   transfer: transfer(chain),
@@ -29,11 +29,11 @@ const ERAS = [
   [4096, 4095], [4096, 20000000], [8192, 20000000], [32768, 19999999], [65536, 0], [65536, 65535], [65536, 4294967295],
 ];
 
-function eraHex (registry, era) {
+export function eraHex (registry, era) {
   return era ? registry.createType('ExtrinsicEra', { current: era[1], period: era[0] }).toHex() : '0x00';
 }
 
-function options (chain, { era, mode, nonce, tip }) {
+export function options (chain, { era, mode, nonce, tip }) {
   return {
     blockHash: era ? made(`${chain} block ${era[1]}`) : made(`${chain} genesis`),
     genesisHash: made(`${chain} genesis`),

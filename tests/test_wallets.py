@@ -1,0 +1,275 @@
+"""What is to be signed, as wallets take it: beside polkadot.js's own (`tools/golden/wallets.mjs`), and read back from QR codes."""
+
+import io
+import json
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zxingcpp
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.registry import Registry
+from scenarioctl.cli.qr import draw_code, draw_codes, make_codes
+from scenarioctl.errors import InvalidRequest, TooLarge
+from scenarioctl.runtime.digest import metadata_digest
+from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.extrinsic import IMMORTAL, SigningOptions, encode_era, signing_payload
+from scenarioctl.transactions.wallets import MAX_FRAMES, signer_payload, vault_frames, vault_payload
+from tests.conftest import BOB, BOB_HEX, Run
+from tests.runtimes import metadata_table, unhex
+from tests.test_golden import VECTORS, assert_is
+
+REMARK = "0x00071468656c6c6f"
+PAYLOAD = ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--nonce", "0", "--sender", BOB)
+TWO_FRAMES = (*PAYLOAD[:3], "0x0007" + (4 * 1500 + 1).to_bytes(2, "little").hex() + "61" * 1500, *PAYLOAD[4:])
+
+
+def vectors(kind: str) -> list[Any]:
+    return [pytest.param(vector, id=vector["id"]) for vector in VECTORS if vector["kind"] == kind]
+
+
+def options_of(vector: dict[str, Any]) -> SigningOptions:
+    era = vector["era"]
+    return SigningOptions(
+        nonce=vector["nonce"],
+        tip=int(vector["tip"]),
+        era=encode_era(era["period"], era["current"]) if era else IMMORTAL,
+        genesis_hash=unhex(vector["genesis_hash"]),
+        block_hash=unhex(vector["block_hash"]),
+        block_number=era["current"] if era else 0,
+        mode=vector["mode"],
+        metadata_hash=unhex(vector["metadata_hash"]) if vector["metadata_hash"] else None,
+    )
+
+
+def table_of(vector: dict[str, Any]) -> RuntimeTable:
+    return metadata_table(vector["metadata"])
+
+
+def read_code(picture: Image.Image) -> bytes:
+    """Return the bytes of the one QR code in *picture*, as a reader that is none of ours sees them."""
+    (found,) = zxingcpp.read_barcodes(picture.convert("L"))
+    return bytes(found.bytes)
+
+
+def picture_of(drawing: str, *, paints_black: bool) -> Image.Image:
+    """Return what half blocks on a terminal show."""
+    lines = drawing.splitlines()
+    picture = Image.new("L", (len(lines[0]), 2 * len(lines)), 0)
+    for y, line in enumerate(lines):
+        for x, letter in enumerate(line):
+            for half, painted in enumerate((letter in "▀█", letter in "▄█")):
+                picture.putpixel((x, 2 * y + half), 0 if painted is paints_black else 255)
+    return picture.resize((4 * picture.width, 4 * picture.height), Image.Resampling.NEAREST)
+
+
+@pytest.mark.parametrize("vector", vectors("wallet"))
+def test_a_signer_payload_is_the_one_of_polkadot_js(vector: dict[str, Any]) -> None:
+    table, options = table_of(vector), options_of(vector)
+    payload = signing_payload(table, unhex(vector["call_hex"]), options)
+    address = format_account(unhex(vector["sender"]), Registry().find(vector["chain"]).ss58_prefix)
+
+    found = signer_payload(table, payload, options, address=address)
+
+    assert found == vector["signer_payload"]
+    # What polkadot.js makes of it, is what was to be signed.
+    assert_is(payload.payload, vector, "payload")
+
+
+@pytest.mark.parametrize("vector", vectors("wallet"))
+def test_what_vault_scans_is_what_polkadot_js_shows(vector: dict[str, Any]) -> None:
+    options = options_of(vector)
+    payload = signing_payload(table_of(vector), unhex(vector["call_hex"]), options)
+
+    vault = vault_payload(
+        payload, account=unhex(vector["sender"]), crypto="sr25519", genesis_hash=options.genesis_hash
+    )
+    frames = vault_frames(vault)
+
+    assert vault == unhex(vector["vault_hex"])
+    assert len(frames) == vector["frames"]
+    assert blake2b(b"".join(frames), digest_size=32).digest() == unhex(vector["frames_blake2_256"])
+
+
+@pytest.mark.parametrize("vector", vectors("metadata-digest"))
+def test_a_digest_is_that_of_another_implementation(vector: dict[str, Any]) -> None:
+    table = table_of(vector)
+    prefix = table.constant("System", "SS58Prefix")
+
+    digest = metadata_digest(table, ss58_prefix=prefix, decimals=vector["decimals"], symbol=vector["symbol"])
+
+    assert "0x" + digest.hex() == vector["digest"]
+
+
+@given(st.binary(min_size=1, max_size=5000))
+def test_frames_join_to_what_they_were_cut_from(data: bytes) -> None:
+    frames = vault_frames(data)
+
+    heads = [
+        b"\0" + len(frames).to_bytes(2, "big") + index.to_bytes(2, "big") for index in range(len(frames))
+    ]
+    assert [frame[:5] for frame in frames] == heads
+    assert b"".join(frame[5:] for frame in frames) == data
+    assert max(map(len, frames)) <= 1024 + 5
+
+
+def test_the_largest_payload_that_is_drawn() -> None:
+    largest = bytes(1024 * MAX_FRAMES)
+
+    assert len(vault_frames(largest)) == 64
+    with pytest.raises(TooLarge) as refused:
+        vault_frames(largest + b"\0")
+    assert (
+        str(refused.value)
+        == "tx is too large for QR codes: 65537 bytes would take 65 of them, expected at most 64"
+    )
+
+
+def test_the_kind_of_key_is_told_to_vault(scenarioctl: Run) -> None:
+    sr25519 = scenarioctl(*PAYLOAD, "--field", "vault_payload").out
+    ed25519 = scenarioctl(*PAYLOAD, "--field", "vault_payload", "--crypto", "ed25519").out
+
+    assert sr25519.startswith(f"0x530102{BOB_HEX[2:]}20{REMARK[2:]}")
+    assert ed25519 == sr25519.replace("0x530102", "0x530002", 1)
+
+
+def test_a_kind_of_key_is_a_name() -> None:
+    vector = vectors("wallet")[0].values[0]
+    payload = signing_payload(table_of(vector), unhex(vector["call_hex"]), options_of(vector))
+
+    with pytest.raises(InvalidRequest) as refused:
+        vault_payload(payload, account=bytes(32), crypto=["sr25519"], genesis_hash=bytes(32))  # type: ignore[arg-type]
+
+    assert str(refused.value) == "crypto ['sr25519'] is not known, expected one of: ed25519, sr25519"
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 40, 250, 1023, 1029])
+def test_a_drawing_is_read_back_byte_for_byte(size: int) -> None:
+    data = bytes((7 * place + size) % 256 for place in range(size))
+    (code,) = make_codes([data])
+
+    assert read_code(picture_of("\n".join(draw_code(code, coloured=False)), paints_black=False)) == data
+
+
+def test_a_drawing_in_colours_is_black_on_white() -> None:
+    (code,) = make_codes([b"\0\0\1\0\0data"])
+    before, after = "\x1b[38;5;16;48;5;231m", "\x1b[0m"
+
+    lines = draw_code(code, coloured=True)
+
+    assert all(line.startswith(before) and line.endswith(after) for line in lines)
+    drawing = "\n".join(line.removeprefix(before).removesuffix(after) for line in lines)
+    assert read_code(picture_of(drawing, paints_black=True)) == b"\0\0\1\0\0data"
+
+
+class Screen(io.StringIO):
+    """A terminal of a given encoding."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._encoding
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("encoding", "columns", "sentence"),
+    [
+        ("utf-8", "36", "qr needs 37 columns and the terminal has 36: widen it, or use --qr-file"),
+        (
+            "iso-8859-1",
+            "200",
+            "qr cannot be drawn, the terminal's encoding iso-8859-1 has no blocks: use --qr-file, or UTF-8",
+        ),
+    ],
+)
+def test_a_screen_that_cannot_show_a_code_is_not_drawn_on(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, columns: str, sentence: str
+) -> None:
+    screen = Screen(encoding)
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("COLUMNS", columns)
+
+    with pytest.raises(InvalidRequest) as refused:
+        draw_codes([bytes(40)])
+
+    assert str(refused.value) == sentence
+    assert screen.getvalue() == ""
+
+
+def test_a_code_as_wide_as_the_screen_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen("utf-8")
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("COLUMNS", "37")
+
+    draw_codes([bytes(40)])
+
+    assert screen.getvalue().count("\x1b[0m\n") == 19
+
+
+def test_a_qr_code_in_a_file(scenarioctl: Run, tmp_path: Path) -> None:
+    path = tmp_path / "tx.png"
+    plain = scenarioctl(*PAYLOAD)
+
+    ended = scenarioctl(*PAYLOAD, "--qr-file", str(path))
+
+    vault = unhex(json.loads(plain.out)["vault_payload"])
+    assert (ended.out, ended.err, ended.code) == (plain.out, f"Wrote {path}\n", 0)
+    assert read_code(Image.open(path)) == b"\0\0\1\0\0" + vault
+
+
+def test_a_file_that_is_there_is_replaced(scenarioctl: Run, tmp_path: Path) -> None:
+    path = tmp_path / "tx.PNG"
+    path.write_bytes(b"old")
+
+    assert scenarioctl(*PAYLOAD, "--qr-file", str(path)).code == 0
+    assert read_code(Image.open(path)).startswith(b"\0\0\1\0\0\x53\1\2")
+
+
+def test_a_long_payload_takes_several_files(scenarioctl: Run, tmp_path: Path) -> None:
+    ended = scenarioctl(*TWO_FRAMES, "--qr-file", str(tmp_path / "tx.png"))
+
+    paths = [tmp_path / "tx-1.png", tmp_path / "tx-2.png"]
+    frames = [read_code(Image.open(path)) for path in paths]
+    assert sorted(tmp_path.iterdir()) == paths
+    assert ended.err == f"Wrote {paths[0]}\nWrote {paths[1]}\n"
+    assert [frame[:5] for frame in frames] == [b"\0\0\2\0\0", b"\0\0\2\0\1"]
+    assert b"".join(frame[5:] for frame in frames) == unhex(json.loads(ended.out)["vault_payload"])
+
+
+def test_a_qr_code_in_a_pipe_is_the_answer(scenarioctl: Run) -> None:
+    vault = unhex(scenarioctl(*PAYLOAD, "--field", "vault_payload").out.strip())
+
+    ended = scenarioctl(*PAYLOAD, "--qr")
+
+    assert (ended.err, ended.code) == ("", 0)
+    assert read_code(picture_of(ended.out, paints_black=False)) == b"\0\0\1\0\0" + vault
+
+
+def test_several_qr_codes_are_numbered(scenarioctl: Run) -> None:
+    ended = scenarioctl(*TWO_FRAMES, "--qr")
+
+    empty, first, second = ended.out.replace("2 of 2\n", "1 of 2\n").split("1 of 2\n")
+    assert empty == ""
+    assert read_code(picture_of(first, paints_black=False))[:5] == b"\0\0\2\0\0"
+    assert read_code(picture_of(second, paints_black=False))[:5] == b"\0\0\2\0\1"
+
+
+@pytest.mark.parametrize("form", [("--json",), ("--field", "payload")])
+def test_an_answer_for_a_script_stays_alone_on_stdout(scenarioctl: Run, form: tuple[str, ...]) -> None:
+    plain = scenarioctl(*PAYLOAD, *form)
+
+    ended = scenarioctl(*PAYLOAD, *form, "--qr")
+
+    assert (ended.out, ended.code) == (plain.out, 0)
+    assert read_code(picture_of(ended.err, paints_black=False)).startswith(b"\0\0\1\0\0\x53\1\2")
