@@ -39,14 +39,12 @@ async def find_moment(
     """
     mortal = era != IMMORTAL
     unknown_block = mortal and block is None
-    answers = await client.call_many(
-        [
-            *([] if nonce is not None else [("state_getStorage", (await _account_key(client, account),))]),
-            *([] if genesis_hash is not None else [("chain_getBlockHash", (0,))]),
-            *([("chain_getFinalizedHead", ()), ("chain_getHeader", ())] if unknown_block else []),
-        ]
-    )
-    left = iter(answers)
+    wanted: list[tuple[str, tuple[Any, ...]]] = [
+        *([] if nonce is not None else [("state_getStorage", (await _account_key(client, account),))]),
+        *([] if genesis_hash is not None else [("chain_getBlockHash", (0,))]),
+        *([("chain_getFinalizedHead", ()), ("chain_getHeader", ())] if unknown_block else []),
+    ]
+    left = iter(await client.call_many(wanted) if wanted else ())
     if nonce is None:
         nonce = await _read_nonce(client, next(left))
     if genesis_hash is None:

@@ -1,0 +1,421 @@
+"""What a signature covers besides the call: asked of a connected chain, judged where it is given."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+from scenarioctl.runtime.digest import has_digest
+from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.extrinsic import encode_era
+from tests.conftest import BOB, BOB_HEX, DATA, Run
+from tests.node import Node
+from tests.runtimes import bundled, metadata_table
+from tests.test_bad_input import EXITS, Line, case, payload
+
+REMARK = "0x00071468656c6c6f"
+GENESIS = "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3"
+#: Of the bundled runtime: `tools/golden/wallets.mjs` has it too.
+DIGEST = "0xdb1612c205801adc246bfbc31745f577f0996b85e5fdd05e56d23aabc83c25f9"
+KEY = storage_key(bundled("polkadot"), "System", "Account", (bytes.fromhex(BOB_HEX[2:]),)).hex
+
+Ask = Callable[..., Any]
+
+
+def hash_of(number: int) -> str:
+    """Return the made-up hash of a block."""
+    return GENESIS if number == 0 else f"0x{number:064x}"
+
+
+def account(nonce: int) -> str:
+    return "0x" + nonce.to_bytes(4, "little").hex() + "01000000" * 3 + "00" * 64
+
+
+def chain_of(*, best: int, finalized: int, **changes: Any) -> dict[str, Any]:
+    """Return the answers of a node of Polkadot at this height."""
+
+    def header(block_hash: str = "") -> dict[str, str]:
+        return {"number": hex(int(block_hash, 16) if block_hash else best)}
+
+    return {
+        "chain_getBlockHash": lambda number: hash_of(number) if number <= best else None,
+        "state_getRuntimeVersion": {"specName": "polkadot", "specVersion": 2000000},
+        "chain_getFinalizedHead": hash_of(finalized),
+        "chain_getHeader": header,
+        "state_getStorage": lambda key: {KEY: account(7)}.get(key),
+        **changes,
+    }
+
+
+@pytest.fixture
+def ask(scenarioctl: Run, tmp_path: Path) -> Iterator[Ask]:
+    """Run `tx payload` for Bob against a node with these answers."""
+
+    def run(answers: dict[str, Any], *options: str, chain: str = "polkadot", **configured: Any) -> Any:
+        with Node(answers) as node:
+            config = tmp_path / "config.toml"
+            table = {"endpoints": [node.url], **configured}
+            config.write_text(tomli_w.dumps({"chains": {chain: table}, "cache": str(tmp_path / "cache")}))
+            ended = scenarioctl(
+                *("--config", str(config), "tx", "payload", REMARK),
+                *("--chain", chain, "--sender", BOB, *options, "--json"),
+            )
+        answer = json.loads(ended.out)
+        asked.append(node.asked)
+        return answer.get("signer_payload", (answer, ended.code))
+
+    asked: list[list[str]] = []
+    run.asked = asked  # type: ignore[attr-defined]
+    yield run
+
+
+def covered(signer: Any) -> dict[str, Any]:
+    names = ("nonce", "era", "blockNumber", "blockHash", "genesisHash", "mode", "metadataHash", "tip")
+    return {name: signer[name] for name in names}
+
+
+def test_all_that_is_not_given_is_asked_of_the_chain(ask: Ask) -> None:
+    signer = ask(chain_of(best=1003, finalized=1000))
+
+    assert covered(signer) == {
+        "nonce": "0x00000007",
+        "era": "0x" + encode_era(64, 1000).hex(),
+        "blockNumber": "0x000003e8",
+        "blockHash": hash_of(1000),
+        "genesisHash": GENESIS,
+        "mode": 1,
+        "metadataHash": DIGEST,
+        "tip": "0x" + "0" * 32,
+    }
+    # What opening asks, then two round trips.
+    assert ask.asked == [  # type: ignore[attr-defined]
+        [
+            *("chain_getBlockHash", "state_getRuntimeVersion"),
+            *("state_getStorage", "chain_getFinalizedHead", "chain_getHeader"),
+            "chain_getHeader",
+        ]
+    ]
+
+
+def test_an_account_that_the_chain_does_not_know_has_sent_nothing(ask: Ask) -> None:
+    signer = ask(chain_of(best=5, finalized=5, state_getStorage=None))
+
+    assert signer["nonce"] == "0x00000000"
+
+
+def test_what_is_given_is_taken(ask: Ask) -> None:
+    options = ("--nonce", "9", "--era", "128", "--block", "500", "--tip", "3", "--metadata-hash", "off")
+
+    signer = ask(chain_of(best=1003, finalized=1000), *options)
+
+    assert covered(signer) == {
+        "nonce": "0x00000009",
+        "era": "0x" + encode_era(128, 500).hex(),
+        "blockNumber": "0x000001f4",
+        "blockHash": hash_of(500),
+        "genesisHash": GENESIS,
+        "mode": 0,
+        "metadataHash": None,
+        "tip": f"0x{3:032x}",
+    }
+
+
+def test_an_immortal_era_starts_at_the_genesis_block_of_a_connected_chain_too(ask: Ask) -> None:
+    signer = ask(chain_of(best=1003, finalized=1000), "--era", "immortal")
+
+    assert (signer["era"], signer["blockNumber"], signer["blockHash"]) == ("0x00", "0x00000000", GENESIS)
+
+
+def test_where_finality_is_far_behind_an_era_starts_from_the_best_block(ask: Ask) -> None:
+    near = ask(chain_of(best=1032, finalized=1000))
+    far = ask(chain_of(best=1033, finalized=1000))
+
+    assert (near["blockNumber"], near["blockHash"]) == ("0x000003e8", hash_of(1000))
+    assert (far["blockNumber"], far["blockHash"]) == ("0x00000409", hash_of(1033))
+    assert far["era"] == "0x" + encode_era(64, 1033).hex()
+
+
+def test_the_block_of_a_long_era_is_the_one_that_it_can_name(ask: Ask) -> None:
+    # An era of 65536 blocks counts in steps of 16.
+    signer = ask(chain_of(best=100009, finalized=100009), "--era", "65536")
+
+    assert (signer["blockNumber"], signer["blockHash"]) == (f"0x{100000:08x}", hash_of(100000))
+
+
+def test_an_era_in_hex_starts_from_its_last_turn(ask: Ask) -> None:
+    # Period 64, phase 36.
+    signer = ask(chain_of(best=1000, finalized=1000), "--era", "0x4502")
+
+    assert (signer["era"], signer["blockNumber"], signer["blockHash"]) == (
+        "0x4502",
+        "0x000003e4",
+        hash_of(996),
+    )
+
+
+def test_a_block_hash_that_is_the_chains_is_taken(ask: Ask) -> None:
+    options = ("--era", "64", "--block", "500", "--block-hash", hash_of(500))
+
+    assert ask(chain_of(best=1000, finalized=1000), *options)["blockHash"] == hash_of(500)
+
+
+def test_a_genesis_hash_that_is_not_in_the_registry_is_asked_for(ask: Ask) -> None:
+    version = {"specName": "polkadot", "specVersion": 1006000}
+    answers = chain_of(best=1000, finalized=1000, state_getRuntimeVersion=version)
+    answers["state_call"] = lambda _, wanted: opaque_metadata() if wanted == "0x0f000000" else "0x00"
+
+    signer = ask(answers, chain="mine", role="parachain", symbol="DOT", decimals=10)
+
+    assert signer["genesisHash"] == GENESIS
+    assert signer["metadataHash"] == "0x705b5a5ebe3dbf785a8602430f7d72cb0cd72b021e64d64b40e0bb75af43e1f2"
+
+
+def opaque_metadata() -> str:
+    metadata = (DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes()
+    return "0x01" + (encode_compact(len(metadata)) + metadata).hex()
+
+
+def test_metadata_that_tells_no_digest_leaves_it_off_unless_it_is_asked_for(ask: Ask) -> None:
+    metadata = "0x" + (DATA / "metadata" / "polkadot-1002005.v14.scale").read_bytes().hex()
+    version = {"specName": "polkadot", "specVersion": 1002005}
+    answers = chain_of(
+        best=1000,
+        finalized=1000,
+        state_getRuntimeVersion=version,
+        state_call="0x00",
+        state_getMetadata=metadata,
+    )
+
+    signer = ask(answers)
+
+    assert (signer["mode"], signer["metadataHash"]) == (0, None)
+    assert ask(answers, "--metadata-hash", "auto") == (
+        {
+            "error": "metadata_hash cannot be computed for polkadot 1002005: its metadata is of version 14, expected 15 or newer",
+            "code": "invalid_request",
+        },
+        2,
+    )
+
+
+REFUSED: list[Any] = [
+    pytest.param(
+        {},
+        ("--genesis", "0x" + "11" * 32),
+        "genesis '0x1111111111111111111111111111111111111111111111111111111111111111' is not that of polkadot, which is connected: leave it out, or give --offline and what the other chain says",
+        "invalid_request",
+        id="the genesis of another chain",
+    ),
+    pytest.param(
+        {},
+        ("--block", "1001"),
+        "block 1001 is not on polkadot yet, expected the number of a block that is",
+        "invalid_request",
+        id="a block that is yet to come",
+    ),
+    pytest.param(
+        {},
+        ("--block", "500", "--block-hash", hash_of(501)),
+        f"block_hash {hash_of(501)} is not that of block 500 of polkadot, from which the era starts, expected {hash_of(500)}: leave it out",
+        "invalid_request",
+        id="the hash of another block",
+    ),
+    pytest.param(
+        {},
+        ("--nonce", "-1"),
+        "nonce '-1' is wrong, expected a whole number from 0 to 4294967295",
+        "invalid_request",
+        id="a bad nonce",
+    ),
+    pytest.param(
+        {"chain_getHeader": None},
+        (),
+        "polkadot gave no head: None",
+        "chain_unreachable",
+        id="a node without a head",
+    ),
+    pytest.param(
+        {"chain_getHeader": {"number": "many"}},
+        (),
+        "polkadot gave no head: {'number': 'many'}",
+        "chain_unreachable",
+        id="a head without a number",
+    ),
+    pytest.param(
+        {"chain_getFinalizedHead": "0x1234", "chain_getHeader": {"number": "0x3e8"}},
+        (),
+        "polkadot gave no block hash: '0x1234'",
+        "chain_unreachable",
+        id="a head without a hash",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "options", "error", "code"), REFUSED)
+def test_what_the_chain_contradicts_is_refused(
+    ask: Ask, changes: dict[str, Any], options: Line, error: str, code: str
+) -> None:
+    answer = ask(chain_of(best=1000, finalized=1000, **changes), *options)
+
+    assert answer == ({"error": error, "code": code}, EXITS[code])
+
+
+def test_the_digest_of_a_runtime_at_hand_needs_no_chain(scenarioctl: Run) -> None:
+    answer = json.loads(scenarioctl(*payload(metadata_hash="auto")).out)
+
+    assert answer["signer_payload"]["metadataHash"] == DIGEST
+    assert answer["signer_payload"]["mode"] == 1
+    assert answer["parts"]["extra"]["CheckMetadataHash"] == "0x01"
+    assert answer["parts"]["additional"]["CheckMetadataHash"] == "0x01" + DIGEST[2:]
+
+
+@pytest.mark.parametrize("said", [None, "off"])
+def test_offline_a_signature_commits_to_no_metadata_unless_it_is_asked_for(
+    scenarioctl: Run, said: str | None
+) -> None:
+    answer = json.loads(scenarioctl(*payload(metadata_hash=said)).out)
+
+    assert (answer["signer_payload"]["mode"], answer["signer_payload"]["metadataHash"]) == (0, None)
+
+
+def test_a_runtime_without_the_extension_signs_no_digest() -> None:
+    table = metadata_table("polkadot-1006000.v15.scale")
+    extrinsic = {**table._header["extrinsic"], "extensions": []}
+
+    without = RuntimeTable({**table._header, "extrinsic": extrinsic}, table.types, [], [])
+
+    assert (has_digest(table), has_digest(without)) == (True, False)
+
+
+BAD = [
+    case(
+        "a metadata hash of 31 bytes",
+        payload(metadata_hash="0x" + "11" * 31),
+        "metadata_hash '0x11111111111111111111111111111111111111111111111111111111111111' is not a hash, expected 0x and 64 hex digits",
+    ),
+    case(
+        "a metadata hash of 33 bytes",
+        payload(metadata_hash="0x" + "11" * 33),
+        "metadata_hash '0x111111111111111111111111111111111111111111111111111111111111111111' is not a hash, expected 0x and 64 hex digits",
+    ),
+    case(
+        "a metadata hash in capitals",
+        payload(metadata_hash="AUTO"),
+        "metadata_hash 'AUTO' is not a hash, expected auto, off, or 0x and 64 hex digits",
+    ),
+    case(
+        "a metadata hash without 0x",
+        payload(metadata_hash="11" * 32),
+        "metadata_hash '1111111111111111111111111111111111111111111111111111111111… is not a hash, expected auto, off, or 0x and 64 hex digits",
+    ),
+    case(
+        "a metadata hash of a mode",
+        payload(metadata_hash="1"),
+        "metadata_hash '1' is not a hash, expected auto, off, or 0x and 64 hex digits",
+    ),
+    case(
+        "two metadata hashes",
+        (*payload(metadata_hash="auto"), "--metadata-hash", "off"),
+        "metadata_hash is given twice, as 'auto' and as 'off': which one is meant?",
+    ),
+    case(
+        "a mortal era in hex without its block's hash",
+        payload(era="0x4502"),
+        "block_hash is missing, a mortal era needs the hash of the block it starts from",
+    ),
+    case(
+        "a mortal era in hex with a block that is no number",
+        payload(era="0x4502", block="latest", block_hash="0x" + "11" * 32),
+        "block 'latest' is wrong, expected a whole number from 0 to 4294967295",
+    ),
+    case(
+        "a bad tip without a nonce",
+        payload(nonce=None, tip="-1"),
+        "tip '-1' is negative, expected zero or more",
+    ),
+    case(
+        "a QR code without a sender",
+        (*payload(sender=None), "--qr"),
+        "sender is missing, a signing payload is made for the account that signs it",
+    ),
+    case(
+        "a QR code for a key that no account tells",
+        payload(crypto="ecdsa"),
+        "crypto 'ecdsa' is not known, expected one of: ed25519, sr25519",
+    ),
+    case(
+        "a QR code for a kind of key in capitals",
+        payload(crypto="SR25519"),
+        "crypto 'SR25519' is not known, expected one of: ed25519, sr25519",
+    ),
+    case(
+        "a QR code in a file of another kind",
+        payload(qr_file="tx.svg"),
+        "qr_file 'tx.svg' is no PNG file, expected a path that ends in .png",
+    ),
+    case(
+        "a QR code on stdout",
+        payload(qr_file="-"),
+        "qr_file '-' is no PNG file, expected a path that ends in .png",
+    ),
+    case(
+        "a QR code in no file",
+        payload(qr_file=""),
+        "qr_file '' is no PNG file, expected a path that ends in .png",
+    ),
+    case(
+        "a QR code in a folder that is not there",
+        payload(qr_file="nowhere/tx.png"),
+        "qr_file 'nowhere/tx.png' cannot be written: No such file or directory",
+    ),
+    case(
+        "a QR code below a file",
+        payload(qr_file="file/tx.png"),
+        "qr_file 'file/tx.png' cannot be written: Not a directory",
+        files={"file": ""},
+    ),
+    case(
+        "a QR code in two files",
+        (*payload(qr_file="a.png"), "--qr-file", "b.png"),
+        "qr_file is given twice, as 'a.png' and as 'b.png': which one is meant?",
+    ),
+    case(
+        "a QR code of a transaction that nobody scans",
+        (*payload("0x0007" + (4 * 66000 + 2).to_bytes(4, "little").hex() + "61" * 66000), "--qr"),
+        "tx is too large for QR codes: 66154 bytes would take 65 of them, expected at most 64",
+        "too_large",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "error", "code", "files", "stdin", "imported", "usage"), BAD)
+def test_bad_signing_input_is_refused_in_one_sentence(
+    scenarioctl: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line: Line,
+    error: str,
+    code: str,
+    files: dict[str, str],
+    stdin: str,
+    imported: str,
+    usage: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        Path(name).write_text(text)
+    before = sorted(tmp_path.rglob("*"))
+
+    as_json = scenarioctl(*line, "--json")
+    plain = scenarioctl(*line)
+
+    assert (stdin, imported, usage) == ("", "", "")
+    assert json.loads(as_json.out) == {"error": error, "code": code}
+    assert (as_json.err, as_json.code) == ("", EXITS[code])
+    assert (plain.out, plain.err, plain.code) == ("", f"Error: {error}\n", EXITS[code])
+    assert sorted(tmp_path.rglob("*")) == before
