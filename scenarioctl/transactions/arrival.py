@@ -46,6 +46,8 @@ class Arrival:
     tolls: tuple[Toll, ...]
     #: identity -> what arrives on the last chain.
     assets: Mapping[str, int]
+    #: What each message weighs where it is executed: reference time and proof size.
+    weights: Mapping[bytes, tuple[int, int]]
 
 
 async def compute_arrival(clients: Clients, hops: Sequence[Hop]) -> Arrival:
@@ -56,6 +58,7 @@ async def compute_arrival(clients: Clients, hops: Sequence[Hop]) -> Arrival:
     """
     tolls: list[Toll] = []
     holding: dict[str, int] = {}
+    weights: dict[bytes, tuple[int, int]] = {}
     messages = [hop.message for hop in hops if hop.message is not None]
     if any(len(hop.sent) > 1 for hop in hops):
         raise Unproven("more than one message leaves a chain, and no sum is made over several ways")
@@ -68,13 +71,16 @@ async def compute_arrival(clients: Clients, hops: Sequence[Hop]) -> Arrival:
             raise Unproven(f"a message holds {other}, what it leaves is not computed here")
         if not number:
             holding = dict(incoming_assets(message))
-        taken = await execution_tolls(clients(message.destination), message)
+        client = clients(message.destination)
+        weight = await ask_result(client, "XcmPaymentApi", "query_xcm_weight", Encoded(message.data))
+        weights[message.data] = (weight["ref_time"], weight["proof_size"])
+        taken = await execution_tolls(client, message, weight)
         if number + 1 < len(messages):
-            taken += await delivery_tolls(clients(message.destination), messages[number + 1])
+            taken += await delivery_tolls(client, messages[number + 1])
         for toll in taken:
             holding[toll.identity] = max(holding.get(toll.identity, 0) - toll.amount, 0)
         tolls += taken
-    return Arrival(tolls=tuple(tolls), assets=holding)
+    return Arrival(tolls=tuple(tolls), assets=holding, weights=weights)
 
 
 def incoming_assets(message: Message) -> list[tuple[str, int]]:
@@ -92,13 +98,12 @@ def incoming_assets(message: Message) -> list[tuple[str, int]]:
     return found
 
 
-async def execution_tolls(client: "Client", message: Message) -> list[Toll]:
-    """Return what the destination takes for the weight of *message*; nothing where that is not bought."""
+async def execution_tolls(client: "Client", message: Message, weight: Any) -> list[Toll]:
+    """Return what the destination takes for the *weight* of *message*; nothing where that is not bought."""
     fees = message.first("BuyExecution")
     if fees is None:
         return []
     asset = fees["fees"]["id"]
-    weight = await message_weight(client, message.data)
     amount = await weight_fee(client, weight, {f"V{message.version}": asset})
     place = write_location(asset)
     identity = absolute(place, client.chain.para_id)
@@ -133,11 +138,6 @@ async def delivery_tolls(client: "Client", message: Message) -> list[Toll]:
             )
         )
     return tolls
-
-
-async def message_weight(client: "Client", message: bytes) -> Any:
-    """Return the weight of a VersionedXcm, as the chain weighs it."""
-    return await ask_result(client, "XcmPaymentApi", "query_xcm_weight", Encoded(message))
 
 
 async def weight_fee(client: "Client", weight: Any, asset: Mapping[str, Any]) -> int:

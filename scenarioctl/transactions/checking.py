@@ -16,7 +16,6 @@ from scenarioctl.transactions.arrival import (
     compute_arrival,
     delivery_tolls,
     incoming_assets,
-    message_weight,
 )
 from scenarioctl.transactions.balances import existential_deposit, free_balance, pays_fees_in
 from scenarioctl.transactions.dry_run import Clients, Encoded, Event, Hop, Message, Unproven, ask, trace_call
@@ -55,6 +54,8 @@ _REPORTING = {
     "tokens": ("Tokens",),
     "erc20": ("Currencies",),
 }
+#: Events by which a call that succeeds tells that a call inside it did not.
+_FAILURES = frozenset(("Utility.BatchInterrupted", "Utility.BatchCompletedWithErrors", "Utility.ItemFailed"))
 #: A signature that reads as one, for the fee of a transaction that nobody has signed yet.
 _SIGNATURE = {"Sr25519": bytes((1,)) * 64}
 
@@ -157,7 +158,7 @@ class _Checker:
         verdict = "refused" if self.refusals else "unknown" if self.open else "ok"
         return Check(
             verdict=verdict,
-            reasons=tuple(dict.fromkeys([*self.refusals, *self.open])),
+            reasons=tuple(dict.fromkeys(self.refusals or self.open)),
             warnings=tuple(dict.fromkeys(self.warnings)),
             steps=tuple(self.steps),
             computed=self.computed,
@@ -184,6 +185,9 @@ class _Checker:
                 self.refusals.append(_say_failure(hop))
             elif hop.unknown:
                 self.open.append(hop.unknown)
+        failure = _inner_failure(self.hops[0])
+        if failure:
+            self.refusals.append(failure)
 
     # Backing
 
@@ -371,15 +375,11 @@ class _Checker:
     async def _compute(self) -> Arrival | None:
         """Return what the hops leave, and add what they take to the steps."""
         try:
-            for hop in self.hops:
-                message = hop.message
-                if message is not None and message.destination is not None:
-                    weight = await message_weight(self.clients(message.destination), message.data)
-                    self.weights[message.data] = (weight["ref_time"], weight["proof_size"])
             arrival = await compute_arrival(self.clients, self.hops)
         except Unproven as problem:
             self.warnings.append(f"the arrival could not be computed: {problem}")
             return None
+        self.weights = dict(arrival.weights)
         for toll in arrival.tolls:
             asset = self._asset_of(toll.identity, toll.chain)
             amount = (
@@ -457,6 +457,21 @@ def _say_failure(hop: Hop) -> str:
     if hop.message is None:
         return hop.failure
     return f"{hop.failure}; what was sent would be trapped or lost there"
+
+
+def _inner_failure(hop: Hop) -> str:
+    """Return what failed inside a call that succeeded as a whole; empty where nothing did."""
+    for event in hop.events:
+        fields = event.fields
+        result = fields.get("result") if isinstance(fields, Mapping) else None
+        outcome = fields.get("outcome") if isinstance(fields, Mapping) else None
+        if (
+            str(event) in _FAILURES
+            or (isinstance(result, Mapping) and "Err" in result)
+            or (event.name == "Attempted" and isinstance(outcome, Mapping) and "Complete" not in outcome)
+        ):
+            return f"{hop.chain.name} takes the call, and a part of it fails ({event})"
+    return ""
 
 
 def _deposit_accounts(message: Message) -> list[bytes]:

@@ -52,6 +52,7 @@ class TransferBuilder:
         self.known_destination = known_destination
         #: What leaves beside the amount, to pay the fee on the Asset Hub.
         self.beside: tuple[Asset, int] | None = None
+        self.notes: tuple[str, ...] = ()
 
     async def build(self, sender: bytes | None = None) -> "Draft":
         """Return the call; only with a *sender* may something of theirs go along to pay a fee.
@@ -73,7 +74,11 @@ class TransferBuilder:
             if found is None:
                 raise
             return found
-        return draft, await self._check(draft, sender)
+        check = await self._check(draft, sender)
+        if check.verdict == "ok":
+            # What might have gone wrong was tried, and did not.
+            draft = replace(draft, warnings=self.notes)
+        return draft, check
 
     async def _build_in_one_signature(self) -> "Draft":
         transfer = self.transfer
@@ -133,6 +138,7 @@ class TransferBuilder:
         self.beside = (held, fee)
         draft = self._build(destination_table=table, native_fee=fee)
         note = f"{to_whole(fee, native.decimals or 0)} {native.symbol} goes along and pays the fee on {hub.name}, which takes none in {what}; what is left of it is the receiver's"
+        self.notes = (note,)
         return replace(draft, warnings=(*draft.warnings, note))
 
     async def _fee_beside(self, destination_table: "RuntimeTable") -> "tuple[Asset | None, int]":

@@ -21,10 +21,11 @@ XCM_ERRORS: Mapping[str, str] = {
     "UntrustedReserveLocation": "it does not accept the sending chain as the asset's reserve",
     "UntrustedTeleportLocation": "it accepts no teleport of the asset from the sending chain",
 }
-#: What pallets' errors mean that wrap no error of XCM's machine.
-_MODULE_ERRORS: Mapping[tuple[str, str], str] = {
-    ("PolkadotXcm", "Filtered"): "the runtime does not allow this message",
-    ("PolkadotXcm", "InvalidAssetUnknownReserve"): "the runtime does not know a safe reserve for the asset",
+_XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
+#: What the pallet's own errors mean; some have the names of the machine's.
+_PALLET_ERRORS: Mapping[str, str] = {
+    "Filtered": "the runtime does not allow this message",
+    "InvalidAssetUnknownReserve": "the runtime does not know a safe reserve for the asset",
 }
 
 
@@ -44,7 +45,7 @@ def explain_dispatch_error(table: "RuntimeTable", error: Any) -> str:
     within = next(iter(found.values())) if isinstance(found, Mapping) else None
     if isinstance(within, Mapping) and "error" in within:
         return f"{pallet}.{name}: {explain_xcm_error(within['error'])}"
-    meaning = _MODULE_ERRORS.get(("PolkadotXcm" if pallet == "XcmPallet" else pallet, name))
+    meaning = {**XCM_ERRORS, **_PALLET_ERRORS}.get(name) if pallet in _XCM_PALLETS else None
     return f"{pallet}.{name}, {meaning}" if meaning else f"{pallet}.{name}"
 
 

@@ -1,0 +1,157 @@
+"""Dev accounts that sign, and what a rig lacks before money can move on it.
+
+The keys are the development accounts of every test chain: no other key belongs in here.
+"""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from substrateinterface import Keypair, KeypairType
+
+from scenarioctl.application import Application
+from scenarioctl.chains.registry import Chain
+from scenarioctl.cli.base import finish
+from scenarioctl.model.calls import Call
+from scenarioctl.transactions.dry_run import Event
+from scenarioctl.transactions.extrinsic import SigningOptions, encode_compact, signing_payload
+
+#: Seconds that a message may take to be executed on the next chain.
+PATIENCE = 60.0
+#: What Hydration's oracle would say; on a rig that storage lives only within a block.
+PRICES = [[[5], "20000000000000"], [[10], "10000000000"]]
+_POOL_LIQUIDITY = (500 * 10**12, 10_000 * 10**6)
+_NATIVE = {"parents": 1, "interior": "Here"}
+
+
+def dev_key(uri: str) -> Keypair:
+    """Return a development key: `//Alice`."""
+    return Keypair.create_from_uri(uri, ss58_format=42, crypto_type=KeypairType.SR25519)
+
+
+def sign(app: Application, chain: Chain, call_data: bytes, key: Keypair) -> bytes:
+    """Return the signed extrinsic of *call_data*, good for the chain as it is now."""
+    client = app.client(chain)
+    table = finish(client.table())
+    # Of the state: `system_accountNextIndex` lags after a block on the rig.
+    nonce = finish(client.storage("System", "Account", key.public_key))["nonce"]
+    genesis = bytes.fromhex(chain.genesis[2:])
+    options = SigningOptions(nonce=nonce, genesis_hash=genesis, block_hash=genesis)
+    payload = signing_payload(table, call_data, options)
+    address: Any = {"Id": key.public_key} if "Id" in table.variants(table.address_type) else key.public_key
+    signature = {"Sr25519": key.sign(payload.bytes_to_sign)}
+    body = b"".join(
+        (
+            b"\x84",
+            table.encode(table.address_type, address),
+            table.encode(table.signature_type, signature),
+            payload.extra,
+            call_data,
+        )
+    )
+    return encode_compact(len(body)) + body
+
+
+def send(app: Application, chain: Chain, call: Call | bytes, key: Keypair) -> list[Event]:
+    """Sign and submit a call, and return the events of the block that it is in; RuntimeError if it failed there."""
+    client = app.client(chain)
+    data = call if isinstance(call, bytes) else finish(client.table()).encode_call(call)
+    before, _ = finish(client.head())
+    finish(client.submit("author_submitExtrinsic", "0x" + sign(app, chain, data, key).hex()))
+    for events in blocks_after(app, chain, before):
+        for event in events:
+            if str(event) == "System.ExtrinsicFailed":
+                raise RuntimeError(f"{chain.name} executed the call, and it failed: {event.fields}")
+        if any(str(event) == "System.ExtrinsicSuccess" and _is_paid(events) for event in events):
+            return events
+    raise RuntimeError(f"{chain.name} took no block with the transaction in {PATIENCE} seconds")
+
+
+def blocks_after(app: Application, chain: Chain, number: int) -> Iterator[list[Event]]:
+    """Give the events of each block after *number*, as blocks come."""
+    client = app.client(chain)
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        head, _ = finish(client.head())
+        while number < head:
+            number += 1
+            block = finish(client.call("chain_getBlockHash", number))
+            yield [_event(row["event"]) for row in finish(client.storage("System", "Events", at=block))]
+        time.sleep(0.1)
+
+
+def price_fees(app: Application, dex: Chain) -> None:
+    """Give the exchange the prices by which it takes fees in other assets, as its oracle would."""
+    storage = {"MultiTransactionPayment": {"AcceptedCurrencyPrice": PRICES}}
+    wait_for_quiet(app, dex)
+    finish(app.client(dex).call("dev_setStorage", storage))
+
+
+def wait_for_quiet(app: Application, chain: Chain) -> None:
+    """Wait until no block has come for a while: the last message may still be on its way."""
+    head, since = finish(app.client(chain).head())[0], time.monotonic()
+    deadline = since + PATIENCE
+    while time.monotonic() - since < 1.5 and time.monotonic() < deadline:
+        time.sleep(0.2)
+        now = finish(app.client(chain).head())[0]
+        if now != head:
+            head, since = now, time.monotonic()
+
+
+def fund_teleports(app: Application, relay: Chain, hub: Chain, key: Keypair) -> None:
+    """Teleport 1000 of the relay's asset down, without which nothing can be teleported up."""
+    from scenarioctl.transactions.transfer import Transfer, build_transfer
+
+    native = app.assets.native(relay)
+    transfer = Transfer(
+        source=relay,
+        destination=hub,
+        asset=native,
+        amount=1000 * 10**relay.decimals,
+        beneficiary=key.public_key,
+    )
+    table = finish(app.client(relay).table())
+    draft = build_transfer(transfer, table, registry=app.registry, assets=app.assets)
+    before, _ = finish(app.client(hub).head())
+    send(app, relay, draft.call, key)
+    for events in blocks_after(app, hub, before):
+        if any(str(event) == "MessageQueue.Processed" for event in events):
+            return
+    raise RuntimeError(f"the teleport did not reach {hub.name}")
+
+
+def create_fee_pool(app: Application, hub: Chain, number: int, key: Keypair) -> None:
+    """Make a pool of the native asset and a trust-backed one: the Asset Hub takes fees in it from then on."""
+    asset = {
+        "parents": 0,
+        "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": number}]},
+    }
+    send(
+        app,
+        hub,
+        Call(pallet="AssetConversion", method="create_pool", args={"asset1": _NATIVE, "asset2": asset}),
+        key,
+    )
+    native_amount, amount = _POOL_LIQUIDITY
+    arguments = {
+        "asset1": _NATIVE,
+        "asset2": asset,
+        "amount1_desired": native_amount,
+        "amount2_desired": amount,
+        "amount1_min": 1,
+        "amount2_min": 1,
+        "mint_to": key.public_key,
+    }
+    send(app, hub, Call(pallet="AssetConversion", method="add_liquidity", args=arguments), key)
+
+
+def _is_paid(events: list[Event]) -> bool:
+    return any(str(event) == "TransactionPayment.TransactionFeePaid" for event in events)
+
+
+def _event(value: Any) -> Event:
+    pallet, inner = next(iter(value.items()))
+    if isinstance(inner, dict):
+        name, fields = next(iter(inner.items()))
+        return Event(pallet=pallet, name=name, fields=fields)
+    return Event(pallet=pallet, name=str(inner))

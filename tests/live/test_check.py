@@ -1,0 +1,385 @@
+"""Checks before signing, held against what then happens; and the ways to lose money, each refused."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.actions.drafting import draft_transfer
+from scenarioctl.application import Application
+from scenarioctl.chains.registry import Chain
+from scenarioctl.cli.base import finish
+from scenarioctl.config import load_settings
+from scenarioctl.errors import ChainRefused, InvalidRequest
+from scenarioctl.model.calls import Call, UnsignedTransaction
+from scenarioctl.model.checks import Check
+from scenarioctl.operations.checks import CheckTransaction, check_transaction
+from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
+from scenarioctl.runtime.storage import storage_key
+from scenarioctl.transactions.checking import find_credit
+from scenarioctl.transactions.transfer import Transfer, build_transfer
+from tests.live.conftest import Live
+from tests.live.setup import (
+    blocks_after,
+    create_fee_pool,
+    dev_key,
+    fund_teleports,
+    price_fees,
+    send,
+    wait_for_quiet,
+)
+
+pytestmark = pytest.mark.live
+
+ALICE = dev_key("//Alice")
+USDT = 1984
+NATIVE = {"parents": 1, "interior": "Here"}
+USDT_PLACE = {"parents": 0, "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": USDT}]}}
+#: source, destination, asset on the source, raw amount; in an order in which each backs those after it.
+ROUTES = (
+    ("liveRelay", "liveHub", "native", 10**12),
+    ("liveHub", "liveRelay", "native", 10**12),
+    ("liveHub", "liveDex", "native", 20 * 10**12),
+    ("liveHub", "liveDex", "1984", 1000 * 10**6),
+    ("liveDex", "liveHub", "5", 10**12),
+    ("liveDex", "liveHub", "10", 100 * 10**6),
+    ("liveDex", "liveRelay", "5", 10**12),
+    ("liveRelay", "liveDex", "native", 10**12),
+)
+
+
+class Network:
+    """The three chains, made ready for money to move."""
+
+    def __init__(self, app: Application) -> None:
+        self.app = app
+        self.relay = app.registry.find("liveRelay")
+        self.hub = app.registry.find("liveHub")
+        self.dex = app.registry.find("liveDex")
+
+    def draft(
+        self, source: str, destination: str, asset: str, amount: int, *, to: bytes = b"", by: bytes = b""
+    ) -> UnsignedTransaction:
+        """Return a checked transfer to *to*, or to an account that holds nothing yet."""
+        self.price()
+        chain = self.app.registry.find(source)
+        return finish(
+            draft_transfer(
+                self.app,
+                source=chain,
+                destination=self.app.registry.find(destination),
+                asset=self.app.assets.find(chain, asset),
+                amount=amount,
+                beneficiary=to or os.urandom(32),
+                sender=by or ALICE.public_key,
+            )
+        )
+
+    def check(self, source: str, destination: str, asset: str, amount: int, **accounts: bytes) -> Check:
+        check = self.draft(source, destination, asset, amount, **accounts).check
+        assert check is not None
+        return check
+
+    def check_bytes(self, chain: Chain, call: Call, *, by: bytes = b"") -> Check:
+        """Return what `tx check HEX` says of a call made by hand."""
+        self.price()
+        data = finish(self.app.client(chain).table()).encode_call(call)
+        request = CheckTransaction(
+            tx="0x" + data.hex(), chain=chain.name, sender="0x" + (by or ALICE.public_key).hex()
+        )
+        return finish(check_transaction(self.app, request)).check
+
+    def build(self, source: Chain, destination: Chain, asset: str, amount: int, **options: Any) -> Call:
+        """Return the call of a transfer, with what its builder would measure given by hand."""
+        transfer = Transfer(
+            source=source,
+            destination=destination,
+            asset=self.app.assets.find(source, asset),
+            amount=amount,
+            beneficiary=os.urandom(32),
+        )
+        table = finish(self.app.client(source).table())
+        return build_transfer(
+            transfer, table, registry=self.app.registry, assets=self.app.assets, **options
+        ).call
+
+    def price(self) -> None:
+        price_fees(self.app, self.dex)
+
+    def arrived(self, transaction: UnsignedTransaction, destination: str, asset: str, to: bytes) -> int:
+        """Sign and submit *transaction*, and return what is credited to *to* on the last chain."""
+        source = self.app.registry.find(transaction.chain)
+        last = self.app.registry.find(destination)
+        held = self.app.assets.counterpart(self.app.assets.find(source, asset), last)
+        assert held is not None
+        before, _ = finish(self.app.client(last).head())
+        send(self.app, source, transaction.call_data, ALICE)
+        for events in blocks_after(self.app, last, before):
+            credit = find_credit(events, held, to)
+            if credit:
+                return credit
+        return 0
+
+
+@pytest.fixture(scope="module")
+def network(relay: Live, asset_hub: Live, dex: Live, live_config: Path) -> Iterator[Network]:
+    assert relay.endpoint and asset_hub.endpoint and dex.endpoint
+    app = Application(load_settings({"config": str(live_config)}, {}))
+    network = Network(app)
+    if network.check("liveHub", "liveRelay", "native", 10**12).verdict != "ok":
+        fund_teleports(app, network.relay, network.hub, ALICE)
+    if USDT_PLACE not in accepted_assets(network):
+        create_fee_pool(app, network.hub, USDT, ALICE)
+    wait_for_quiet(app, network.hub)
+    yield network
+    finish(app.close())
+
+
+def accepted_assets(network: Network) -> list[Any]:
+    answer = finish(
+        network.app.client(network.hub).runtime_call("XcmPaymentApi", "query_acceptable_payment_assets", 5)
+    )
+    return [asset["V5"] for asset in answer["Ok"]]
+
+
+def test_on_every_route_what_is_predicted_arrives(network: Network) -> None:
+    rows = []
+    for source, destination, asset, amount in ROUTES:
+        to = os.urandom(32)
+        transaction = network.draft(source, destination, asset, amount, to=to)
+        check = transaction.check
+        assert check is not None
+        assert (check.verdict, check.reasons) == ("ok", ())
+        assert check.computed is not None
+        assert check.credited is not None
+        arrived = network.arrived(transaction, destination, asset, to)
+        rows.append((source, destination, asset, amount, check.computed.value, check.credited.value, arrived))
+
+    print(
+        "\nroute                      asset    amount           computed         dry run          arrived  deviation"
+    )
+    for source, destination, asset, amount, computed, credited, arrived in rows:
+        print(
+            f"{source[4:]:>5} > {destination[4:]:<16} {asset:>6} {amount:>16} {computed:>16} {credited:>16} {arrived:>16}  {arrived - computed}"
+        )
+    assert [(row[4], row[5]) for row in rows] == [(row[6], row[6]) for row in rows]
+
+
+def test_what_leaves_and_what_each_hop_takes_adds_up(network: Network) -> None:
+    check = network.check("liveRelay", "liveDex", "native", 10**12)
+
+    by_line = [(step.chain, step.what) for step in check.steps]
+    assert by_line == [
+        ("liveRelay", "leaves"),
+        ("liveRelay", "transaction fee"),
+        ("liveRelay", "delivery"),
+        ("liveHub", "execution"),
+        ("liveHub", "delivery"),
+        ("liveDex", "execution"),
+        ("liveDex", "computed arrival"),
+        ("liveDex", "arrives"),
+    ]
+    value = {line: step.amount.value for line, step in zip(by_line, check.steps, strict=True)}
+    tolls = (("liveHub", "execution"), ("liveHub", "delivery"), ("liveDex", "execution"))
+    assert value["liveDex", "arrives"] == 10**12 - sum(value[line] for line in tolls)
+
+
+def test_the_fee_predicted_is_the_fee_taken(network: Network) -> None:
+    transaction = network.draft("liveRelay", "liveHub", "native", 10**12)
+    assert transaction.check is not None
+    predicted = transaction.check.steps[1].amount.value
+
+    events = send(network.app, network.relay, transaction.call_data, ALICE)
+
+    taken = next(event.fields["actual_fee"] for event in events if event.name == "TransactionFeePaid")
+    # The test signs with an immortal era, one byte shorter than the mortal one that is reckoned with.
+    assert 0 <= predicted - taken < predicted // 50
+
+
+def test_a_call_that_moves_nothing_abroad_is_tried_too(network: Network) -> None:
+    call = Call(pallet="System", method="remark_with_event", args={"remark": b"hello"})
+
+    check = network.check_bytes(network.hub, call)
+
+    assert (check.verdict, check.reasons) == ("ok", ())
+    assert check.stops[0].events == ("System.Remarked",)
+
+
+class TestMoneyTraps:
+    def test_hdx_to_the_asset_hub_is_refused(self, network: Network) -> None:
+        check = network.check("liveDex", "liveHub", "0", 10**15)
+
+        assert check.verdict == "refused"
+        assert (
+            "as a teleport: liveDex refuses the call: PolkadotXcm.Filtered, the runtime does not allow this message"
+        ) in check.reasons
+        assert (
+            "as a reserve transfer: on liveHub the message fails: UntrustedReserveLocation, it does not accept the "
+            "sending chain as the asset's reserve; what was sent would be trapped or lost there"
+        ) in check.reasons
+
+    def test_a_builder_hands_nothing_out_that_its_check_refuses(self, network: Network) -> None:
+        network.price()
+        request = AssetTransfer(
+            sourchain="liveDex",
+            destchain="liveHub",
+            assetid="0",
+            amount=10**15,
+            destinationaddress="0x" + os.urandom(32).hex(),
+            sender="0x" + ALICE.public_key.hex(),
+            check=True,
+        )
+
+        with pytest.raises(ChainRefused, match="the check refuses this transaction: as a teleport: "):
+            finish(asset_transfer(network.app, request))
+
+    def test_a_wrong_reserve_that_every_chain_would_take_is_refused(self, network: Network) -> None:
+        down = network.build(network.hub, network.dex, "native", 10**12)
+        wrong_down = Call(
+            pallet="XcmPallet",
+            method=down.method,
+            args={
+                **down.args,
+                "dest": {"V5": {"parents": 0, "interior": {"X1": [{"Parachain": 2034}]}}},
+                "assets": {"V5": [{"id": {"parents": 0, "interior": "Here"}, "fun": {"Fungible": 10**12}}]},
+                "remote_fees_id": {"V5": {"parents": 0, "interior": "Here"}},
+            },
+        )
+        up = network.build(network.dex, network.hub, "5", 10**12)
+        wrong_up = Call(
+            pallet=up.pallet,
+            method=up.method,
+            args={**up.args, "dest": {"V5": {"parents": 1, "interior": "Here"}}},
+        )
+
+        down_check = network.check_bytes(network.relay, wrong_down)
+        up_check = network.check_bytes(network.dex, wrong_up)
+
+        # The runtimes themselves have nothing against the first.
+        assert [stop.outcome for stop in down_check.stops] == ["ok", "ok"]
+        assert down_check.reasons == (
+            "DOT would go from liveRelay to liveDex with liveRelay as its reserve, but liveHub backs it: no chain "
+            "refuses that, and the backing would be in the wrong place",
+        )
+        assert down_check.verdict == up_check.verdict == "refused"
+        assert any(
+            "with liveRelay as its reserve, but liveHub backs it" in reason for reason in up_check.reasons
+        )
+
+    def test_an_arrival_below_the_existential_deposit_is_refused(self, network: Network) -> None:
+        fee = 10**12 - _computed(network.check("liveRelay", "liveHub", "native", 10**12))
+
+        check = network.check("liveRelay", "liveHub", "native", fee + 1000)
+
+        assert check.verdict == "refused"
+        assert check.stops[-1].outcome == "ok"
+        assert check.reasons == (
+            "0.000000001 KSM would arrive, below the existential deposit of 0.000003333333 KSM on liveHub, where the "
+            "beneficiary holds none yet: it would be lost without a trace",
+        )
+
+    def test_a_sender_without_native_for_the_delivery_is_refused(self, network: Network) -> None:
+        poor = os.urandom(32)
+        transfer = Call(
+            pallet="Assets",
+            method="transfer",
+            args={"id": USDT, "target": {"Id": poor}, "amount": 50 * 10**6},
+        )
+        send(network.app, network.hub, transfer, ALICE)
+
+        check = network.check("liveHub", "liveDex", "1984", 10 * 10**6, by=poor)
+
+        assert check.verdict == "refused"
+        assert check.reasons[0].startswith("liveHub refuses the call: PolkadotXcm.")
+        assert "FeesNotMet, the fee for delivering the message cannot be paid" in check.reasons[0]
+        assert any(reason.startswith("the sender can spend 0 KSM on liveHub") for reason in check.reasons)
+
+    def test_more_than_the_sender_has_is_refused(self, network: Network) -> None:
+        check = network.check("liveRelay", "liveHub", "native", 10**25)
+
+        assert check.verdict == "refused"
+        assert any("would leave with the fees" in reason for reason in check.reasons)
+
+    def test_too_little_set_aside_for_the_last_hop_is_refused(self, network: Network) -> None:
+        call = network.build(network.relay, network.dex, "native", 10**12, last_hop_fee=1)
+
+        check = network.check_bytes(network.relay, call)
+
+        assert (check.verdict, [stop.outcome for stop in check.stops]) == ("refused", ["ok", "ok", "failed"])
+        assert check.reasons == (
+            "on liveDex the message fails: TooExpensive, what is set aside for the fee does not pay it, or the asset "
+            "pays no fees there; what was sent would be trapped or lost there",
+        )
+
+    def test_more_set_aside_for_the_last_hop_than_arrives_is_refused(self, network: Network) -> None:
+        call = network.build(network.relay, network.dex, "native", 10**12, last_hop_fee=10**12)
+
+        check = network.check_bytes(network.relay, call)
+
+        assert (check.verdict, [stop.outcome for stop in check.stops]) == ("refused", ["ok", "ok", "failed"])
+        assert check.reasons == (
+            "on liveDex the message fails: NotHoldingFees, more is set aside for the fee than arrives; what was sent "
+            "would be trapped or lost there",
+        )
+
+
+class TestFeeAssetThatIsNotAccepted:
+    @pytest.fixture
+    def without_pool(self, network: Network) -> Iterator[Network]:
+        """Take the pool away for which the Asset Hub accepts USDT."""
+        client = network.app.client(network.hub)
+        key = storage_key(finish(client.table()), "AssetConversion", "Pools", [[NATIVE, USDT_PLACE]]).hex
+        kept = finish(client.call("state_getStorage", key))
+        finish(client.call("dev_setStorage", [[key, None]]))
+        yield network
+        finish(client.call("dev_setStorage", [[key, kept]]))
+
+    def test_alone_it_is_refused_with_the_remedy(self, without_pool: Network) -> None:
+        app = without_pool.app
+
+        with pytest.raises(InvalidRequest) as refused:
+            finish(
+                draft_transfer(
+                    app,
+                    source=without_pool.dex,
+                    destination=without_pool.hub,
+                    asset=app.assets.find(without_pool.dex, "10"),
+                    amount=100 * 10**6,
+                    beneficiary=os.urandom(32),
+                )
+            )
+
+        assert str(refused.value) == (
+            "USDT cannot be sent alone from liveDex to liveHub: liveHub takes no fees in it now, so the whole transfer "
+            "would be trapped there; with --check and --sender a little KSM of the sender's goes along and pays the fee"
+        )
+
+    def test_with_a_little_native_beside_it_it_arrives_whole(self, without_pool: Network) -> None:
+        to = os.urandom(32)
+        transaction = without_pool.draft("liveDex", "liveHub", "10", 100 * 10**6, to=to)
+
+        arrived = without_pool.arrived(transaction, "liveHub", "10", to)
+
+        check = transaction.check
+        assert check is not None
+        assert (check.verdict, check.reasons) == ("ok", ())
+        assert _computed(check) == arrived == 100 * 10**6
+        assert len(transaction.warnings) == 1
+        assert transaction.warnings[0].endswith(
+            "KSM goes along and pays the fee on liveHub, which takes none in USDT; what is left of it is the receiver's"
+        )
+
+    def test_a_single_asset_made_by_hand_is_refused(self, without_pool: Network) -> None:
+        call = without_pool.build(without_pool.dex, without_pool.hub, "10", 100 * 10**6)
+
+        check = without_pool.check_bytes(without_pool.dex, call)
+
+        assert (check.verdict, [stop.outcome for stop in check.stops]) == ("refused", ["ok", "failed"])
+        assert "TooExpensive" in check.reasons[0]
+
+
+def _computed(check: Check) -> int:
+    assert check.computed is not None
+    return check.computed.value
