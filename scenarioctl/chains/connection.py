@@ -119,6 +119,9 @@ class Connection:
     def close(self) -> None:
         with suppress(Exception):
             self._socket.close(timeout=1)
+        with suppress(Exception):
+            # Where the other side closed first, closing leaves the socket open.
+            self._socket.shutdown()  # type: ignore[no-untyped-call]
 
     def _send(self, request: dict[str, Any], method: str) -> None:
         import websocket

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from scenarioctl.cli.assembly import assemble
 from scenarioctl.cli.base import (
     Group,
     asked_for_json,
@@ -16,6 +17,7 @@ from scenarioctl.cli.base import (
     read_text,
 )
 from scenarioctl.cli.signing import signer_options
+from scenarioctl.cli.tx_check import check
 
 #: The largest transaction that a chain takes is smaller than this, as hex.
 TX_LIMIT = 16 * 1024 * 1024
@@ -83,6 +85,10 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
             draw_codes(frames, err=structured)
     if structured or not qr:
         print_answer(result, draw=lambda: draw_json(result.answer()))
+
+
+tx.add_command(check)
+tx.add_command(assemble)
 
 
 def _read(tx: str) -> str:

@@ -75,6 +75,8 @@ async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
     try:
         client = app.client(chain)
         table = await client.table()
+        # The connected chain's runtime is the one that judges.
+        doubt = None
         signed = read_for(chain, table, data, others)
         standing = await read_standing(client, table, signed)
         warnings = [await check_signature(client, table, data, signed, standing, others)]
@@ -116,7 +118,7 @@ def describe_inclusion(inclusion: "Inclusion") -> dict[str, Any]:
         "extrinsic_index": inclusion.index,
         "success": not inclusion.error,
         "fee": None if inclusion.fee is None else str(inclusion.fee),
-        "events": None if inclusion.events is None else list(inclusion.events),
+        "events": list(inclusion.events),
     }
 
 
@@ -177,7 +179,7 @@ async def _read_inclusion(submission: "Submission", block: str) -> "Inclusion":
     details = {"status": "broadcasted", "hash": submission.hash, "block": block}
     try:
         inclusion = await read_inclusion(submission.client, block, submission.data)
-    except (ChainUnreachable, ChainRefused) as error:
+    except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         raise ChainUnreachable(
             f"the transaction {submission.hash} is in block {block} of {chain.name}, and what it did there could not be read ({error})",
             details=details,

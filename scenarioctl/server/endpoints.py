@@ -43,4 +43,5 @@ ENDPOINTS = (
     _row("POST", "/api/tx/decode", "transactions.decode_transaction"),
     _row("POST", "/api/tx/check", "checks.check_transaction"),
     _row("POST", "/api/tx/payload", "transactions.transaction_payload"),
+    _row("POST", "/api/tx/assemble", "assembly.assemble_transaction"),
 )

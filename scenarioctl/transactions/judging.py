@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.errors import ChainRefused, Conflict, InvalidRequest, shorten
+from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, shorten
 from scenarioctl.runtime.storage import storage_key
-from scenarioctl.transactions.extrinsic import decode_era, era_start, looks_like_extrinsic
+from scenarioctl.transactions.extrinsic import HASHED_ABOVE, decode_era, era_start, looks_like_extrinsic
 from scenarioctl.transactions.signatures import (
     SCHEMES,
     SIGNED_V4,
@@ -121,12 +121,18 @@ async def read_standing(client: "Client", table: "RuntimeTable", signed: Signed)
             # A runtime without accounts of this kind: the chain judges the nonce alone.
             key = None
     header, *stored = await client.call_many(requests)
-    nonce = None
-    if key is not None:
-        raw = bytes.fromhex(stored[0][2:]) if isinstance(stored[0], str) else key.entry.default
-        account = table.decode(key.entry.value_type, raw)
-        nonce = account["nonce"] if isinstance(account, dict) and "nonce" in account else None
-    return Standing(number=int(header["number"], 16), nonce=nonce)
+    try:
+        number = int(header["number"], 16)
+        account: Any = None
+        if key is not None:
+            raw = key.entry.default if stored[0] is None else bytes.fromhex(stored[0][2:])
+            account = table.decode(key.entry.value_type, raw)
+    except (KeyError, TypeError, ValueError, InvalidRequest):
+        raise ChainUnreachable(
+            f"{client.endpoint} gave no head, or no account, that can be read: {shorten([header, *stored], 200)}"
+        ) from None
+    nonce = account.get("nonce") if isinstance(account, dict) else None
+    return Standing(number=number, nonce=nonce)
 
 
 def check_nonce(chain: "Chain", signed: Signed, standing: Standing) -> str:
@@ -168,7 +174,7 @@ class _Check:
         """Fetch genesis hash and the hashes of *births* blocks that the era may start from."""
         if not self.genesis:
             known = self.client.chain.genesis or await self.client.call("chain_getBlockHash", 0)
-            self.genesis = bytes.fromhex(known[2:])
+            self.genesis = self._read_hash(known) or bytes(32)
         era = decode_era(self.signed.era)
         if era is None:
             self.births = [(0, self.genesis)]
@@ -177,12 +183,25 @@ class _Check:
         first = era_start(self.signed.era, self.number + 1)
         numbers = [first - back * era[0] for back in range(births)]
         wanted = [number for number in numbers if 0 <= number <= self.number]
+        if not wanted:
+            return
         hashes = await self.client.call_many([("chain_getBlockHash", (number,)) for number in wanted])
+        read = map(self._read_hash, hashes)
         self.births = [
-            (number, bytes.fromhex(found[2:]))
-            for number, found in zip(wanted, hashes, strict=True)
-            if isinstance(found, str)
+            (number, found) for number, found in zip(wanted, read, strict=True) if found is not None
         ]
+
+    def _read_hash(self, answer: Any) -> bytes | None:
+        """Return a block hash, None where the node does not know the block."""
+        if answer is None:
+            return None
+        try:
+            data = bytes.fromhex(answer[2:])
+        except (TypeError, ValueError):
+            data = b""
+        if len(data) != 32:
+            raise ChainUnreachable(f"{self.client.endpoint} gave no block hash: {shorten(answer, 80)}")
+        return data
 
     def payloads(self, metadata_hash: bytes | None) -> Iterator[tuple[int, bytes]]:
         for number, block_hash in self.births:
@@ -242,7 +261,7 @@ def _why_bad(check: _Check, hashes: tuple[bytes | None, ...], data: bytes, other
             wrapped = b"<Bytes>" + message + b"</Bytes>"
             if is_signature(signed.scheme, signed.signature, wrapped, account):
                 return "tx was signed as a message (<Bytes>…</Bytes>), which no chain takes: sign it as a transaction"
-        if is_signature(signed.scheme, signed.signature, payload, account):
+        if len(payload) > HASHED_ABOVE and is_signature(signed.scheme, signed.signature, payload, account):
             return (
                 f"tx has a signature of all {len(payload)} bytes of its payload, and no chain takes that above 256: "
                 "sign their blake2b-256 hash, bytes_to_sign of tx payload"

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 #: What may be waited for.
 IN_BLOCK, FINALIZED = "in-block", "finalized"
+#: States that name a block, and those after which it tells no more.
+_IN_A_BLOCK = {"inBlock", "finalized"}
+_ENDS = {"finalized", "finalityTimeout", "usurped", "dropped", "invalid"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +68,7 @@ class Submission:
         chain = self.client.chain
         deadline = time.monotonic() + seconds
         self.tell(f"sending {self.hash} to {chain.name}")
-        sent, block = False, ""
+        state, value, block = "", None, ""
         try:
             updates = await self.client.subscribe(
                 "author_submitAndWatchExtrinsic",
@@ -74,31 +77,27 @@ class Submission:
                 ended_by="author_unwatchExtrinsic",
             )
             for update in updates:
-                sent = True
                 state, value = _read_state(update)
                 self.tell(_say_state(state, value))
-                self._check_state(state, value)
-                if state in ("inBlock", "finalized"):
-                    block = str(value)
-                if state == "finalized" or (state == "inBlock" and until == IN_BLOCK):
-                    return block, ()
-                if state == "retracted":
-                    block = ""
+                block = str(value) if state in _IN_A_BLOCK else "" if state == "retracted" else block
+                if state in _ENDS or (block and until == IN_BLOCK):
+                    break
         except NodeError as error:
             if error.number != ALREADY_IMPORTED:
                 raise self._refused(explain_refusal(chain, error)) from None
             note = f"{chain.name} has it in its pool already, it was not sent again"
             return await self._find(until, deadline, seconds), (note,)
         except ChainUnreachable as error:
-            if not sent:
+            if not state:
                 self._lost(error)
             self.tell(f"{self.client.endpoint} was lost, looking for it in the blocks")
             return await self._find(until, deadline, seconds), ()
+        if state in _ENDS - {"finalized"}:
+            self._unfortunate(state, value)
+        if block and (until == IN_BLOCK or state == "finalized"):
+            return block, ()
         if block:
             raise self._unseen(f"is in block {block}, which was not final", seconds, block=block)
-        if time.monotonic() < deadline:
-            # The node ended the subscription without a last word.
-            return await self._find(until, deadline, seconds), ()
         raise self._unseen("was sent and was in no block", seconds)
 
     async def _find(self, until: str, deadline: float, seconds: float) -> str:
@@ -113,11 +112,11 @@ class Submission:
                 f"chain_subscribe{name}", deadline=deadline, ended_by=f"chain_unsubscribe{name}"
             )
             for head in heads:
-                last = int(head["number"], 16)
+                last = _read_number(self.client, head)
                 for number in range(following, last + 1):
                     block_hash = await self.client.call("chain_getBlockHash", number)
                     block = await self.client.call("chain_getBlock", block_hash)
-                    if self.hex in block["block"]["extrinsics"]:
+                    if self.hex in _read_block(self.client, block)[1]:
                         self.tell(_say_state("finalized" if final else "inBlock", block_hash))
                         return str(block_hash)
                 following = max(following, last + 1)
@@ -129,7 +128,8 @@ class Submission:
             ) from None
         raise self._unseen("was sent and was in no block" if not final else "was in no final block", seconds)
 
-    def _check_state(self, state: str, value: Any) -> None:
+    def _unfortunate(self, state: str, value: Any) -> NoReturn:
+        """End with what a last state other than a block means."""
         chain = self.client.chain.name
         if state == "usurped":
             raise self._refused(
@@ -143,11 +143,10 @@ class Submission:
             words = json.dumps(value)
             said = "" if value is None else f", {meaning_of(words)} (the node said {words})"
             raise self._refused(f"{chain} found the transaction {self.hash} invalid while it waited{said}")
-        if state == "finalityTimeout":
-            raise ChainUnreachable(
-                f"the transaction {self.hash} is in block {value} of {chain}, which the node waited too long to see final",
-                details={"hash": self.hash, "block": value},
-            )
+        raise ChainUnreachable(
+            f"the transaction {self.hash} is in block {value} of {chain}, which the node waited too long to see final",
+            details={"hash": self.hash, "block": value},
+        )
 
     def _refused(self, sentence: str) -> ChainRefused:
         return ChainRefused(sentence, details={"hash": self.hash})
@@ -208,8 +207,8 @@ class Inclusion:
     number: int
     #: Place among the block's extrinsics.
     index: int
-    #: As plain data, `{"Pallet": {"Event": fields}}`; None where they cannot be read.
-    events: tuple[Any, ...] | None
+    #: As plain data, `{"Pallet": {"Event": fields}}`.
+    events: tuple[Any, ...]
     #: Raw amount of the native asset; None where the runtime does not tell.
     fee: int | None = None
     #: Why it failed; empty unless it did.
@@ -225,13 +224,16 @@ async def read_inclusion(client: "Client", block_hash: str, data: bytes) -> Incl
     answer, raw = await client.call_many(
         [("chain_getBlock", (block_hash,)), ("state_getStorage", (key.hex, block_hash))]
     )
-    block = answer["block"]
-    number = int(block["header"]["number"], 16)
-    index = block["extrinsics"].index("0x" + data.hex())
+    number, extrinsics = _read_block(client, answer)
+    if "0x" + data.hex() not in extrinsics:
+        raise ChainUnreachable(f"{client.endpoint} gave a block {block_hash} without it")
+    index = extrinsics.index("0x" + data.hex())
     try:
-        records = table.decode(key.entry.value_type, bytes.fromhex((raw or "0x00")[2:]))
-    except InvalidRequest:
-        return Inclusion(block=block_hash, number=number, index=index, events=None)
+        records = table.decode(key.entry.value_type, bytes.fromhex(raw[2:]))
+    except (TypeError, ValueError, InvalidRequest):
+        raise ChainUnreachable(
+            f"{client.endpoint} gave no events that can be read: {shorten(raw, 80)}"
+        ) from None
     ours = [record["event"] for record in records if record["phase"] == {"ApplyExtrinsic": index}]
     event_type = next(
         field[1] for field in table.types[table.types[key.entry.value_type][3]][3] if field[0] == "event"
@@ -254,6 +256,24 @@ async def read_inclusion(client: "Client", block_hash: str, data: bytes) -> Incl
         error=error,
         inner=tuple(inner),
     )
+
+
+def _read_number(client: "Client", header: Any) -> int:
+    try:
+        return int(header["number"], 16)
+    except (KeyError, TypeError, ValueError):
+        raise ChainUnreachable(
+            f"{client.endpoint} gave no head that can be read: {shorten(header, 200)}"
+        ) from None
+
+
+def _read_block(client: "Client", answer: Any) -> tuple[int, list[Any]]:
+    """Return number and extrinsics of a block."""
+    block = answer.get("block") if isinstance(answer, Mapping) else None
+    extrinsics = block.get("extrinsics") if isinstance(block, Mapping) else None
+    if not isinstance(block, Mapping) or not isinstance(extrinsics, list):
+        raise ChainUnreachable(f"{client.endpoint} gave no block that can be read: {shorten(answer, 200)}")
+    return _read_number(client, block.get("header")), extrinsics
 
 
 def _read_event(event: Any) -> tuple[str, str, Any]:

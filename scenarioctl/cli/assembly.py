@@ -1,0 +1,50 @@
+"""`scenarioctl tx assemble`."""
+
+from typing import Any
+
+import click
+
+from scenarioctl.cli.base import Command, field_option, option, perform, print_answer, read_text
+from scenarioctl.cli.signing import signer_options
+
+#: The largest transaction that a chain takes is smaller than this, as hex.
+LIMIT = 16 * 1024 * 1024
+
+
+@click.command(
+    cls=Command,
+    operation="assembly.assemble_transaction",
+    example="scenarioctl tx payload 0x00071468656c6c6f --chain polkadot \\\n"
+    "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 --json > payload.json\n"
+    "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl broadcast polkadot -",
+)
+@click.argument("tx", metavar="[HEX|-]", default="")
+@option("--chain", metavar="CHAIN", default="", help="Chain it is signed for; a payload names it.")
+@option(
+    "--payload",
+    metavar="FILE",
+    help="What was signed: the answer of tx payload, or SignerPayloadJSON; - reads stdin.",
+)
+@option("--signature", metavar="0xHEX", required=True, help="The signature, from any wallet.")
+@option(
+    "--scheme",
+    metavar="KIND",
+    default="",
+    help="sr25519, ed25519 or ecdsa; by default the one that fits.",
+)
+@signer_options
+@field_option
+def assemble(tx: str, payload: str | None, **fields: Any) -> None:
+    """Join a transaction and its signature, and print the signed transaction.
+
+    What was signed is named by --payload, by the payload's hex, or by the transaction and the same options
+    that made its payload. A signature that does not fit is refused.
+    """
+    given = None
+    if payload is not None:
+        from scenarioctl.formats.documents import parse_json
+
+        given = parse_json(read_text(payload, field="payload", limit=LIMIT), field="payload")
+    text = read_text(tx, field="tx", limit=LIMIT).strip() if tx == "-" else tx
+    result = perform("assembly.assemble_transaction", "AssembleTransaction", tx=text, payload=given, **fields)
+    print_answer(result, plain=result.tx)

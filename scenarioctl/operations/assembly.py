@@ -1,0 +1,180 @@
+"""Joining what was to be signed with a signature made elsewhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.calls import Call
+from scenarioctl.operations.signing import Signer, parse_hex, signing_options
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.assembly import ToSign
+
+__all__ = ["assemble_transaction"]
+
+#: The fields of a signer that a payload says already.
+_IN_A_PAYLOAD = ("nonce", "era", "block", "block_hash", "tip", "metadata_hash", "genesis")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssembleTransaction(Signer):
+    """Join a transaction and its signature into what is broadcast."""
+
+    #: 0x hex of an unsigned extrinsic or of call data, with the fields of the signer beside it, or of a whole payload.
+    tx: str = ""
+    #: Left out, it is the one whose genesis hash *payload* names.
+    chain: str = ""
+    #: 0x hex: 64 bytes (sr25519, ed25519) or 65 (ecdsa), with or without the byte that says which.
+    signature: str
+    #: `sr25519`, `ed25519` or `ecdsa`; left out, the one that fits.
+    scheme: str = ""
+    #: In place of *tx*: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON.
+    payload: object = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssembledTransaction:
+    chain: str
+    #: The signed extrinsic, 0x hex.
+    tx: str
+    hash: str
+    scheme: str
+    spec_version: int
+    offline: bool = False
+
+    def answer(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {
+            "chain": self.chain,
+            "tx": self.tx,
+            "hash": self.hash,
+            "scheme": self.scheme,
+            "spec_version": self.spec_version,
+        }
+        if self.offline:
+            answer["offline"] = True
+        return answer
+
+
+async def assemble_transaction(app: Application, request: AssembleTransaction) -> AssembledTransaction:
+    """Return the signed extrinsic; InvalidRequest for a signature that is not the sender's under this payload."""
+    from scenarioctl.operations.broadcasts import hash_of
+    from scenarioctl.transactions.assembly import join
+
+    signature = parse_hex(request.signature, field="signature")
+    _check_scheme(request.scheme)
+    if request.payload is not None:
+        chain, to_sign, table = await _read_wallet_payload(app, request)
+    else:
+        chain, to_sign, table = await _read_tx(app, request)
+    scheme, data = join(table, chain, to_sign, signature, scheme=request.scheme)
+    return AssembledTransaction(
+        chain=chain.name,
+        tx="0x" + data.hex(),
+        hash=hash_of(data),
+        scheme=scheme,
+        spec_version=table.spec_version,
+        offline=app.settings.offline,
+    )
+
+
+def _check_scheme(scheme: object) -> None:
+    from scenarioctl.transactions.signatures import SCHEMES
+
+    if scheme not in ("", *SCHEMES):
+        raise InvalidRequest(f"scheme {shorten(scheme)} is not known, expected one of: {', '.join(SCHEMES)}")
+
+
+async def _read_tx(app: Application, request: AssembleTransaction) -> "tuple[Chain, ToSign, RuntimeTable]":
+    from scenarioctl.chains.addresses import parse_account
+    from scenarioctl.operations.transactions import read_transaction
+    from scenarioctl.transactions.assembly import ToSign, read_payload
+    from scenarioctl.transactions.extrinsic import signing_payload
+
+    if not request.tx:
+        raise InvalidRequest("tx is missing, expected 0x hex of an unsigned transaction, or a payload")
+    if not request.chain:
+        raise InvalidRequest("chain is missing, expected the chain that tx is signed for")
+    chain = app.registry.find(request.chain)
+    data = parse_hex(request.tx, field="tx")
+    if not request.sender:
+        raise InvalidRequest("sender is missing, expected the account that signed: SS58 or 0x public key")
+    account = parse_account(request.sender, field="sender")
+    table = await app.runtime(chain)
+    payload = read_payload(table, chain, data, account)
+    if payload is not None:
+        _refuse_beside(request, "tx, which is a whole payload")
+        return chain, payload, table
+    extrinsic = read_transaction(table, chain, data)
+    if not isinstance(extrinsic, Call):
+        if extrinsic.signer is not None:
+            raise InvalidRequest("tx is signed already, it can be broadcast as it is")
+        data = table.encode_call(extrinsic.call)
+    if request.nonce in (None, ""):
+        raise InvalidRequest("nonce is missing, expected the one that was signed")
+    # What was signed is not for the chain to complete: what is left out here was left out there.
+    options = await signing_options(
+        app,
+        chain,
+        replace(
+            request,
+            era=request.era or "immortal",
+            metadata_hash=request.metadata_hash or "off",
+        ),
+    )
+    signed = signing_payload(table, data, options)
+    return chain, ToSign(account=account, call_data=data, extra=signed.extra, payload=signed.payload), table
+
+
+async def _read_wallet_payload(
+    app: Application, request: AssembleTransaction
+) -> "tuple[Chain, ToSign, RuntimeTable]":
+    from scenarioctl.chains.addresses import parse_account
+    from scenarioctl.transactions.assembly import read_wallet_payload
+
+    if request.tx:
+        raise InvalidRequest("tx and payload are both given, expected one of them")
+    _refuse_beside(request, "payload")
+    given, name = request.payload, request.chain
+    if isinstance(given, Mapping) and isinstance(given.get("signer_payload"), Mapping):
+        # The answer of `tx payload`, which names its chain too.
+        name = name or str(given.get("chain", ""))
+        given = given["signer_payload"]
+    if not isinstance(given, Mapping):
+        raise InvalidRequest(
+            f"payload {shorten(request.payload)} is not an object, expected the answer of tx payload, or SignerPayloadJSON"
+        )
+    chain = _chain_of(app, name, given.get("genesisHash"))
+    table = await app.runtime(chain)
+    to_sign = read_wallet_payload(table, chain, given)
+    if request.sender and parse_account(request.sender, field="sender") != to_sign.account:
+        raise InvalidRequest(
+            f"sender {shorten(request.sender, 80)} is not the account of payload, whose address is {shorten(given.get('address'), 80)}"
+        )
+    return chain, to_sign, table
+
+
+def _chain_of(app: Application, name: str, genesis: object) -> "Chain":
+    if name:
+        return app.registry.find(name)
+    found = [chain for chain in app.registry.all() if chain.genesis and chain.genesis == str(genesis).lower()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidRequest(
+            f"chain is missing, the genesis hash of payload is that of: {', '.join(chain.name for chain in found)}"
+        )
+    raise InvalidRequest(
+        f"chain is missing, the genesis hash of payload ({shorten(genesis, 80)}) is of none that is known here"
+    )
+
+
+def _refuse_beside(request: AssembleTransaction, what: str) -> None:
+    """Refuse what *what* says already: of two that differ, neither may win in silence."""
+    for name in _IN_A_PAYLOAD:
+        value = getattr(request, name)
+        if value not in (None, "", 0, "0"):
+            raise InvalidRequest(f"{name} {shorten(value)} does not go with {what}: leave it out")

@@ -1,0 +1,216 @@
+"""Joining what was to be signed with a signature made elsewhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.addresses import format_account, parse_account
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.transactions.extrinsic import (
+    HASHED_ABOVE,
+    SigningOptions,
+    looks_like_extrinsic,
+    parse_era,
+    signing_payload,
+)
+from scenarioctl.transactions.signatures import (
+    SCHEMES,
+    bytes_to_sign,
+    is_signature,
+    signature_forms,
+    signed_extrinsic,
+)
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToSign:
+    """A payload, and the parts of it that go into the extrinsic."""
+
+    account: bytes
+    call_data: bytes
+    extra: bytes
+    #: Not hashed.
+    payload: bytes
+
+
+def join(
+    table: "RuntimeTable", chain: "Chain", to_sign: ToSign, signature: bytes, *, scheme: str = ""
+) -> tuple[str, bytes]:
+    """Return the scheme of *signature*, and the signed extrinsic; InvalidRequest if it is not the account's."""
+    forms = tuple(signature_forms(signature, scheme))
+    if not forms:
+        lengths = (
+            f"{SCHEMES[scheme][1]} for {scheme}" if scheme else "64 for sr25519 and ed25519, 65 for ecdsa"
+        )
+        raise InvalidRequest(
+            f"signature {shorten(signature)} has {len(signature)} bytes, expected {lengths}, or one more in front that says which"
+        )
+    message = bytes_to_sign(to_sign.payload)
+    for name, bare in forms:
+        if is_signature(name, bare, message, to_sign.account):
+            return name, signed_extrinsic(
+                table,
+                to_sign.call_data,
+                to_sign.extra,
+                account=to_sign.account,
+                scheme=name,
+                signature=bare,
+            )
+    raise InvalidRequest(_why_not(chain, table, to_sign, signature, forms, scheme))
+
+
+def _why_not(
+    chain: "Chain",
+    table: "RuntimeTable",
+    to_sign: ToSign,
+    signature: bytes,
+    forms: tuple[tuple[str, bytes], ...],
+    scheme: str,
+) -> str:
+    who = format_account(to_sign.account, chain.ss58_prefix)
+    payload, message = to_sign.payload, bytes_to_sign(to_sign.payload)
+    for name, bare in signature_forms(signature):
+        if scheme and name != scheme and is_signature(name, bare, message, to_sign.account):
+            return f"signature is not {scheme} but {name}: leave scheme out, or give {name}"
+    for name, bare in forms:
+        for wrapped in (payload, message):
+            if is_signature(name, bare, b"<Bytes>" + wrapped + b"</Bytes>", to_sign.account):
+                return "signature is of a message (<Bytes>…</Bytes>), which no chain takes: sign it as a transaction"
+        if len(payload) > HASHED_ABOVE and is_signature(name, bare, payload, to_sign.account):
+            return (
+                f"signature is of all {len(payload)} bytes of the payload, and no chain takes that above {HASHED_ABOVE}: "
+                "sign their blake2b-256 hash, bytes_to_sign of tx payload"
+            )
+    return (
+        f"signature {shorten(signature)} is not that of {who} under this payload on {chain.name} with {table}: "
+        "give what was signed (nonce, era, tip, …, or payload), and the account that signed it"
+    )
+
+
+# Payloads
+
+
+def read_payload(table: "RuntimeTable", chain: "Chain", data: bytes, account: bytes) -> ToSign | None:
+    """Return the whole signing payload that *data* is, None where it is something else.
+
+    InvalidRequest for a payload of another runtime or chain.
+    """
+    if looks_like_extrinsic(data):
+        return None
+    try:
+        _, end = table.decode_call_at(data, 0)
+        if end == len(data):
+            return None
+        start = end
+        for extension in table.extensions:
+            _, start = table.decode_at(extension.type_id, data, start)
+        extra = data[end:start]
+        beside: dict[str, Any] = {}
+        for extension in table.extensions:
+            beside[extension.identifier], start = table.decode_at(extension.additional_type_id, data, start)
+    except InvalidRequest:
+        return None
+    if start != len(data):
+        return None
+    _check_versions(table, chain, beside.get("CheckSpecVersion"), beside.get("CheckTxVersion"), "tx")
+    _check_genesis(chain, beside.get("CheckGenesis"), "tx")
+    return ToSign(account=account, call_data=data[:end], extra=extra, payload=data)
+
+
+def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[str, Any]) -> ToSign:
+    """Return what polkadot.js's SignerPayloadJSON says is to be signed."""
+    account = parse_account(given.get("address"), field="payload.address")
+    version = given.get("version", 4)
+    if version != 4:
+        raise InvalidRequest(f"payload.version {shorten(version)} is not taken, expected 4")
+    if given.get("assetId") is not None:
+        raise InvalidRequest(
+            f"payload.assetId {shorten(given['assetId'])} is not taken, fees are paid in {chain.symbol}: expected null"
+        )
+    spec = _number(given, "specVersion")
+    _check_versions(table, chain, spec, _number(given, "transactionVersion"), "payload")
+    genesis = _hash(given, "genesisHash")
+    _check_genesis(chain, genesis, "payload")
+    names = [extension.identifier for extension in table.extensions]
+    stated = given.get("signedExtensions", names)
+    if stated != names:
+        raise InvalidRequest(
+            f"payload.signedExtensions {shorten(stated)} are not those of {table}, expected: {', '.join(names)}"
+        )
+    mode = _number(given, "mode", 0)
+    metadata_hash = _hash(given, "metadataHash") if given.get("metadataHash") is not None else None
+    call_data = _bytes(given, "method")
+    call = table.decode_call(call_data)
+    options = SigningOptions(
+        nonce=_number(given, "nonce"),
+        tip=_number(given, "tip", 0),
+        era=parse_era(given.get("era"), field="payload.era"),
+        genesis_hash=genesis,
+        block_hash=_hash(given, "blockHash"),
+        mode=mode,
+        metadata_hash=metadata_hash,
+    )
+    # As the runtime writes it: some wallets pad what they give.
+    written = signing_payload(table, table.encode_call(call), options)
+    return ToSign(account=account, call_data=written.call_data, extra=written.extra, payload=written.payload)
+
+
+def _check_versions(
+    table: "RuntimeTable", chain: "Chain", spec: object, transaction: object, what: str
+) -> None:
+    if spec is not None and spec != table.spec_version:
+        raise InvalidRequest(
+            f"{what} was made for version {shorten(spec)} of the runtime, but {chain.name} is at {table}: make it anew and sign that"
+        )
+    if transaction is not None and transaction != table.transaction_version:
+        raise InvalidRequest(
+            f"{what} was made for transaction version {shorten(transaction)}, but {table} is at {table.transaction_version}: make it anew and sign that"
+        )
+
+
+def _check_genesis(chain: "Chain", genesis: object, what: str) -> None:
+    if chain.genesis and isinstance(genesis, bytes) and "0x" + genesis.hex() != chain.genesis:
+        raise InvalidRequest(
+            f"{what} was made for another chain, with genesis hash 0x{genesis.hex()}, not for {chain.name}"
+        )
+
+
+def _number(given: Mapping[str, Any], name: str, otherwise: int | None = None) -> int:
+    """Return a number that is one, its digits, or its 0x hex, as polkadot.js writes it."""
+    value = given.get(name, otherwise)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    text = value if isinstance(value, str) and len(value) <= 80 and value.isascii() else ""
+    if text.isdigit():
+        return int(text)
+    if text[:2] == "0x" and text[2:].isalnum():
+        try:
+            return int(text[2:], 16)
+        except ValueError:
+            pass
+    raise InvalidRequest(f"payload.{name} {shorten(value)} is not a number, expected one, or its 0x hex")
+
+
+def _bytes(given: Mapping[str, Any], name: str) -> bytes:
+    value = given.get(name)
+    text = value if isinstance(value, str) and value[:2] == "0x" else ""
+    try:
+        data = bytes.fromhex(text[2:]) if not any(letter.isspace() for letter in text) else b""
+    except ValueError:
+        data = b""
+    if not data:
+        raise InvalidRequest(f"payload.{name} {shorten(value)} is not hex, expected 0x and hex digits")
+    return data
+
+
+def _hash(given: Mapping[str, Any], name: str) -> bytes:
+    data = _bytes(given, name)
+    if len(data) != 32:
+        raise InvalidRequest(
+            f"payload.{name} {shorten(given[name], 80)} is not a hash, expected 0x and 64 hex digits"
+        )
+    return data

@@ -1,0 +1,851 @@
+"""Broadcasting: what is not a signed transaction of its chain is never sent, what is one is sent once."""
+
+import json
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.registry import Registry
+from scenarioctl.model.calls import Call
+from scenarioctl.runtime.storage import storage_key
+from scenarioctl.transactions.extrinsic import (
+    SigningOptions,
+    bare_extrinsic,
+    encode_compact,
+    encode_era,
+    signing_payload,
+)
+from scenarioctl.transactions.signatures import SIGNED_V4, signed_extrinsic
+from tests.conftest import DATA, Ended, Run
+from tests.node import Feed, Gone, Node, Refusal
+from tests.runtimes import bundled, unhex
+from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
+
+TABLE = bundled("polkadot")
+CHAIN = Registry().find("polkadot")
+GENESIS = unhex(CHAIN.genesis)
+KUSAMA_GENESIS = unhex(Registry().find("kusama").genesis)
+ALICE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
+REMARK = Call(pallet="System", method="remark", args={"remark": b"hello"})
+LONG = Call(pallet="System", method="remark", args={"remark": b"x" * 300})
+BLOCK = "0x" + "bb" * 32
+#: The best block, and the account's next nonce, of the node.
+NUMBER, NONCE = 1000, 5
+VERSION = {"specName": "polkadot", "specVersion": TABLE.spec_version}
+
+
+def options(**changes: Any) -> SigningOptions:
+    given: dict[str, Any] = {"nonce": NONCE, "genesis_hash": GENESIS, "block_hash": GENESIS} | changes
+    return SigningOptions(**given)
+
+
+def hash_of_block(number: int) -> str:
+    return CHAIN.genesis if number == 0 else f"0x{number:064x}"
+
+
+def mortal(born: int, period: int = 64) -> SigningOptions:
+    return options(era=encode_era(period, born), block_hash=unhex(hash_of_block(born)))
+
+
+def signed(call: Call = REMARK, given: SigningOptions | None = None, **how: Any) -> str:
+    return "0x" + sign(TABLE, call, given or options(), **how).hex()
+
+
+GOOD = signed()
+HASH = "0x" + blake2b(unhex(GOOD), digest_size=32).hexdigest()
+
+
+def account(nonce: int) -> str:
+    key = storage_key(TABLE, "System", "Account", (dev_key().public_key,))
+    value = TABLE.decode(key.entry.value_type, key.entry.default)
+    return "0x" + TABLE.encode(key.entry.value_type, {**value, "nonce": nonce}).hex()
+
+
+EVENTS = storage_key(TABLE, "System", "Events", ())
+
+
+def events(*found: tuple[int, Any]) -> str:
+    records = [{"phase": {"ApplyExtrinsic": index}, "event": event, "topics": []} for index, event in found]
+    return "0x" + TABLE.encode(EVENTS.entry.value_type, records).hex()
+
+
+INFO = {"weight": {"ref_time": 10, "proof_size": 0}, "class": "Normal", "pays_fee": "Yes"}
+SUCCESS = {"System": {"ExtrinsicSuccess": {"dispatch_info": INFO}}}
+PAID = {
+    "TransactionPayment": {
+        "TransactionFeePaid": {"who": dev_key().public_key, "actual_fee": 161154943, "tip": 0}
+    }
+}
+
+
+def failed(error: Any) -> Any:
+    return {"System": {"ExtrinsicFailed": {"dispatch_error": error, "dispatch_info": INFO}}}
+
+
+def answers(*, found: str = "", **changes: Any) -> dict[str, Any]:
+    """Return those of a node at block NUMBER that takes GOOD and puts it second into block BLOCK."""
+
+    def storage(key: str, *_: Any) -> str:
+        return (
+            (found or events((0, SUCCESS), (1, PAID), (1, SUCCESS))) if key == EVENTS.hex else account(NONCE)
+        )
+
+    return {
+        "chain_getBlockHash": lambda number=NUMBER: hash_of_block(number),
+        "state_getRuntimeVersion": lambda *_: VERSION,
+        "chain_getHeader": {"number": hex(NUMBER)},
+        "state_getStorage": storage,
+        "system_properties": {"tokenSymbol": "DOT", "tokenDecimals": 10, "ss58Format": 0},
+        "author_submitExtrinsic": HASH,
+        "author_submitAndWatchExtrinsic": Feed(["ready", {"inBlock": BLOCK}, {"finalized": BLOCK}]),
+        "chain_getBlock": {"block": {"header": {"number": hex(NUMBER + 1)}, "extrinsics": ["0x00", GOOD]}},
+        **changes,
+    }
+
+
+Send = Callable[..., Ended]
+
+
+@pytest.fixture
+def send(scenarioctl: Run, tmp_path: Path) -> Send:
+    """Broadcast to polkadot at a node: `send(node, tx, "--wait", "in-block")`."""
+
+    def run(node: Node, tx: str, *more: str, **how: Any) -> Ended:
+        config = tmp_path / "config.toml"
+        config.write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n')
+        return scenarioctl("--config", str(config), "broadcast", "polkadot", tx, *more, **how)
+
+    return run
+
+
+def error_of(ended: Ended) -> str:
+    return ended.err.splitlines()[-1].removeprefix("Error: ")
+
+
+def sent(node: Node) -> int:
+    return sum(method.startswith("author_submit") for method in node.asked)
+
+
+# What is sent
+
+
+def test_a_signed_transaction_is_sent_once_and_answered_with_its_hash(send: Send) -> None:
+    with Node(answers()) as node:
+        ended = send(node, GOOD, "--json")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert json.loads(ended.out) == {"status": "broadcasted", "hash": HASH}
+    assert node.asked == [
+        "chain_getBlockHash",
+        "state_getRuntimeVersion",
+        "chain_getHeader",
+        "state_getStorage",
+        "author_submitExtrinsic",
+    ]
+
+
+def test_the_hash_alone_goes_to_stdout(send: Send) -> None:
+    with Node(answers()) as node:
+        ended = send(node, GOOD)
+
+    assert ended == Ended(out=f"{HASH}\n", err="", code=0)
+
+
+def test_a_dash_reads_stdin(send: Send, tmp_path: Path) -> None:
+    (tmp_path / "tx").write_text(f"  {GOOD}\n")
+    with Node(answers()) as node:
+        ended = send(node, "-", stdin=tmp_path / "tx")
+
+    assert ended == Ended(out=f"{HASH}\n", err="", code=0)
+
+
+def by_ed25519() -> str:
+    data = TABLE.encode_call(LONG)
+    payload = signing_payload(TABLE, data, options())
+    key = ed25519_key()
+    made = key.sign(payload.bytes_to_sign)
+    return (
+        "0x"
+        + signed_extrinsic(
+            TABLE, data, payload.extra, account=key.public_key, scheme="ed25519", signature=made
+        ).hex()
+    )
+
+
+def by_ecdsa() -> str:
+    data = TABLE.encode_call(REMARK)
+    payload = signing_payload(TABLE, data, options())
+    signer, made = ecdsa_signature(payload.bytes_to_sign)
+    return (
+        "0x"
+        + signed_extrinsic(TABLE, data, payload.extra, account=signer, scheme="ecdsa", signature=made).hex()
+    )
+
+
+def digest() -> bytes:
+    from scenarioctl.runtime.digest import metadata_digest
+
+    return metadata_digest(TABLE, ss58_prefix=0, decimals=10, symbol="DOT")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda: signed(LONG), id="a hashed payload"),
+        pytest.param(lambda: signed(given=mortal(960)), id="a mortal era"),
+        pytest.param(lambda: signed(given=mortal(NUMBER)), id="an era of this block"),
+        pytest.param(lambda: signed(given=mortal(NUMBER - 62)), id="an era that ends with the next block"),
+        pytest.param(lambda: signed(given=options(tip=10**12)), id="a tip"),
+        pytest.param(lambda: signed(given=options(mode=1, metadata_hash=digest())), id="a metadata hash"),
+        pytest.param(by_ed25519, id="ed25519"),
+        pytest.param(by_ecdsa, id="ecdsa"),
+    ],
+)
+def test_every_good_signature_is_found_good(send: Send, make: Callable[[], str]) -> None:
+    tx = make()
+    expected = "0x" + blake2b(unhex(tx), digest_size=32).hexdigest()
+
+    with Node(answers(author_submitExtrinsic=expected)) as node:
+        ended = send(node, tx)
+
+    assert ended == Ended(out=f"{expected}\n", err="", code=0)
+
+
+def test_a_nonce_that_is_ahead_is_sent_with_a_warning(send: Send) -> None:
+    tx = signed(given=options(nonce=NONCE + 3))
+    with Node(answers(author_submitExtrinsic="0x" + blake2b(unhex(tx), digest_size=32).hexdigest())) as node:
+        ended = send(node, tx)
+
+    assert (ended.code, ended.err) == (
+        0,
+        f"Warning: nonce 8 is ahead of {ALICE}'s next one: it waits in the pool until nonces 5 to 7 came\n",
+    )
+
+
+def test_a_node_that_calls_it_otherwise_is_warned_of(send: Send) -> None:
+    with Node(answers(author_submitExtrinsic="0x" + "11" * 32)) as node:
+        ended = send(node, GOOD)
+
+    assert (ended.code, ended.out) == (0, f"{HASH}\n")
+    assert ended.err == (
+        f"Warning: {node.url} calls it '0x{'11' * 32}', but the hash of its bytes is {HASH}\n"
+    )
+
+
+def test_one_that_waits_in_the_pool_already_is_broadcasted(send: Send) -> None:
+    def known(_: str) -> str:
+        raise Refusal(1013, "Transaction Already Imported", "0xab")
+
+    with Node(answers(author_submitExtrinsic=known)) as node:
+        ended = send(node, GOOD)
+
+    assert (ended.code, ended.out) == (0, f"{HASH}\n")
+    assert ended.err == "Warning: polkadot has it in its pool already, it was not sent again\n"
+
+
+def test_an_era_whose_block_the_node_forgot_is_left_to_the_chain(send: Send) -> None:
+    tx = signed(given=mortal(960))
+    forgetful = answers(
+        chain_getBlockHash=lambda number=NUMBER: CHAIN.genesis if number == 0 else None,
+        author_submitExtrinsic="0x" + blake2b(unhex(tx), digest_size=32).hexdigest(),
+    )
+
+    with Node(forgetful) as node:
+        ended = send(node, tx)
+
+    assert (ended.code, ended.err) == (
+        0,
+        "Warning: the signature was not checked here, the node does not know the block that its era starts from: "
+        "polkadot will check it\n",
+    )
+
+
+# What is not sent
+
+
+PAYLOAD = signing_payload(TABLE, TABLE.encode_call(REMARK), options())
+LONG_PAYLOAD = signing_payload(TABLE, TABLE.encode_call(LONG), options())
+SIGN_IT = "tx payload makes the bytes to sign, and tx assemble joins the signature"
+NOT_SIGNED = "is not a signed extrinsic of polkadot"
+
+
+def general() -> str:
+    body = bytes((0x45, 0)) + PAYLOAD.extra + PAYLOAD.call_data
+    return "0x" + (encode_compact(len(body)) + body).hex()
+
+
+def row(name: str, tx: str, error: str) -> Any:
+    return pytest.param(tx, error, id=name)
+
+
+def short(tx: str) -> str:
+    return tx if len(tx) <= 60 else tx[:59] + "…"
+
+
+FORMS = [
+    row("nothing", "", "tx '' is not hex, expected 0x and an even number of hex digits"),
+    row("no hex", "hello", "tx 'hello' is not hex, expected 0x and an even number of hex digits"),
+    row("hex without 0x", GOOD[2:8], f"tx '{GOOD[2:8]}' is not hex, expected 0x and an even number of hex digits"),
+    row("half a byte", "0x123", "tx '0x123' is not hex, expected 0x and an even number of hex digits"),
+    row("white space", "0x12 34", "tx '0x12 34' is not hex, expected 0x and an even number of hex digits"),
+    row(
+        "the documented example",
+        "0x1234",
+        f"tx 0x1234 {NOT_SIGNED}: it does not begin as every extrinsic does, with its length and a version",
+    ),
+    row("zero", "0x00", f"tx 0x00 {NOT_SIGNED}: it does not begin as every extrinsic does, with its length and a version"),
+    row(
+        "call data",
+        "0x" + PAYLOAD.call_data.hex(),
+        f"tx 0x00001468656c6c6f {NOT_SIGNED}: it is call data (System.remark) without a signature; {SIGN_IT}",
+    ),
+    row(
+        "an unsigned extrinsic",
+        "0x" + bare_extrinsic(PAYLOAD.call_data).hex(),
+        f"tx 0x240400001468656c6c6f {NOT_SIGNED}: it is unsigned (System.remark); {SIGN_IT}",
+    ),
+    row(
+        "an unsigned extrinsic of an unknown call",
+        "0x1004ffffff",
+        f"tx 0x1004ffffff {NOT_SIGNED}: it is unsigned; {SIGN_IT}",
+    ),
+    row(
+        "a general extrinsic",
+        general(),
+        f"tx {short(general())} {NOT_SIGNED}: it is a general extrinsic of version 5, which carries no signature; {SIGN_IT}",
+    ),
+    row(
+        "a signing payload",
+        "0x" + PAYLOAD.payload.hex(),
+        f"tx {short('0x' + PAYLOAD.payload.hex())} {NOT_SIGNED}: it looks like a signing payload of System.remark, which is "
+        "signed and not sent; tx assemble joins it with the signature",
+    ),
+    row(
+        "one that was cut",
+        GOOD[:-2],
+        f"tx {short(GOOD)} {NOT_SIGNED}: it was cut, 111 bytes were meant and 110 are there",
+    ),
+    row("one with more behind it", GOOD + "00", f"tx {short(GOOD)} {NOT_SIGNED}: 1 bytes too many stand after its 111"),
+    row(
+        "an unsigned one that was cut",
+        "0x240400001468656c6c",
+        f"tx 0x240400001468656c6c {NOT_SIGNED}: it is unsigned, and it was cut, 9 bytes were meant and 8 are there",
+    ),
+    row(
+        "one without its length",
+        "0x" + GOOD[6:],
+        f"tx {short('0x' + GOOD[6:])} {NOT_SIGNED}: its length is missing, the bytes of every extrinsic begin with it",
+    ),
+    row(
+        "an unknown version",
+        "0x0886ff",
+        f"tx 0x0886ff {NOT_SIGNED}: it does not begin as every extrinsic does, with its length and a version",
+    ),
+    row(
+        "a call that is none",
+        "0x" + (encode_compact(103) + unhex(GOOD)[2:105]).hex().replace("00001468656c6c6f", ""),
+        "tx 0x9d018400d43593c715fdd31c61141abd04a99fd6822c8558854ccde39… does not read as a signed extrinsic of polkadot "
+        "(polkadot 2000000): 0x is too short for a call, which begins with a pallet and a method",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tx", "error"), FORMS)
+def test_what_is_no_signed_extrinsic_is_refused_before_the_chain_is_asked(
+    scenarioctl: Run, tx: str, error: str
+) -> None:
+    ended = scenarioctl("--offline", "--json", "broadcast", "polkadot", tx)
+
+    assert json.loads(ended.out) == {"error": error, "code": "invalid_request"}
+    assert ended.code == 2
+
+
+def test_a_good_one_cannot_be_sent_offline(scenarioctl: Run) -> None:
+    ended = scenarioctl("--offline", "broadcast", "polkadot", GOOD)
+
+    assert (ended.code, ended.out) == (5, "")
+    assert error_of(ended) == (
+        "polkadot was not asked, --offline forbids it: leave --offline out; nothing was sent"
+    )
+
+
+def refused(name: str, make: Callable[[], str], error: str, code: str = "invalid_request") -> Any:
+    return pytest.param(make, error, code, id=name)
+
+
+def kusamas(given: SigningOptions) -> str:
+    return "0x" + sign(bundled("kusama"), REMARK, given).hex()
+
+
+def indexed() -> str:
+    """Return one whose signer is named by an index."""
+    data = unhex(GOOD)[3:]
+    body = bytes((SIGNED_V4,)) + TABLE.encode(TABLE.address_type, {"Index": None}) + data[33:]
+    return "0x" + (encode_compact(len(body)) + body).hex()
+
+
+ANEW = "make its payload and sign it again"
+BAD = (
+    f"tx has a bad signature: what {ALICE} signed is not this transaction on polkadot with polkadot 2000000 (another "
+    f"chain, runtime version, nonce, era, tip or call, or another key): {ANEW}"
+)
+USED = (
+    f"nonce 4 of {ALICE} is used already, its next one is 5: this transaction, or another with its nonce, is in a block "
+    "of polkadot; nothing was sent"
+)
+
+JUDGED = [
+    refused("another key", lambda: signed().replace(GOOD[10:74], dev_key("//Bob").public_key.hex(), 1), BAD.replace(ALICE, "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3")),
+    refused("another message", lambda: signed(message=b"hello"), BAD),
+    refused("another tip", lambda: signed(message=signing_payload(TABLE, PAYLOAD.call_data, options(tip=1)).bytes_to_sign), BAD),
+    refused("a signature of zeros", lambda: GOOD[:76] + "00" * 64 + GOOD[204:], BAD),
+    refused("another metadata hash", lambda: signed(given=options(mode=1, metadata_hash=b"\1" * 32)), BAD),
+    refused("kusama's genesis", lambda: signed(given=options(genesis_hash=KUSAMA_GENESIS, block_hash=KUSAMA_GENESIS)), "tx is signed for kusama, not for polkadot"),
+    refused("kusama's runtime too", lambda: kusamas(options(genesis_hash=KUSAMA_GENESIS, block_hash=KUSAMA_GENESIS)), "tx is signed for kusama, not for polkadot"),
+    refused("another scheme", lambda: signed(scheme="ed25519"), "tx says that its signature is ed25519, but it is sr25519: assemble it with --scheme sr25519"),
+    refused("a message in <Bytes>", lambda: signed(message=b"<Bytes>" + PAYLOAD.payload + b"</Bytes>"), "tx was signed as a message (<Bytes>…</Bytes>), which no chain takes: sign it as a transaction"),
+    refused("a long payload not hashed", lambda: signed(LONG, message=LONG_PAYLOAD.payload), f"tx has a signature of all {len(LONG_PAYLOAD.payload)} bytes of its payload, and no chain takes that above 256: sign their blake2b-256 hash, bytes_to_sign of tx payload"),
+    refused("an era that ended long ago", lambda: signed(given=mortal(850)), f"tx has expired: it was signed for the 64 blocks from 850 to 913, and polkadot is at 1000: {ANEW}"),
+    refused("an era that ended with this block", lambda: signed(given=mortal(937)), f"tx has expired: it was signed for the 64 blocks from 937 to 1000, and polkadot is at 1000: {ANEW}"),
+    refused("a used nonce", lambda: signed(given=options(nonce=NONCE - 1)), USED, "conflict"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "error", "code"), JUDGED)
+def test_what_the_chain_would_refuse_is_not_sent(
+    send: Send, make: Callable[[], str], error: str, code: str
+) -> None:
+    with Node(answers()) as node:
+        ended = send(node, make(), "--json")
+
+    assert json.loads(ended.out) == {"error": error, "code": code}
+    assert ended.code == {"invalid_request": 2, "conflict": 4}[code]
+    assert sent(node) == 0
+
+
+def test_one_for_another_runtime_is_told_from_one_for_another_chain(send: Send) -> None:
+    version = {"specName": "polkadot", "specVersion": 1006000}
+    opaque = (DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes()
+    text = "0x01" + (encode_compact(len(opaque)) + opaque).hex()
+    given = answers(
+        state_getRuntimeVersion=lambda *_: version,
+        state_call=lambda _, asked: text if asked == "0x0f000000" else "0x00",
+    )
+
+    with Node(given) as node:
+        ended = send(node, GOOD)
+
+    assert (ended.code, error_of(ended)) == (
+        2,
+        "tx is signed for the runtime polkadot 2000000, but polkadot runs polkadot 1006000 now: "
+        "make its payload and sign it again",
+    )
+    assert sent(node) == 0
+
+
+WAITING = [
+    (("--wait", "soon"), "wait 'soon' is not known, expected one of: in-block, finalized"),
+    (("--timeout", "5"), "timeout '5' goes with wait, expected wait in-block or finalized beside it"),
+    (("--wait", "in-block", "--timeout", "0"), "timeout '0' is wrong, expected whole seconds from 1 to 86400"),
+    (("--wait", "in-block", "--timeout", "1.5"), "timeout '1.5' is wrong, expected whole seconds from 1 to 86400"),
+    (("--wait", "in-block", "--timeout", "99999"), "timeout '99999' is wrong, expected whole seconds from 1 to 86400"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "error"), WAITING)
+def test_waiting_is_judged_before_anything_is_sent(send: Send, given: tuple[str, ...], error: str) -> None:
+    with Node(answers()) as node:
+        ended = send(node, GOOD, *given)
+
+    assert (ended.code, error_of(ended)) == (2, error)
+    assert node.asked == []
+
+
+# What the chain says against it
+
+
+def said(number: int, message: str, data: Any, meaning: str) -> Any:
+    words = message if data is None else f"{message}: {data if isinstance(data, str) else json.dumps(data)}"
+    return pytest.param(
+        number,
+        message,
+        data,
+        f"polkadot refused the transaction, {meaning} (the node said {words!r}, {number})",
+        id=f"{number} {data or message}"[:60],
+    )
+
+
+INVALID = "Invalid Transaction"
+REFUSALS = [
+    said(1010, INVALID, "Inability to pay some fees (e.g. account balance too low)", "its sender cannot pay the fee, or must keep the existential deposit"),
+    said(1010, INVALID, "Transaction is outdated", "its nonce is used already"),
+    said(1010, INVALID, "Transaction will be valid in the future", "its nonce is ahead of the account's next one"),
+    said(1010, INVALID, "Transaction has a bad signature", f"its signature does not fit this chain, its runtime or the transaction: {ANEW}"),
+    said(1010, INVALID, "Transaction has an ancient birth block", f"its era has ended, or starts further back than the chain remembers: {ANEW}"),
+    said(1010, INVALID, "Transaction would exhaust the block limits", "it is heavier than a block may be"),
+    said(1010, INVALID, "Transaction call is not expected", "the runtime does not let such a call in from outside"),
+    said(1010, INVALID, "Invalid signing address", "its signer is no account that may sign"),
+    said(1010, INVALID, "Custom error: 7", "a rule of its own runtime forbids it, known by that number alone"),
+    said(1010, '{"invalid":{"payment":null}}', None, "its sender cannot pay the fee, or must keep the existential deposit"),
+    said(1010, INVALID, "Something new", "its runtime does not take it"),
+    said(1010, INVALID, {"custom": 7}, "a rule of its own runtime forbids it, known by that number alone"),
+    said(1011, "Unknown Transaction Validity", "Could not lookup information required to validate the transaction", "the runtime does not find what it would judge it by"),
+    said(1012, "Transaction is temporarily banned", None, "it was found invalid a short while ago, and such a one is not looked at again for about half an hour"),
+    said(1014, "Priority is too low: (12 vs 13)", "The transaction has too low priority to replace another transaction already in the pool.", "another transaction with its sender and nonce waits in the pool, and this one has no higher tip: raise the tip by more than a tenth, or wait"),
+    said(1015, "Cycle Detected", None, "it depends on a transaction that depends on it"),
+    said(1016, "Immediately Dropped", "The transaction couldn't enter the pool because of the limit", "the pool is full and it was dropped at once: send it again later, or with a tip"),
+    said(1002, "Verification Error: Runtime error", "RuntimeApi", "its runtime failed while judging it"),
+    said(-32601, "Method not found", None, "it takes no transactions, ask another endpoint"),
+    said(-32000, "busy", None, "for a reason that only its own words tell"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "message", "data", "sentence"), REFUSALS)
+@pytest.mark.parametrize("wait", [(), ("--wait", "in-block")], ids=["sent", "followed"])
+def test_what_the_chain_says_against_it_is_explained(
+    send: Send, number: int, message: str, data: Any, sentence: str, wait: tuple[str, ...]
+) -> None:
+    def refuse(_: str) -> str:
+        raise Refusal(number, message, data)
+
+    given = answers(author_submitExtrinsic=refuse, author_submitAndWatchExtrinsic=refuse)
+
+    with Node(given) as node:
+        ended = send(node, GOOD, "--json", *wait)
+
+    assert json.loads(ended.out) == {"hash": HASH, "error": sentence, "code": "chain_refused"}
+    assert ended.code == 6
+    assert sent(node) == 1
+
+
+# Faults
+
+
+def gone(*_: Any) -> str:
+    raise Gone
+
+
+LOOK = (
+    f"look for its hash in an explorer, or see whether the nonce of {ALICE} has passed 5, before you sign another; the "
+    "same bytes can be broadcast again, they are executed once"
+)
+
+
+@pytest.mark.parametrize(
+    ("wait", "method"),
+    [((), "author_submitExtrinsic"), (("--wait", "in-block"), "author_submitAndWatchExtrinsic")],
+    ids=["sent", "followed"],
+)
+def test_a_lost_answer_says_that_it_may_have_been_sent(
+    send: Send, wait: tuple[str, ...], method: str
+) -> None:
+    given: dict[str, Any] = {method: gone}
+    with Node(answers(**given)) as node:
+        ended = send(node, GOOD, "--json", *wait)
+
+    assert ended.code == 5
+    assert json.loads(ended.out) == {
+        "hash": HASH,
+        "error": f"polkadot did not answer, the transaction {HASH} may have been sent or not ({node.url} did not answer "
+        f"{method}: it closed the connection): {LOOK}",
+        "code": "chain_unreachable",
+    }
+    assert sent(node) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        pytest.param(
+            {"chain_getHeader": None},
+            "{url} gave no head, or no account, that can be read: [None, '0x0500",
+            id="no head",
+        ),
+        pytest.param(
+            {"state_getStorage": "0x00"},
+            "{url} gave no head, or no account, that can be read: [{{'number': '0x3e8'}}, '0x00']; nothing was sent",
+            id="no account",
+        ),
+        pytest.param(
+            {"state_getStorage": ["0x00"]},
+            "{url} gave no head, or no account, that can be read: [{{'number': '0x3e8'}}, ['0x00']]; nothing was sent",
+            id="an account that is a list",
+        ),
+    ],
+)  # fmt: skip
+def test_a_node_that_fails_before_it_is_sent_to_is_sent_nothing(
+    send: Send, changes: dict[str, Any], error: str
+) -> None:
+    with Node(answers(**changes)) as node:
+        ended = send(node, GOOD)
+
+    assert (ended.code, ended.out) == (5, "")
+    assert error_of(ended).startswith(error.format(url=node.url))
+    assert error_of(ended).endswith("; nothing was sent")
+    assert sent(node) == 0
+
+
+def test_a_node_that_leaves_before_it_is_sent_to_is_sent_nothing(send: Send) -> None:
+    # Asked again, it is there, and leaves again.
+    with Node(answers(chain_getHeader=gone)) as node:
+        ended = send(node, GOOD)
+
+    assert (ended.code, error_of(ended)) == (
+        5,
+        f"{node.url} did not answer chain_getHeader and 1 more: it closed the connection; nothing was sent",
+    )
+    assert sent(node) == 0
+
+
+def test_a_node_that_gives_no_block_hash_is_sent_nothing(send: Send) -> None:
+    strange = answers(chain_getBlockHash=lambda number=NUMBER: "0x12" if number else CHAIN.genesis)
+
+    with Node(strange) as node:
+        ended = send(node, signed(given=mortal(960)))
+
+    assert (ended.code, error_of(ended)) == (
+        5,
+        f"{node.url} gave no block hash: '0x12'; nothing was sent",
+    )
+    assert sent(node) == 0
+
+
+def test_a_chain_that_cannot_be_reached_is_sent_nothing(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('[chains.polkadot]\nendpoints = ["ws://127.0.0.1:1/"]\n')
+
+    ended = scenarioctl("--config", str(config), "broadcast", "polkadot", GOOD)
+
+    assert (ended.code, ended.out) == (5, "")
+    assert error_of(ended) == (
+        "polkadot cannot be reached (ws://127.0.0.1:1/ did not open: [Errno 111] Connection refused); nothing was sent"
+    )
+
+
+# Waiting for what becomes of it
+
+
+INCLUDED = {
+    "status": "broadcasted",
+    "hash": HASH,
+    "block": BLOCK,
+    "block_number": NUMBER + 1,
+    "extrinsic_index": 1,
+    "success": True,
+    "fee": "161154943",
+    "events": [
+        {"TransactionPayment": {"TransactionFeePaid": {"who": ALICE, "actual_fee": "161154943", "tip": "0"}}},
+        {
+            "System": {
+                "ExtrinsicSuccess": {
+                    "dispatch_info": {
+                        "weight": {"ref_time": "10", "proof_size": "0"},
+                        "class": "Normal",
+                        "pays_fee": "Yes",
+                    }
+                }
+            }
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("state", "steps"),
+    [
+        ("in-block", ["waiting in the pool", f"in block {BLOCK}"]),
+        ("finalized", ["waiting in the pool", f"in block {BLOCK}", f"final in block {BLOCK}"]),
+    ],
+)
+def test_it_is_followed_into_its_block(send: Send, state: str, steps: list[str]) -> None:
+    with Node(answers()) as node:
+        ended = send(node, GOOD, "--wait", state, "--json")
+
+    assert ended.code == 0
+    assert json.loads(ended.out) == INCLUDED
+    assert ended.err.splitlines() == [f"sending {HASH} to polkadot", *steps]
+    assert sent(node) == 1
+
+
+def test_every_state_on_the_way_is_told(send: Send) -> None:
+    other = "0x" + "cc" * 32
+    feed = Feed(
+        [
+            "future",
+            "ready",
+            {"broadcast": ["a", "b"]},
+            {"inBlock": other},
+            {"retracted": other},
+            {"inBlock": BLOCK},
+            {"finalized": BLOCK},
+        ]
+    )
+
+    with Node(answers(author_submitAndWatchExtrinsic=feed)) as node:
+        ended = send(node, GOOD, "--wait", "finalized", "--field", "block")
+
+    assert ended == Ended(
+        out=f"{BLOCK}\n",
+        err=f"sending {HASH} to polkadot\n"
+        "waiting for earlier transactions of its sender\n"
+        "waiting in the pool\n"
+        "passed on to 2 other nodes\n"
+        f"in block {other}\n"
+        f"block {other} was abandoned, waiting for another\n"
+        f"in block {BLOCK}\n"
+        f"final in block {BLOCK}\n",
+        code=0,
+    )
+
+
+MODULE = {"Module": {"index": 5, "error": b"\x02\0\0\0"}}
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MODULE, "Balances.InsufficientBalance"),
+        ({"Token": "FundsUnavailable"}, "Token.FundsUnavailable"),
+        ("BadOrigin", "BadOrigin"),
+        ({"Module": {"index": 5, "error": b"\xff\0\0\0"}}, "Balances: error ff000000"),
+        ({"Module": {"index": 254, "error": b"\x01\0\0\0"}}, "pallet 254: error 01000000"),
+    ],
+)
+def test_one_that_fails_in_its_block_ends_with_the_reason(send: Send, error: Any, words: str) -> None:
+    with Node(answers(found=events((1, PAID), (1, failed(error))))) as node:
+        ended = send(node, GOOD, "--wait", "in-block", "--json")
+
+    answer = json.loads(ended.out)
+    assert ended.code == 6
+    assert (answer["success"], answer["block_number"], answer["fee"]) == (False, 1001, "161154943")
+    assert (answer["code"], answer["error"]) == (
+        "chain_refused",
+        f"the transaction {HASH} is in block 1001 of polkadot and failed there, its fee is spent: {words}",
+    )
+
+
+def test_what_fails_inside_a_call_that_succeeds_is_warned_of(send: Send) -> None:
+    inner = [
+        {"Utility": {"BatchInterrupted": {"index": 1, "error": MODULE}}},
+        {"Proxy": {"ProxyExecuted": {"result": {"Err": "BadOrigin"}}}},
+        {"Proxy": {"ProxyExecuted": {"result": {"Ok": None}}}},
+        {"XcmPallet": {"Attempted": {"outcome": {"Error": {"error": "Barrier", "index": 0}}}}},
+    ]
+    found = events(*((1, event) for event in [*inner, SUCCESS]))
+
+    with Node(answers(found=found)) as node:
+        ended = send(node, GOOD, "--wait", "in-block")
+
+    assert ended.code == 0
+    warnings = [line for line in ended.err.splitlines() if line.startswith("Warning")]
+    assert warnings[:2] == [
+        "Warning: Utility.BatchInterrupted: Balances.InsufficientBalance",
+        "Warning: Proxy.ProxyExecuted: BadOrigin",
+    ]
+    assert warnings[2].startswith("Warning: XcmPallet.Attempted: the message was not executed in full (")
+    assert len(warnings) == 3
+
+
+STATES = [
+    ({"usurped": "0xdd"}, 6, f"polkadot took 0xdd instead of the transaction {HASH}: it has the same sender and nonce, and a higher tip"),
+    ("dropped", 6, f"polkadot dropped the transaction {HASH} from its full pool: send it again later, or with a tip"),
+    ("invalid", 6, f"polkadot found the transaction {HASH} invalid while it waited"),
+    ({"invalid": {"stale": None}}, 6, f'polkadot found the transaction {HASH} invalid while it waited, its nonce is used already (the node said {{"stale": null}})'),
+    ({"finalityTimeout": BLOCK}, 5, f"the transaction {HASH} is in block {BLOCK} of polkadot, which the node waited too long to see final"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("state", "code", "error"), STATES)
+def test_how_it_ends_without_a_block_is_said(send: Send, state: Any, code: int, error: str) -> None:
+    with Node(answers(author_submitAndWatchExtrinsic=Feed(["ready", state]))) as node:
+        ended = send(node, GOOD, "--wait", "finalized", "--json")
+
+    answer = json.loads(ended.out)
+    assert (ended.code, answer["error"], answer["hash"]) == (code, error, HASH)
+
+
+def test_one_that_is_in_no_block_in_time_may_still_be(send: Send) -> None:
+    with Node(answers(author_submitAndWatchExtrinsic=Feed(["ready"]))) as node:
+        ended = send(node, GOOD, "--wait", "in-block", "--timeout", "1")
+
+    assert ended.code == 5
+    assert error_of(ended) == (
+        f"the transaction {HASH} was sent and was in no block of polkadot after 1 seconds: {LOOK}"
+    )
+
+
+def test_one_that_is_not_final_in_time_names_its_block(send: Send) -> None:
+    feed = Feed(["ready", {"inBlock": BLOCK}])
+
+    with Node(answers(author_submitAndWatchExtrinsic=feed)) as node:
+        ended = send(node, GOOD, "--wait", "finalized", "--timeout", "1", "--json")
+
+    answer = json.loads(ended.out)
+    assert (ended.code, answer["block"]) == (5, BLOCK)
+    assert answer["error"] == (
+        f"the transaction {HASH} is in block {BLOCK}, which was not final of polkadot after 1 seconds: {LOOK}"
+    )
+
+
+@pytest.mark.parametrize("state", ["in-block", "finalized"])
+def test_a_connection_lost_while_waiting_is_opened_again_and_the_blocks_are_searched(
+    send: Send, state: str
+) -> None:
+    name = "chain_subscribeFinalizedHeads" if state == "finalized" else "chain_subscribeNewHeads"
+    heads: dict[str, Any] = {name: Feed([{"number": hex(NUMBER + 1)}])}
+    given = answers(author_submitAndWatchExtrinsic=Feed(["ready", Gone]), **heads)
+
+    with Node(given) as node:
+        ended = send(node, GOOD, "--wait", state, "--json")
+
+    found = hash_of_block(NUMBER + 1)
+    assert ended.code == 0
+    assert json.loads(ended.out) == {**INCLUDED, "block": found}
+    assert f"{node.url} was lost, looking for it in the blocks" in ended.err
+    assert sent(node) == 1
+
+
+def test_one_in_the_pool_already_is_followed_too(send: Send) -> None:
+    def known(_: str) -> str:
+        raise Refusal(1013, "Transaction Already Imported")
+
+    given = answers(
+        author_submitAndWatchExtrinsic=known,
+        chain_subscribeNewHeads=Feed([{"number": hex(NUMBER)}, {"number": hex(NUMBER + 1)}]),
+    )
+
+    with Node(given) as node:
+        ended = send(node, GOOD, "--wait", "in-block", "--field", "block_number")
+
+    assert (ended.code, ended.out) == (0, f"{NUMBER + 1}\n")
+    assert ended.err.splitlines()[-1] == "Warning: polkadot has it in its pool already, it was not sent again"
+
+
+NOT_READ = f"the transaction {HASH} is in block {BLOCK} of polkadot, and what it did there could not be read"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"chain_getBlock": None}, "{url} gave no block that can be read: None"),
+        (
+            {"chain_getBlock": {"block": {"header": {"number": "0x1"}, "extrinsics": []}}},
+            f"{{url}} gave a block {BLOCK} without it",
+        ),
+        (
+            {"chain_getBlock": {"block": {"header": {}, "extrinsics": [GOOD]}}},
+            "{url} gave no head that can be read: {{}}",
+        ),
+        ({"found": "0x0499"}, "{url} gave no events that can be read: '0x0499'"),
+    ],
+)
+def test_a_block_that_cannot_be_read_is_named(send: Send, changes: dict[str, Any], why: str) -> None:
+    with Node(answers(**changes)) as node:
+        ended = send(node, GOOD, "--wait", "in-block", "--json")
+
+    answer = json.loads(ended.out)
+    assert (ended.code, answer["status"], answer["block"]) == (5, "broadcasted", BLOCK)
+    assert answer["error"] == f"{NOT_READ} ({why.format(url=node.url)})"

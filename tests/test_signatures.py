@@ -1,0 +1,138 @@
+"""Signed extrinsics: put together as polkadot.js does, taken apart, and their signatures checked."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.calls import Call
+from scenarioctl.transactions.extrinsic import SigningOptions, bare_extrinsic, signing_payload
+from scenarioctl.transactions.signatures import (
+    bytes_to_sign,
+    is_signature,
+    read_signed,
+    signature_forms,
+    signed_extrinsic,
+    signed_payload,
+)
+from tests.runtimes import bundled, unhex
+from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
+from tests.test_golden import VECTORS, Vector, of_kind, table_of
+
+GENESIS = unhex("0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3")
+REMARK = Call(pallet="System", method="remark", args={"remark": b"hello"})
+
+
+def options(**changes: Any) -> SigningOptions:
+    given: dict[str, Any] = {"nonce": 5, "genesis_hash": GENESIS, "block_hash": GENESIS} | changes
+    return SigningOptions(**given)
+
+
+@of_kind("signed-extrinsic")
+def test_a_signed_extrinsic_is_that_of_polkadot_js(vector: Vector) -> None:
+    table = table_of(vector["metadata"])
+    era = unhex(vector["era_hex"])
+    payload = signing_payload(
+        table,
+        unhex(vector["call_hex"]),
+        options(
+            nonce=vector["nonce"],
+            tip=int(vector["tip"]),
+            era=era,
+            block_hash=GENESIS if era == b"\0" else bytes(32),
+            mode=vector["mode"],
+            metadata_hash=bytes(32) if vector["mode"] else None,
+        ),
+    )
+
+    data = signed_extrinsic(
+        table,
+        payload.call_data,
+        payload.extra,
+        account=unhex(vector["signer"]),
+        scheme=vector["signature_kind"].lower(),
+        signature=unhex(vector["signature"]),
+    )
+
+    signed = read_signed(table, data)
+    assert "0x" + data.hex() == vector["extrinsic_hex"]
+    assert (signed.account, signed.scheme) == (unhex(vector["signer"]), vector["signature_kind"].lower())
+    assert (signed.signature, signed.call_data) == (unhex(vector["signature"]), payload.call_data)
+    assert (signed.extra, signed.era, signed.mode) == (payload.extra, era, vector["mode"])
+    assert signed.nonce == vector["nonce"]
+
+
+def test_the_vectors_were_tried() -> None:
+    assert sum(vector["kind"] == "signed-extrinsic" for vector in VECTORS) == 24
+
+
+@pytest.mark.parametrize("chain", ["polkadot", "assetHub", "hydraDx", "kusama", "assetHub_kusama"])
+@pytest.mark.parametrize("text", [b"hi", b"x" * 300], ids=["short", "hashed"])
+@pytest.mark.parametrize("mode", [0, 1])
+def test_what_was_signed_is_rebuilt_from_the_extrinsic(chain: str, text: bytes, mode: int) -> None:
+    table = bundled(chain)
+    metadata_hash = b"\x09" * 32 if mode else None
+    given = options(era=b"\x45\x02", block_hash=b"\x22" * 32, mode=mode, metadata_hash=metadata_hash, tip=3)
+    call = Call(pallet="System", method="remark", args={"remark": text})
+
+    signed = read_signed(table, sign(table, call, given))
+
+    payload = signed_payload(
+        table, signed, genesis_hash=GENESIS, block_hash=b"\x22" * 32, metadata_hash=metadata_hash
+    )
+    assert payload == signing_payload(table, table.encode_call(call), given).payload
+    assert signed.account == dev_key().public_key
+    assert is_signature("sr25519", signed.signature, bytes_to_sign(payload), dev_key().public_key)
+
+
+def test_an_unsigned_extrinsic_is_not_read_as_a_signed_one() -> None:
+    table = bundled("polkadot")
+
+    with pytest.raises(InvalidRequest, match=r"^tx is not signed$"):
+        read_signed(table, bare_extrinsic(table.encode_call(REMARK)))
+
+
+@given(message=st.binary(max_size=300), other=st.binary(max_size=300))
+def test_a_signature_fits_its_message_and_no_other(message: bytes, other: bytes) -> None:
+    account, signature = ecdsa_signature(message)
+    found = {
+        "sr25519": (dev_key().public_key, dev_key().sign(message)),
+        "ed25519": (ed25519_key().public_key, ed25519_key().sign(message)),
+        "ecdsa": (account, signature),
+    }
+
+    for scheme, (public, made) in found.items():
+        assert is_signature(scheme, made, message, public)
+        assert is_signature(scheme, made, other, public) == (other == message)
+        assert not is_signature(scheme, made, message, b"\x01" * 32)
+
+
+@pytest.mark.parametrize("scheme", ["sr25519", "ed25519", "ecdsa"])
+@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 66])
+@pytest.mark.parametrize("byte", [0, 1, 0x7F, 0xFF])
+def test_bytes_that_are_no_signature_fit_nothing(scheme: str, length: int, byte: int) -> None:
+    signature = bytes([byte]) * length
+
+    assert not is_signature(scheme, signature, b"hello", dev_key().public_key)
+    assert not is_signature(scheme, signature, b"hello", b"\xff" * 32)
+
+
+def test_an_ecdsa_signature_says_which_of_two_keys_made_it() -> None:
+    account, signature = ecdsa_signature(b"hello")
+    other = signature[:64] + bytes([1 - signature[64]])
+
+    assert is_signature("ecdsa", signature[:64] + bytes([signature[64] + 27]), b"hello", account)
+    assert not is_signature("ecdsa", other, b"hello", account)
+
+
+def test_a_signature_is_taken_with_and_without_the_byte_of_its_scheme() -> None:
+    assert list(signature_forms(b"a" * 64)) == [("sr25519", b"a" * 64), ("ed25519", b"a" * 64)]
+    assert list(signature_forms(b"\x01" + b"a" * 64)) == [
+        ("sr25519", b"a" * 64),
+        ("ecdsa", b"\x01" + b"a" * 64),
+    ]
+    assert list(signature_forms(b"\x00" + b"a" * 64, "ed25519")) == [("ed25519", b"a" * 64)]
+    assert list(signature_forms(b"\x02" + b"a" * 65)) == [("ecdsa", b"a" * 65)]
+    assert list(signature_forms(b"a" * 10)) == []
