@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from scenarioctl.chains.connection import OPENING, Connection, connect
 from scenarioctl.chains.registry import Chain
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.storage import StorageKey, read_key, storage_key
 from scenarioctl.runtime.table import RuntimeTable, load_cached, save_cached
@@ -173,10 +173,18 @@ class Client:
         """Return the decoded answer of the runtime API *name* for arguments that are bytes already."""
         table = await self.table()
         block = () if at is None else (at,)
-        answer = await self.call("state_call", name, "0x" + data.hex(), *block)
-        if not isinstance(answer, str):
-            raise ChainUnreachable(f"{self.chain.name} did not answer {name} with bytes: {answer!r}")
-        return table.decode(output_type, bytes.fromhex(answer[2:]))
+        return self.decode(table, output_type, await self.call("state_call", name, "0x" + data.hex(), *block))
+
+    def decode(self, table: RuntimeTable, type_id: int, answer: object) -> Any:
+        """Return the value in the 0x hex that a node answered; one that is none is the node's fault."""
+        try:
+            if isinstance(answer, str) and answer.startswith("0x"):
+                return table.decode(type_id, bytes.fromhex(answer[2:]))
+        except (InvalidRequest, ValueError) as error:
+            raise ChainUnreachable(
+                f"{self.chain.name} did not answer with a {table.type_name(type_id)} of {table}: {error}"
+            ) from None
+        raise ChainUnreachable(f"{self.chain.name} did not answer with bytes: {shorten(answer)}")
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -270,9 +278,7 @@ class Client:
                 if key.entry.modifier == "Optional"
                 else table.decode(key.entry.value_type, key.entry.default)
             )
-        if not isinstance(answer, str):
-            raise ChainUnreachable(f"{self.chain.name} did not answer with storage bytes: {answer!r}")
-        return table.decode(key.entry.value_type, bytes.fromhex(answer[2:]))
+        return self.decode(table, key.entry.value_type, answer)
 
 
 def _fetch_metadata(connection: Connection, block: str | None) -> bytes:

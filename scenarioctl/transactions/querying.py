@@ -155,12 +155,17 @@ async def read_item(
     if not asked.whole:
         return await _read_entries(client, table, writer, key, block, limit)
     answer = await client.call("state_getStorage", key.hex, *([block] if block else []))
+    value_type = asked.item.value_type
     if answer is None and asked.item.modifier == "Optional":
         return Answered(text="null")
-    data = asked.item.default if answer is None else _bytes(client, answer)
-    return Answered(
-        text=write_result(writer.value(asked.item.value_type, table.decode(asked.item.value_type, data)))
-    )
+    if answer is None:
+        value = table.decode(value_type, asked.item.default)
+    else:
+        value = client.decode(table, value_type, answer)
+        if table.is_empty(value_type):
+            # A value without content, as in a set, is there all the same.
+            return Answered(text="[]")
+    return Answered(text=write_result(writer.value(value_type, value)))
 
 
 def read_constant(table: "RuntimeTable", chain: "Chain", constant: Constant) -> Answered:
@@ -186,7 +191,7 @@ async def _read_api(
     answer = await client.call(
         "state_call", f"{method.api}_{method.name}", "0x" + data.hex(), *([block] if block else [])
     )
-    value = table.decode(method.output_type, _bytes(client, answer))
+    value = client.decode(table, method.output_type, answer)
     return Answered(text=write_result(writer.value(method.output_type, value)))
 
 
@@ -214,7 +219,7 @@ async def _read_entries(
         some = found[start : start + VALUES_PAGE]
         answers = await client.call_many([("state_getStorage", (each, at)) for each in some])
         for each, answer in zip(some, answers, strict=True):
-            value = table.decode(key.entry.value_type, _bytes(client, answer))
+            value = client.decode(table, key.entry.value_type, answer)
             rows.append(
                 {
                     "key": _write_key(table, writer, key.entry, each),
@@ -268,15 +273,6 @@ def _encode_arguments(table: "RuntimeTable", method: ApiMethod, arguments: Seque
     return b"".join(
         table.encode(field.type_id, value) for field, value in zip(method.inputs, arguments, strict=True)
     )
-
-
-def _bytes(client: "Client", answer: object) -> bytes:
-    try:
-        if isinstance(answer, str) and answer.startswith("0x"):
-            return bytes.fromhex(answer[2:])
-    except ValueError:
-        pass
-    raise ChainUnreachable(f"{client.chain.name} did not answer with bytes: {shorten(answer)}")
 
 
 def _matching(name: object, names: Sequence[str]) -> list[str]:
