@@ -1,0 +1,895 @@
+"""Reading a chain: names, keys, hashers, defaults, old blocks, all against a node with canned storage.
+
+Keys and values are hashed and encoded here by `scalecodec` and `substrateinterface`, not by the code under test.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from substrateinterface.utils import hasher
+
+from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.runtime.storage import read_key, storage_key
+from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
+from tests.node import Feed, Gone, Node, Refusal
+from tests.runtimes import bundled
+
+GENESIS = {
+    "polkadot": "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3",
+    "assetHub": "0x68d56f15f85d3136970ec16946040bc1752654e906147f7e43e9d539d7c3de2f",
+    "hydraDx": "0xafdc188f45c71dacbaa0b62e16a91f726c7b8699a9748cdf715459de6b7f366d",
+}
+SPEC = {"polkadot": "polkadot", "assetHub": "statemint", "hydraDx": "hydradx"}
+#: Hash of the best block of every test chain, number 20.
+HEAD = "0x" + "20" * 32
+#: Hash of block 5.
+FIVE = "0x" + "05" * 32
+ALICE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
+ALICE_HEX = "0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
+ALICE_KEY, BOB_KEY = bytes.fromhex(ALICE_HEX[2:]), bytes.fromhex(BOB_HEX[2:])
+
+
+def blake2_128_concat(data: bytes) -> str:
+    return bytes(hasher.blake2_128_concat(data)).hex()
+
+
+def two_x64_concat(data: bytes) -> str:
+    return bytes(hasher.two_x64_concat(data)).hex()
+
+
+def prefix(pallet: str, entry: str) -> str:
+    """Return the first 32 bytes of the keys of a storage item."""
+    return "0x" + bytes(hasher.xxh128(pallet.encode()) + hasher.xxh128(entry.encode())).hex()
+
+
+def u32(number: int) -> bytes:
+    return number.to_bytes(4, "little")
+
+
+def u128(number: int) -> bytes:
+    return number.to_bytes(16, "little")
+
+
+def account_info(free: int, nonce: int = 0) -> str:
+    """Return `AccountInfo`: nonce, consumers, providers, sufficients, then free, reserved, frozen, flags."""
+    return "0x" + (u32(nonce) + u32(0) + u32(1) + u32(0) + u128(free) + u128(0) * 2 + u128(2**127)).hex()
+
+
+def answers(chain: str, storage: Mapping[str, str] | None = None, **changes: Any) -> dict[str, Any]:
+    """Return a node of *chain* that runs the bundled runtime and holds *storage*, key to value, in every block."""
+    kept = dict(storage or {})
+    hashes = {0: GENESIS[chain], 5: FIVE, 20: HEAD}
+
+    def block_hash(number: int | None = None) -> str | None:
+        return HEAD if number is None else hashes.get(number)
+
+    def header(at: str = HEAD) -> dict[str, str] | None:
+        number = next((number for number, known in hashes.items() if known == at), None)
+        return None if number is None else {"number": hex(number)}
+
+    def keys(start: str, count: int, after: str | None, _at: str) -> list[str]:
+        return [key for key in sorted(kept) if key.startswith(start) and (not after or key > after)][:count]
+
+    return {
+        "chain_getBlockHash": block_hash,
+        "chain_getHeader": header,
+        "state_getRuntimeVersion": lambda _at=None: {
+            "specName": SPEC[chain],
+            "specVersion": bundled(chain).spec_version,
+        },
+        "state_getStorage": lambda key, _at=None: kept.get(key),
+        "state_getKeysPaged": keys,
+        **changes,
+    }
+
+
+Ask = Callable[..., Ended]
+
+
+@pytest.fixture
+def ask(scenarioctl: Run, tmp_path: Path) -> Ask:
+    """Run the program with one chain's only endpoint at *node*."""
+
+    def run(node: Node, chain: str, *line: str) -> Ended:
+        path = tmp_path / "config.toml"
+        path.write_text(
+            f'cache = "{tmp_path / "cache"}"\n[chains.{chain}]\nendpoints = ["{node.url}"]\n',
+            encoding="utf-8",
+        )
+        return scenarioctl("--config", str(path), *line)
+
+    return run
+
+
+def answer(ended: Ended) -> str:
+    assert (ended.err, ended.code) == ("", 0)
+    return ended.out.removesuffix("\n")
+
+
+def query(ask: Ask, chain: str, storage: Mapping[str, str], *line: str, **changes: Any) -> str:
+    """Return what `query chain …` prints, of a node that holds *storage*."""
+    with Node(answers(chain, storage, **changes)) as node:
+        return answer(ask(node, chain, "query", chain, *line))
+
+
+# Storage keys
+
+
+def test_the_key_of_an_account_is_the_known_one() -> None:
+    key = storage_key(bundled("polkadot"), "System", "Account", [ALICE_KEY])
+
+    # As every Substrate explorer shows it.
+    assert key.hex == (
+        "0x26aa394eea5630e07c48ae0c9558cef7b99d880ec681799c0cf30e8886371da9"
+        "de1e86a9a8c739864cf3cc5ec2bea59fd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
+    )
+
+
+KEYS: list[tuple[str, str, str, list[Any], str | None]] = [
+    ("polkadot", "System", "Number", [], ""),
+    ("polkadot", "Mmr", "Nodes", [7], (7).to_bytes(8, "little").hex()),
+    ("polkadot", "System", "BlockHash", [7], two_x64_concat(u32(7))),
+    ("assetHub", "Assets", "Metadata", [1984], blake2_128_concat(u32(1984))),
+    (
+        "assetHub",
+        "Assets",
+        "Account",
+        [1984, BOB_KEY],
+        blake2_128_concat(u32(1984)) + blake2_128_concat(BOB_KEY),
+    ),
+    (
+        "polkadot",
+        "Staking",
+        "ErasStakersPaged",
+        [3, BOB_KEY, 1],
+        two_x64_concat(u32(3)) + two_x64_concat(BOB_KEY) + two_x64_concat(u32(1)),
+    ),
+    ("polkadot", "CoretimeAssignmentProvider", "CoreDescriptors", [2], None),
+]
+
+
+@pytest.mark.parametrize(
+    ("chain", "pallet", "entry", "parts", "rest"), KEYS, ids=[f"{row[1]}.{row[2]}" for row in KEYS]
+)
+def test_keys_are_hashed_as_another_implementation_does_and_read_back(
+    chain: str, pallet: str, entry: str, parts: list[Any], rest: str | None
+) -> None:
+    if rest is None:
+        import xxhash
+
+        # Twox256: four seeds, and the key itself is not in it.
+        rest = b"".join(
+            xxhash.xxh64(u32(parts[0]), seed=seed).intdigest().to_bytes(8, "little") for seed in range(4)
+        ).hex()
+        kept: list[Any] = [None]
+    else:
+        kept = parts
+    key = storage_key(bundled(chain), pallet, entry, parts)
+
+    assert key.hex == prefix(pallet, entry) + rest
+    assert read_key(bundled(chain), key.entry, key.hex) == kept
+
+
+# Values
+
+
+def test_an_account_is_read_with_every_integer_as_text(ask: Ask) -> None:
+    key = prefix("System", "Account") + blake2_128_concat(BOB_KEY)
+
+    text = query(ask, "polkadot", {key: account_info(12345678901234567890, 7)}, "System", "Account", BOB)
+
+    assert text == (
+        '{"nonce":"7","consumers":"0","providers":"1","sufficients":"0","data":{"free":"12345678901234567890",'
+        '"reserved":"0","frozen":"0","flags":"170141183460469231731687303715884105728"}}'
+    )
+
+
+@pytest.mark.parametrize("words", [("system", "number"), ("SYSTEM", "Num-ber"), ("Sys_tem", "NUMBER")])
+def test_names_are_matched_without_case_and_dashes(ask: Ask, words: tuple[str, str]) -> None:
+    assert query(ask, "polkadot", {prefix("System", "Number"): "0x14000000"}, *words) == "20"
+
+
+def test_a_value_takes_one_round_trip_besides_opening(ask: Ask) -> None:
+    with Node(answers("polkadot", {prefix("System", "Number"): "0x14000000"})) as node:
+        answer(ask(node, "polkadot", "query", "polkadot", "System", "Number"))
+
+    assert node.asked == ["chain_getBlockHash", "state_getRuntimeVersion", "state_getStorage"]
+
+
+def test_json_is_the_documented_answer(ask: Ask) -> None:
+    with Node(answers("polkadot", {prefix("System", "Number"): "0x14000000"})) as node:
+        ended = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--json")
+
+    assert answer(ended) == '{"result": "20"}'
+
+
+def test_what_is_absent_is_null_where_optional_and_the_default_elsewhere(ask: Ask) -> None:
+    assert query(ask, "assetHub", {}, "Assets", "Asset", "5") == "null"
+    assert query(ask, "assetHub", {}, "Assets", "Metadata", "5") == (
+        '{"deposit":"0","name":"0x","symbol":"0x","decimals":"0","is_frozen":false}'
+    )
+    assert query(ask, "polkadot", {}, "System", "Number") == "0"
+
+
+def test_accounts_are_written_with_the_prefix_of_the_chain_and_bytes_as_hex(ask: Ask) -> None:
+    storage = {
+        prefix("Session", "Validators"): "0x08" + ALICE_HEX[2:] + BOB_HEX[2:],
+        prefix("System", "ParentHash"): HEAD,
+        prefix("Babe", "Authorities"): "0x00",
+    }
+
+    assert query(ask, "polkadot", storage, "Session", "Validators") == f'["{ALICE}","{BOB}"]'
+    assert query(ask, "polkadot", storage, "System", "ParentHash") == HEAD
+    assert query(ask, "polkadot", storage, "Babe", "Authorities") == "[]"
+
+
+def test_a_variant_without_fields_is_its_name(ask: Ask) -> None:
+    key = prefix("Paras", "ParaLifecycles") + two_x64_concat(u32(2034))
+
+    assert query(ask, "polkadot", {key: "0x02"}, "Paras", "ParaLifecycles", "2034") == "Parachain"
+
+
+@pytest.mark.parametrize("account", [BOB, BOB_HEX, "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty"])
+def test_an_account_is_taken_in_every_spelling(ask: Ask, account: str) -> None:
+    key = prefix("System", "Account") + blake2_128_concat(BOB_KEY)
+
+    assert query(ask, "polkadot", {key: account_info(1)}, "System", "Account", account) != query(
+        ask, "polkadot", {}, "System", "Account", account
+    )
+
+
+def test_a_composite_key_is_taken_as_json_and_a_name_of_its_length_as_bytes(ask: Ask) -> None:
+    channel = prefix("Hrmp", "HrmpAcceptedChannelRequestCount") + two_x64_concat(u32(1000))
+    oracle = (
+        prefix("EmaOracle", "AuthorizedAccounts")
+        + two_x64_concat(b"omnipool")
+        + two_x64_concat(u32(1) + u32(5))
+        + two_x64_concat(BOB_KEY)
+    )
+
+    assert (
+        query(ask, "polkadot", {channel: "0x03000000"}, "Hrmp", "HrmpAcceptedChannelRequestCount", "1000")
+        == "3"
+    )
+    line = ("EmaOracle", "AuthorizedAccounts", "omnipool", "[1, 5]", BOB)
+    # A member of a set: it is there, without content.
+    assert query(ask, "hydraDx", {oracle: "0x"}, *line) == "[]"
+    assert query(ask, "hydraDx", {}, *line) == "null"
+    with Node(answers("polkadot")) as node:
+        ended = ask(
+            node,
+            "polkadot",
+            "query",
+            "polkadot",
+            "Hrmp",
+            "HrmpChannels",
+            '{"sender": 1000, "recipient": 2034}',
+        )
+    assert answer(ended) == "null"
+
+
+# Maps
+
+
+def account_key(account: bytes, asset: int = 1984) -> str:
+    return prefix("Assets", "Account") + blake2_128_concat(u32(asset)) + blake2_128_concat(account)
+
+
+#: `AssetAccount`: balance, status Liquid, reason Sufficient, extra.
+HELD = "0x" + u128(7).hex() + "0001"
+HELD_TEXT = '{"balance":"7","status":"Liquid","reason":"Sufficient","extra":null}'
+
+
+def test_a_map_without_a_key_is_all_its_entries(ask: Ask) -> None:
+    storage = {prefix("System", "BlockHash") + two_x64_concat(u32(number)): HEAD for number in (1, 2, 3)}
+    numbers = {two_x64_concat(u32(number)): number for number in (1, 2, 3)}
+
+    text = query(ask, "polkadot", storage, "System", "BlockHash")
+
+    in_order = [numbers[rest] for rest in sorted(numbers)]
+    assert json.loads(text) == [{"key": str(number), "value": HEAD} for number in in_order]
+
+
+def test_a_partial_key_gives_the_entries_below_it_with_whole_keys(ask: Ask) -> None:
+    storage = {account_key(BOB_KEY): HELD, account_key(BOB_KEY, 1337): HELD}
+
+    text = query(ask, "assetHub", storage, "Assets", "Account", "1984")
+
+    assert text == f'[{{"key":["1984","{BOB}"],"value":{HELD_TEXT}}}]'
+
+
+def test_a_whole_key_of_several_parts_gives_one_value(ask: Ask) -> None:
+    assert query(ask, "assetHub", {account_key(BOB_KEY): HELD}, "Assets", "Account", "1984", BOB) == HELD_TEXT
+
+
+def test_three_parts_may_be_given_one_by_one(ask: Ask) -> None:
+    parts = [two_x64_concat(u32(3)), two_x64_concat(BOB_KEY), two_x64_concat(u32(1))]
+    # `ExposurePage`: page_total, others.
+    storage = {prefix("Staking", "ErasStakersPaged") + "".join(parts): "0x0400"}
+    value = '{"page_total":"1","others":[]}'
+    entry = f'[{{"key":["3","{BOB}","1"],"value":{value}}}]'
+    line = ("Staking", "ErasStakersPaged")
+
+    assert query(ask, "polkadot", storage, *line) == entry
+    assert query(ask, "polkadot", storage, *line, "3") == entry
+    assert query(ask, "polkadot", storage, *line, "3", BOB) == entry
+    assert query(ask, "polkadot", storage, *line, "3", BOB, "1") == value
+    assert query(ask, "polkadot", storage, *line, "4") == "[]"
+
+
+def test_a_key_of_which_only_the_hash_is_kept_is_shown_as_that_hash(ask: Ask) -> None:
+    key = storage_key(bundled("polkadot"), "CoretimeAssignmentProvider", "CoreDescriptors", [2])
+    opaque = key.hex[66:]
+
+    text = query(ask, "polkadot", {key.hex: "0x0000"}, "CoretimeAssignmentProvider", "CoreDescriptors")
+
+    assert json.loads(text)[0]["key"] == "0x" + opaque
+    assert len(opaque) == 64
+
+
+def test_more_entries_than_wanted_are_cut_and_said(ask: Ask) -> None:
+    storage = {prefix("System", "BlockHash") + two_x64_concat(u32(number)): HEAD for number in range(750)}
+    with Node(answers("polkadot", storage)) as node:
+        two = ask(node, "polkadot", "query", "polkadot", "System", "BlockHash", "--limit", "2")
+        default = ask(node, "polkadot", "query", "polkadot", "System", "BlockHash")
+        exact = ask(node, "polkadot", "query", "polkadot", "System", "BlockHash", "--limit", "750")
+
+    assert len(json.loads(two.out)) == 2
+    assert two.err == (
+        "Warning: System.BlockHash has more than the 2 entries that are shown, --limit gives up to 10000\n"
+    )
+    assert len(json.loads(default.out)) == 100
+    assert len(json.loads(answer(exact))) == 750
+
+
+def test_all_entries_are_of_one_block(ask: Ask) -> None:
+    asked: list[str] = []
+    storage = {prefix("System", "BlockHash") + two_x64_concat(u32(1)): HEAD}
+
+    def remember(key: str, at: str) -> str | None:
+        asked.append(at)
+        return storage.get(key)
+
+    query(ask, "polkadot", storage, "System", "BlockHash", state_getStorage=remember)
+
+    assert asked == [HEAD]
+
+
+def test_a_node_that_gives_the_same_keys_again_is_not_asked_for_ever(ask: Ask) -> None:
+    storage = {prefix("System", "BlockHash") + two_x64_concat(u32(number)): HEAD for number in range(600)}
+    first = sorted(storage)[:500]
+
+    with Node(answers("polkadot", storage, state_getKeysPaged=lambda *_: first)) as node:
+        ended = ask(node, "polkadot", "query", "polkadot", "System", "BlockHash", "--limit", "1000")
+
+    assert ended.code == 5
+    assert ended.err.startswith("Error: polkadot did not answer with the keys of a map: ['0x")
+
+
+# Constants and runtime APIs
+
+
+def test_a_constant_is_read(ask: Ask) -> None:
+    assert query(ask, "polkadot", {}, "balances", "existential_deposit") == "10000000000"
+
+
+def test_a_constant_is_read_offline_from_the_runtime_at_hand(scenarioctl: Run) -> None:
+    ended = scenarioctl("--offline", "query", "polkadot", "Balances", "ExistentialDeposit")
+
+    assert (ended.out, ended.code) == ("10000000000\n", 0)
+    assert ended.err == (
+        "Warning: this is the constant of polkadot 2000000, no node was asked whether polkadot runs that\n"
+    )
+
+
+def test_a_runtime_api_is_called_with_its_parameters_encoded(ask: Ask) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def call(*given: str) -> str:
+        asked.append(given)
+        return "0x07000000"
+
+    for words in (("AccountNonceApi", "account_nonce"), ("accountnonceapi", "AccountNonce")):
+        assert query(ask, "polkadot", {}, *words, BOB, state_call=call) == "7"
+    assert asked == [("AccountNonceApi_account_nonce", BOB_HEX)] * 2
+
+
+def test_text_in_an_answer_stays_text(ask: Ask) -> None:
+    version = (
+        b"\x20polkadot"
+        + b"\x24a\xc3\xa9 \xe2\x98\x83 b"
+        + u32(0)
+        + u32(2000000)
+        + u32(0)
+        + b"\x00"
+        + u32(26)
+        + b"\x01"
+    )
+
+    text = query(ask, "polkadot", {}, "Core", "version", state_call="0x" + version.hex())
+
+    assert text == (
+        '{"spec_name":"polkadot","impl_name":"aé ☃ b","authoring_version":"0","spec_version":"2000000",'
+        '"impl_version":"0","apis":[],"transaction_version":"26","system_version":"1"}'
+    )
+
+
+def test_a_parameter_that_is_json_null_is_an_option_left_out(ask: Ask) -> None:
+    asked: list[str] = []
+
+    def call(_name: str, data: str) -> str:
+        asked.append(data)
+        return "0x00"
+
+    query(ask, "polkadot", {}, "SessionKeys", "generate_session_keys", "null", state_call=call)
+    query(ask, "polkadot", {}, "SessionKeys", "generate_session_keys", state_call=call)
+
+    assert asked == ["0x00", "0x00"]
+
+
+# Blocks
+
+
+def test_a_block_is_named_by_its_hash_or_its_number(ask: Ask) -> None:
+    def at_block(key: str, at: str | None = None) -> str:
+        assert key == prefix("System", "Number")
+        return {FIVE: "0x05000000", None: "0x14000000"}[at]
+
+    for block in (FIVE, FIVE.upper().replace("X", "x"), "5"):
+        line = ("System", "Number", "--block", block)
+        assert query(ask, "polkadot", {}, *line, state_getStorage=at_block) == "5"
+
+
+def test_a_block_that_is_not_there_is_named(ask: Ask) -> None:
+    with Node(answers("polkadot")) as node:
+        number = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--block", "21")
+        unknown = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--block", "0x" + "ab" * 32)
+
+    assert (number.err, number.code) == (
+        "Error: block 21 is not on polkadot yet, expected at most 20, its newest\n",
+        2,
+    )
+    assert (unknown.err, unknown.code) == (
+        f"Error: block 0x{'ab' * 32} is not known on polkadot to {node.url}, expected the hash or the number of one of its blocks\n",
+        2,
+    )
+
+
+def test_a_block_whose_state_is_thrown_away_is_explained(ask: Ask) -> None:
+    def version(at: str | None = None) -> dict[str, Any]:
+        if at == FIVE:
+            raise Refusal(4003, f"Client error: UnknownBlock: State already discarded for {FIVE}")
+        return {"specName": "polkadot", "specVersion": bundled("polkadot").spec_version}
+
+    with Node(answers("polkadot", state_getRuntimeVersion=version)) as node:
+        ended = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--block", "5")
+
+    assert (ended.err, ended.code) == (
+        f"Error: {node.url} does not keep the state of block {FIVE} any more: an archive node does, "
+        "scenarioctl config set chains.polkadot.endpoints '[\"wss://…\"]'\n",
+        6,
+    )
+
+
+def test_an_old_block_is_read_with_the_runtime_it_had_which_is_fetched_once(ask: Ask) -> None:
+    old = (DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes()
+    asked: list[tuple[str, ...]] = []
+
+    def version(at: str | None = None) -> dict[str, Any]:
+        number = 1006000 if at == FIVE else bundled("polkadot").spec_version
+        return {"specName": "polkadot", "specVersion": number}
+
+    def call(*given: str) -> str:
+        asked.append(given)
+        return "0x01" + (encode_compact(len(old)) + old).hex() if given[1] == "0x0f000000" else "0x00"
+
+    node_answers = answers("polkadot", state_getRuntimeVersion=version, state_call=call)
+    with Node(node_answers) as node:
+        # A pallet that Polkadot has no more.
+        line = ("query", "polkadot", "Democracy", "EnactmentPeriod")
+        then = ask(node, "polkadot", "query", "polkadot", "Nis", "x", "--block", "5")
+        specs = [
+            ask(
+                node,
+                "polkadot",
+                "query",
+                "polkadot",
+                "System",
+                "Version",
+                "--block",
+                "5",
+                "--field",
+                "result",
+            )
+            for _ in range(2)
+        ]
+        now = ask(node, "polkadot", *line)
+
+    assert "of polkadot 1006000" in then.err
+    assert [json.loads(answer(each))["spec_version"] for each in specs] == ["1006000", "1006000"]
+    assert "of polkadot 2000000" in now.err
+    # The first of these runs has put it in the cache.
+    assert asked == [
+        ("Metadata_metadata_at_version", "0x10000000", FIVE),
+        ("Metadata_metadata_at_version", "0x0f000000", FIVE),
+    ]
+
+
+# Following blocks
+
+
+def watching(storage: Mapping[str | None, str], *heads: int) -> dict[str, Any]:
+    """Return a node whose blocks hold `System.Number` by *storage*, and that tells of *heads*."""
+    hashes = {number: "0x" + f"{number:02x}" * 32 for number in (20, *heads)}
+    return answers(
+        "polkadot",
+        chain_getBlockHash=lambda number=None: (
+            GENESIS["polkadot"] if number == 0 else hashes[20 if number is None else number]
+        ),
+        chain_getHeader=lambda _at=None: {"number": hex(20)},
+        state_getStorage=lambda _key, at=None: storage[at],
+        chain_subscribeNewHeads=Feed([{"number": hex(number)} for number in heads]),
+    )
+
+
+def test_changes_are_followed_a_line_for_each(ask: Ask) -> None:
+    values: dict[str | None, str] = {
+        "0x" + f"{number:02x}" * 32: f"0x{value:02x}000000"
+        for number, value in [(20, 1), (21, 1), (22, 2), (23, 3)]
+    }
+
+    with Node(watching(values, 20, 21, 22, 23)) as node:
+        plain = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--watch", "--count", "3")
+        as_json = ask(
+            node, "polkadot", "query", "polkadot", "System", "Number", "--watch", "--count", "2", "--json"
+        )
+
+    assert answer(plain) == "20\t1\n22\t2\n23\t3"
+    assert answer(as_json) == '{"block": 20, "result": "1"}\n{"block": 22, "result": "2"}'
+
+
+def test_following_ends_with_the_node(ask: Ask) -> None:
+    values: dict[str | None, str] = {"0x" + "14" * 32: "0x01000000"}
+    with Node(watching(values) | {"chain_subscribeNewHeads": Feed([Gone])}) as node:
+        ended = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--watch")
+
+    assert (ended.out, ended.code) == ("20\t1\n", 5)
+
+
+def test_following_ends_with_control_c(tmp_path: Path) -> None:
+    values: dict[str | None, str] = {"0x" + "14" * 32: "0x01000000"}
+    program = Path(sys.executable).parent / "scenarioctl"
+    with Node(watching(values)) as node:
+        path = tmp_path / "config.toml"
+        path.write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n', encoding="utf-8")
+        process = subprocess.Popen(
+            [program, "--config", path, "query", "polkadot", "System", "Number", "--watch"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # Whoever runs the tests in the background has it ignored, and children with it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+
+    assert (first, out, err.strip(), process.returncode) == ("20\t1\n", "", "", 130)
+
+
+# Channels
+
+
+def channels(ingress: list[int], egress: list[int], lifecycle: str | None = "0x02") -> dict[str, str]:
+    """Return the storage of a relay chain on which 2034 has these channels."""
+    rest = two_x64_concat(u32(2034))
+
+    def listed(numbers: list[int]) -> str:
+        return "0x" + (encode_compact(len(numbers)) + b"".join(u32(number) for number in numbers)).hex()
+
+    storage = {
+        prefix("Hrmp", "HrmpIngressChannelsIndex") + rest: listed(ingress),
+        prefix("Hrmp", "HrmpEgressChannelsIndex") + rest: listed(egress),
+    }
+    return storage if lifecycle is None else {**storage, prefix("Paras", "ParaLifecycles") + rest: lifecycle}
+
+
+@pytest.mark.parametrize(
+    ("direction", "expected"),
+    [
+        ((), "1000, 2000, 2030"),
+        (("--direction", "ingress"), "1000, 2030"),
+        (("--direction", "egress"), "1000, 2000"),
+    ],
+)
+def test_open_channels_are_the_union_of_both_ways_ascending(
+    ask: Ask, direction: tuple[str, ...], expected: str
+) -> None:
+    with Node(answers("polkadot", channels([2030, 1000], [1000, 2000]))) as node:
+        ended = ask(node, "polkadot", "--json", "hrmp", "openchannels", "polkadot", "2034", *direction)
+
+    assert answer(ended) == f'{{"open_hrmp_channels": [{expected}], "sourcechain": 2034}}'
+    assert node.asked.count("state_getStorage") == 2 + (not direction)
+
+
+def test_a_parachain_that_does_not_exist_has_no_channels_and_is_said_to_be_none(ask: Ask) -> None:
+    with Node(answers("polkadot")) as node:
+        ended = ask(node, "polkadot", "hrmp", "openchannels", "polkadot", "2034")
+
+    assert json.loads(ended.out) == {"open_hrmp_channels": [], "sourcechain": 2034}
+    assert ended.err == "Warning: polkadot has no parachain 2034\n"
+
+
+def test_a_parachain_without_channels_is_not_warned_of(ask: Ask) -> None:
+    with Node(answers("polkadot", channels([], []))) as node:
+        ended = ask(node, "polkadot", "--json", "hrmp", "openchannels", "polkadot", "2034")
+
+    assert answer(ended) == '{"open_hrmp_channels": [], "sourcechain": 2034}'
+
+
+# Scenarios
+
+
+def test_a_scenario_keeps_a_query_as_the_runtime_spells_it(scenarioctl: Run) -> None:
+    scenario = scenarioctl("create", "query", "--chain", "polkadot", "system", "ACCOUNT", BOB).out.strip()
+
+    exported = json.loads(scenarioctl("scenario", "export", scenario, "--as", "json").out)
+
+    form = exported["nodes"][0]["formData"]
+    assert (form["selectedPallet"], form["selectedMethod"]["name"]) == ("System", "Account")
+
+
+def test_a_scenario_for_a_chain_whose_runtime_is_not_known_is_taken_as_it_is(scenarioctl: Run) -> None:
+    ended = scenarioctl("create", "query", "--chain", "pop", "Whatever", "it_is", "x")
+
+    assert (ended.err, ended.code) == ("", 0)
+
+
+# Bad input
+
+ADDRESS = f"expected an SS58 address like {ALICE} or a 0x public key of 32 bytes"
+WHOLE = "expected a whole number like 1000"
+BLOCK = "is not a block, expected its hash (0x and 64 hex digits) or its number"
+LIMIT = "is not a number of entries, expected 1 to 10000"
+PARAID = "is not the number of a parachain, expected 0 to 4294967295, like 1000"
+CHANNEL = 'expected JSON like {"sender": …, "recipient": …}'
+RUNTIME = "polkadot 2000000"
+NUMBER = ("query", "polkadot", "System", "Number")
+ORACLE = ("query", "hydraDx", "EmaOracle", "Oracles")
+ACCOUNT = ("query", "polkadot", "System", "Account")
+CHANNELS = ("query", "polkadot", "Hrmp", "HrmpChannels")
+
+REFUSED: list[tuple[tuple[str, ...], str]] = [
+    (
+        ("query", "polkadot", "Sistem", "Account"),
+        f"pallet_name 'Sistem' is not a pallet or a runtime API of {RUNTIME}, did you mean System?",
+    ),
+    (
+        ("query", "polkadot", "AccountNonce", "account_nonce"),
+        f"pallet_name 'AccountNonce' is not a pallet or a runtime API of {RUNTIME}, did you mean AccountNonceApi?",
+    ),
+    (
+        ("query", "polkadot", " ", "Account"),
+        "pallet_name ' ' is not a name, expected one like System or Account",
+    ),
+    (
+        ("query", "polkadot", "System", ""),
+        "method_name '' is not a name, expected one like System or Account",
+    ),
+    (
+        ("query", "polkadot", "System", "Acount"),
+        f"method_name 'Acount' is not in System of {RUNTIME}, did you mean Account?",
+    ),
+    (
+        ("query", "polkadot", "Timestamp", "zzz"),
+        f"method_name 'zzz' is not in Timestamp of {RUNTIME}, expected one of its storage items: Now, DidUpdate; constants: MinimumPeriod",
+    ),
+    (
+        ("query", "polkadot", "AccountNonceApi", "zzz"),
+        f"method_name 'zzz' is not in AccountNonceApi of {RUNTIME}, expected one of its methods: account_nonce",
+    ),
+    (
+        ("query", "polkadot", "Utility", "\x1b[31m"),
+        f"method_name '\\x1b[31m' is not in Utility of {RUNTIME}, expected one of its constants: batched_calls_limit",
+    ),
+    (
+        ("query", "polkadot", "Balances", "transfer_keep_alive"),
+        "method_name 'transfer_keep_alive' is a call of Balances, which changes the chain and is not read: a chainTx drafts it",
+    ),
+    ((*ACCOUNT, "x"), f"System.Account: key 1 'x' is not an address, {ADDRESS}"),
+    ((*ACCOUNT, "0x12"), f"System.Account: key 1 '0x12' has 1 bytes, {ADDRESS}"),
+    (
+        (*ACCOUNT, BOB[:-1] + "4"),
+        f"System.Account: key 1 '{BOB[:-1]}4' has a wrong checksum, it was mistyped or cut: copy the address again",
+    ),
+    ((*ACCOUNT, BOB, BOB), "System.Account takes 1 key (AccountId32), not 2"),
+    (
+        ("query", "assetHub", "Assets", "Account", "1", "2", "3"),
+        "Assets.Account takes 2 keys (u32, AccountId32), not 3",
+    ),
+    ((*NUMBER, "1"), "System.Number is one value and takes no keys, not 1"),
+    (
+        ("query", "polkadot", "Balances", "ExistentialDeposit", "1"),
+        "Balances.ExistentialDeposit is a constant and takes no parameters, not 1: leave '1' out",
+    ),
+    (
+        ("query", "polkadot", "System", "BlockHash", "4294967296"),
+        f"System.BlockHash: key 1 '4294967296' does not fit u32 (it is not from 0 to 4294967295), {WHOLE}",
+    ),
+    (
+        ("query", "polkadot", "System", "BlockHash", "1.5"),
+        f"System.BlockHash: key 1 '1.5' does not fit u32, {WHOLE}",
+    ),
+    (
+        ("query", "polkadot", "Staking", "ErasStakersPaged", "1", "x"),
+        f"Staking.ErasStakersPaged: key 2 'x' is not an address, {ADDRESS}",
+    ),
+    (
+        (*CHANNELS, "zz"),
+        f"Hrmp.HrmpChannels: key 1 'zz' does not fit HrmpChannelId (it is not JSON), {CHANNEL}",
+    ),
+    ((*CHANNELS, "[1,2]"), f"Hrmp.HrmpChannels: key 1 '[1,2]' does not fit HrmpChannelId, {CHANNEL}"),
+    (
+        (*CHANNELS, '{"sender":1}'),
+        f"""Hrmp.HrmpChannels: key 1 '{{"sender":1}}' does not fit HrmpChannelId (its part 'recipient' is missing), {CHANNEL}""",
+    ),
+    (
+        (*CHANNELS, '{"sender":1,"recipient":2,"x":3}'),
+        f"""Hrmp.HrmpChannels: key 1 '{{"sender":1,"recipient":2,"x":3}}' does not fit HrmpChannelId (it has the unknown part 'x'), {CHANNEL}""",
+    ),
+    (
+        (*ORACLE, "omni"),
+        "EmaOracle.Oracles: key 1 'omni' does not fit [u8; 8], expected 0x and 16 hex digits",
+    ),
+    (
+        (*ORACLE, "omnipool", "5"),
+        "EmaOracle.Oracles: key 2 '5' does not fit (u32, u32), expected a JSON list of 2",
+    ),
+    (
+        (*ORACLE, "omnipool", "[0,1]", "Shorty"),
+        "EmaOracle.Oracles: key 3 'Shorty' does not fit OraclePeriod, expected one of: LastBlock, Short, TenMinutes, Hour, Day, Week",
+    ),
+    (("query", "polkadot", "Core", "version", "1"), "Core.version takes no parameters, not 1"),
+    (
+        ("query", "polkadot", "AccountNonceApi", "account_nonce"),
+        f"AccountNonceApi.account_nonce: parameter account is missing, its type is AccountId32: expected an SS58 address like {ALICE} or 0x and 64 hex digits",
+    ),
+    (
+        ("query", "polkadot", "AccountNonceApi", "account_nonce", BOB, "2"),
+        "AccountNonceApi.account_nonce takes 1 parameter (account: AccountId32), not 2",
+    ),
+    (
+        ("query", "polkadot", "TransactionPaymentApi", "query_info", "0x00", "x"),
+        f"TransactionPaymentApi.query_info: parameter len 'x' does not fit u32, {WHOLE}",
+    ),
+    ((*NUMBER, "--block", "x"), f"block 'x' {BLOCK}"),
+    ((*NUMBER, "--block", "0x12"), f"block '0x12' {BLOCK}"),
+    ((*NUMBER, "--block", "4294967296"), f"block '4294967296' {BLOCK}"),
+    ((*ACCOUNT, "--limit", "0"), f"limit '0' {LIMIT}"),
+    ((*ACCOUNT, "--limit", "10001"), f"limit '10001' {LIMIT}"),
+    ((*ACCOUNT, "--limit", "ten"), f"limit 'ten' {LIMIT}"),
+    ((*NUMBER, "--count", "1"), "count says how many changes --watch prints: leave it out, or add --watch"),
+    ((*NUMBER, "--watch", "--count", "0"), "count '0' is not a number of lines, expected 1 or more"),
+    (
+        (*NUMBER, "--watch", "--block", "5"),
+        "block '5' stands still, --watch follows the newest: leave one out",
+    ),
+    (
+        ("query", "polkadot", "Balances", "ExistentialDeposit", "--watch"),
+        "Balances.ExistentialDeposit is a constant, which no block changes: leave --watch out",
+    ),
+    (
+        ("hrmp", "openchannels", "assetHub", "1000"),
+        "relay 'assetHub' is not a relay chain, which alone knows of channels: expected one of: polkadot, kusama, paseo",
+    ),
+    (("hrmp", "openchannels", "polkadot", "x"), f"paraid 'x' {PARAID}"),
+    (("hrmp", "openchannels", "polkadot", "4294967296"), f"paraid 4294967296 {PARAID}"),
+    (("hrmp", "openchannels", "polkadot", "1.5"), f"paraid '1.5' {PARAID}"),
+    (
+        ("hrmp", "openchannels", "polkadot", "1000", "--direction", "up"),
+        "direction 'up' is not known, expected one of: ingress, egress, both",
+    ),
+    (
+        ("create", "query", "--chain", "polkadot", "Sistem", "Account"),
+        f"pallet_name 'Sistem' is not a pallet or a runtime API of {RUNTIME}, did you mean System?",
+    ),
+    (
+        ("create", "query", "--chain", "polkadot", "System", "Acount"),
+        f"method_name 'Acount' is not in System of {RUNTIME}, did you mean Account?",
+    ),
+    (
+        ("create", "query", "--chain", "polkadot", "System", "Account", "x"),
+        f"System.Account: key 1 'x' is not an address, {ADDRESS}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "sentence"), REFUSED, ids=[" ".join(row[0]) for row in REFUSED])
+def test_what_cannot_be_asked_is_refused_before_any_node_is(
+    scenarioctl: Run, line: tuple[str, ...], sentence: str
+) -> None:
+    ended = scenarioctl("--offline", *line)
+    as_json = scenarioctl("--offline", "--json", *line)
+
+    assert (ended.out, ended.err, ended.code) == ("", f"Error: {sentence}\n", 2)
+    assert json.loads(as_json.out) == {"error": sentence, "code": "invalid_request"}
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence", "code"),
+    [
+        (NUMBER, "polkadot was not asked, --offline forbids it: leave --offline out", 5),
+        ((*NUMBER, "--watch"), "polkadot was not asked, --offline forbids it: leave --offline out", 5),
+        (
+            ("hrmp", "openchannels", "polkadot", "1000"),
+            "polkadot was not asked, --offline forbids it: leave --offline out",
+            5,
+        ),
+        (
+            ("hrmp", "openchannels", "mars", "1000"),
+            "relay 'mars' is not a chain, expected one of: polkadot, assetHub, hydraDx, kusama, assetHub_kusama, paseo, assetHub_paseo, pop, passetHub",
+            3,
+        ),
+        (("chain", "check"), "no endpoint was asked, --offline forbids it: leave --offline out", 5),
+        (
+            ("chain", "refresh", "polkadot"),
+            "polkadot was not asked, --offline forbids it: leave --offline out",
+            5,
+        ),
+    ],
+)
+def test_what_only_a_node_can_answer_is_said_so(
+    scenarioctl: Run, line: tuple[str, ...], sentence: str, code: int
+) -> None:
+    ended = scenarioctl("--offline", *line)
+
+    assert (ended.out, ended.err, ended.code) == ("", f"Error: {sentence}\n", code)
+
+
+def test_a_query_is_judged_also_where_its_chain_cannot_be_reached(scenarioctl: Run, tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[chains.polkadot]\nendpoints = ["ws://127.0.0.1:1/"]\n', encoding="utf-8")
+
+    wrong = scenarioctl("--config", str(path), "query", "polkadot", "System", "Acount")
+    right = scenarioctl("--config", str(path), "query", "polkadot", "System", "Number")
+
+    assert (wrong.err, wrong.code) == (
+        f"Error: method_name 'Acount' is not in System of {RUNTIME}, did you mean Account?\n",
+        2,
+    )
+    assert (right.err, right.code) == (
+        "Error: polkadot cannot be reached (ws://127.0.0.1:1/ did not open: [Errno 111] Connection refused)\n",
+        5,
+    )
+
+
+def test_an_answer_that_is_no_bytes_is_the_nodes_fault(ask: Ask) -> None:
+    for given, shown in (
+        (7, "bytes: 7"),
+        ("hello", "bytes: 'hello'"),
+        ("0x1400000000", f"a u32 of {RUNTIME}: 1 bytes too many after u32"),
+        ("0xzz", f"a u32 of {RUNTIME}: non-hexadecimal number found in fromhex() arg at position 0"),
+    ):
+        with Node(answers("polkadot", state_getStorage=given)) as node:
+            ended = ask(node, "polkadot", "query", "polkadot", "System", "Number")
+
+        assert (ended.err, ended.code) == (f"Error: polkadot did not answer with {shown}\n", 5)
+
+
+def test_what_the_node_says_against_a_call_is_passed_on(ask: Ask) -> None:
+    def refuse(*_: str) -> str:
+        raise Refusal(-32603, "wasm trapped")
+
+    with Node(answers("polkadot", state_call=refuse)) as node:
+        ended = ask(node, "polkadot", "query", "polkadot", "Core", "version")
+
+    assert (ended.err, ended.code) == (f"Error: {node.url} refused state_call: wasm trapped (-32603)\n", 6)
