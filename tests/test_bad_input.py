@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scenarioctl.cli.main import COMMANDS
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.test_parity import commands
 
@@ -1134,14 +1135,14 @@ REMARKS = [
         "pallet_name is empty, expected text",
     ),
     case(
-        "a query at a block that is no hash",
-        ("create", "query", "--chain", "polkadot", "--block", "12", "System", "Number"),
-        "block '12' is not the hash of a block, expected 0x and 64 hex digits",
+        "a query at a block that is no block",
+        ("create", "query", "--chain", "polkadot", "--block", "1.5", "System", "Number"),
+        "block '1.5' is not a block, expected its hash (0x and 64 hex digits) or its number",
     ),
     case(
         "a query at half a hash",
         ("create", "query", "--chain", "polkadot", "--block", "0x1234", "System", "Number"),
-        "block '0x1234' is not the hash of a block, expected 0x and 64 hex digits",
+        "block '0x1234' is not a block, expected its hash (0x and 64 hex digits) or its number",
     ),
 ]
 
@@ -1781,7 +1782,7 @@ LINES = [
     case(
         "an unknown command",
         ("transfer",),
-        "there is no command 'transfer', expected one of: chain, config, contract, create, info, scenario, template, tx, xcm",
+        f"there is no command 'transfer', expected one of: {', '.join(COMMANDS)}",
         usage="scenarioctl",
     ),
     case(
@@ -1828,7 +1829,7 @@ LINES = [
     case(
         "a command that is an escape sequence",
         ("\x1b[31m",),
-        "there is no command '\\x1b[31m', expected one of: chain, config, contract, create, info, scenario, template, tx, xcm",
+        f"there is no command '\\x1b[31m', expected one of: {', '.join(COMMANDS)}",
         usage="scenarioctl",
     ),
 ]

@@ -752,7 +752,7 @@ def test_chains_in_json(scenarioctl: Run, tmp_path: Path) -> None:
 
 def test_a_contract_is_described(scenarioctl: Run, tmp_path: Path) -> None:
     path = DATA / "contracts" / "counter-v3.json"
-    line = ("contract", "info", "--abi", str(path), BOB)
+    line = ("--offline", "contract", "info", "--abi", str(path), BOB)
 
     answer = json.loads(ok(scenarioctl(*line)))
 
@@ -770,7 +770,7 @@ def test_a_contract_is_described(scenarioctl: Run, tmp_path: Path) -> None:
         "onchain": None,
     }
     assert json.loads(ok(scenarioctl(*line, "--json"))) == answer
-    assert json.loads(ok(scenarioctl(*line[:3], "-", *line[4:], stdin=path))) == answer
+    assert json.loads(ok(scenarioctl(*line[:4], "-", *line[5:], stdin=path))) == answer
 
 
 def test_settings_are_made_shown_and_changed(scenarioctl: Run) -> None:
@@ -956,9 +956,13 @@ def test_the_examples_in_the_help_run(
     played = 0
     for command in commands().values():
         _, found, example = (command.epilog or "").partition("Example:\n")
-        if found:
-            words = shlex.split(example.replace("\\\n", " "))
+        for line in example.replace("\\\n", " ").splitlines() if found else ():
+            words = shlex.split(line)
             ended = scenarioctl("--offline", *(remark if word == "3kf9Qz7aB" else word for word in words[1:]))
-            assert ended.code == 0, (words, ended)
+            # What only a node can answer is understood, at least.
+            assert ended.code == 0 or "--offline forbids" in ended.err or words[1] == "broadcast", (
+                words,
+                ended,
+            )
             played += 1
     assert played > 8
