@@ -144,7 +144,10 @@ def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[st
     mode = _number(given, "mode", 0)
     metadata_hash = _hash(given, "metadataHash") if given.get("metadataHash") is not None else None
     call_data = _bytes(given, "method")
-    call = table.decode_call(call_data)
+    try:
+        call = table.decode_call(call_data)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"payload.method does not read as a call of {chain.name}: {error}") from None
     options = SigningOptions(
         nonce=_number(given, "nonce"),
         tip=_number(given, "tip", 0),

@@ -1,0 +1,242 @@
+"""A payload and its signature become what is broadcast, and only where the signature fits."""
+
+import json
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.registry import Registry
+from scenarioctl.model.calls import Call
+from scenarioctl.transactions.extrinsic import (
+    SigningOptions,
+    bare_extrinsic,
+    encode_era,
+    signing_payload,
+)
+from scenarioctl.transactions.signatures import SCHEMES, signed_extrinsic
+from scenarioctl.transactions.wallets import signer_payload
+from tests.conftest import Ended, Run
+from tests.runtimes import bundled, unhex
+from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
+
+TABLE = bundled("polkadot")
+GENESIS = unhex(Registry().find("polkadot").genesis)
+ALICE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
+BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
+REMARK = Call(pallet="System", method="remark", args={"remark": b"hello"})
+LONG = Call(pallet="System", method="remark", args={"remark": b"x" * 300})
+CALL = "0x00001468656c6c6f"
+BLOCK = "0x" + "22" * 32
+
+
+def options(**changes: Any) -> SigningOptions:
+    given: dict[str, Any] = {"nonce": 5, "genesis_hash": GENESIS, "block_hash": GENESIS} | changes
+    return SigningOptions(**given)
+
+
+MORTAL = options(
+    nonce=7, tip=9, era=encode_era(64, 100), block_hash=unhex(BLOCK), mode=1, metadata_hash=b"\3" * 32
+)
+#: MORTAL as options of the command.
+AS_OPTIONS = (
+    "--nonce", "7", "--tip", "9", "--era", "64", "--block", "100", "--block-hash", BLOCK,
+    "--metadata-hash", "0x" + "03" * 32,
+)  # fmt: skip
+
+
+def signature(call: Call = REMARK, given: SigningOptions | None = None, message: bytes | None = None) -> str:
+    payload = signing_payload(TABLE, TABLE.encode_call(call), given or options())
+    made: bytes = dev_key().sign(payload.bytes_to_sign if message is None else message)
+    return "0x" + made.hex()
+
+
+def wallet_payload(
+    call: Call = REMARK, given: SigningOptions | None = None, **changes: Any
+) -> dict[str, Any]:
+    given = given or options()
+    payload = signing_payload(TABLE, TABLE.encode_call(call), given)
+    return signer_payload(TABLE, payload, given, address=ALICE) | changes
+
+
+def assemble(scenarioctl: Run, *line: str, **how: Any) -> Ended:
+    return scenarioctl("--offline", "--json", "tx", "assemble", *line, **how)
+
+
+@pytest.mark.parametrize("call", [REMARK, LONG], ids=["short", "hashed"])
+@pytest.mark.parametrize(
+    ("given", "line"), [(options(), ("--nonce", "5")), (MORTAL, AS_OPTIONS)], ids=["immortal", "mortal"]
+)
+@pytest.mark.parametrize("form", ["call", "extrinsic", "payload", "wallet payload", "answer of tx payload"])
+def test_every_form_of_what_was_signed_gives_the_same_transaction(
+    scenarioctl: Run, tmp_path: Path, call: Call, given: SigningOptions, line: tuple[str, ...], form: str
+) -> None:
+    data = TABLE.encode_call(call)
+    payload = signing_payload(TABLE, data, given)
+    made = "0x" + dev_key().sign(payload.bytes_to_sign).hex()
+    expected = sign(TABLE, call, given)
+    file = tmp_path / "payload.json"
+    wallets = signer_payload(TABLE, payload, given, address=ALICE)
+    file.write_text(json.dumps(wallets if form == "wallet payload" else {"signer_payload": wallets}))
+    tx = {"call": data, "extrinsic": bare_extrinsic(data), "payload": payload.payload}.get(form, b"")
+    words: tuple[str, ...] = ("0x" + tx.hex(), "--chain", "polkadot", "--sender", ALICE)
+    if form != "payload":
+        words += line
+    if not tx:
+        words = ("--payload", str(file))
+
+    ended = assemble(scenarioctl, *words, "--signature", made)
+
+    assert (ended.code, ended.err) == (0, "")
+    answer = json.loads(ended.out)
+    # sr25519 signs with chance: the bytes beside the signature are what can be compared.
+    assert without_signature(unhex(answer["tx"])) == without_signature(expected)
+    assert answer == {
+        "chain": "polkadot",
+        "tx": answer["tx"],
+        "hash": "0x" + blake2b(unhex(answer["tx"]), digest_size=32).hexdigest(),
+        "scheme": "sr25519",
+        "spec_version": 2000000,
+        "offline": True,
+    }
+    assert made[2:] in answer["tx"]
+
+
+def without_signature(data: bytes) -> bytes:
+    start = (1, 2, 4)[data[0] & 3] + 1 + 33 + 1
+    return data[:start] + data[start + 64 :]
+
+
+@pytest.mark.parametrize("scheme", list(SCHEMES))
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("prefixed", [False, True])
+def test_a_signature_of_every_kind_of_key_is_taken_in_every_form(
+    scenarioctl: Run, scheme: str, told: bool, prefixed: bool
+) -> None:
+    data = TABLE.encode_call(REMARK)
+    payload = signing_payload(TABLE, data, options())
+    account, made = {
+        "sr25519": (dev_key().public_key, dev_key().sign(payload.payload)),
+        "ed25519": (ed25519_key().public_key, ed25519_key().sign(payload.payload)),
+        "ecdsa": ecdsa_signature(payload.payload),
+    }[scheme]
+    byte = {"ed25519": b"\0", "sr25519": b"\1", "ecdsa": b"\2"}[scheme] if prefixed else b""
+
+    ended = assemble(
+        scenarioctl, CALL, "--chain", "polkadot", "--nonce", "5", "--sender", "0x" + account.hex(),
+        "--signature", "0x" + (byte + made).hex(), *(("--scheme", scheme) if told else ()),
+    )  # fmt: skip
+
+    answer = json.loads(ended.out)
+    assert answer["scheme"] == scheme
+    assert unhex(answer["tx"]) == signed_extrinsic(
+        TABLE, data, payload.extra, account=account, scheme=scheme, signature=made
+    )
+
+
+def test_the_transaction_alone_goes_to_stdout(scenarioctl: Run, tmp_path: Path) -> None:
+    file = tmp_path / "payload.json"
+    file.write_text(json.dumps(wallet_payload()))
+
+    ended = scenarioctl(
+        "--offline", "tx", "assemble", "--payload", "-", "--signature", signature(), stdin=file
+    )
+
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(
+        "0xbd018400d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d01"
+    )
+
+
+def test_a_payload_of_tx_payload_is_taken_as_it_is_printed(scenarioctl: Run, tmp_path: Path) -> None:
+    made = scenarioctl(
+        "--offline", "--json", "tx", "payload", CALL, "--chain", "polkadot", "--sender", ALICE, "--nonce", "5"
+    )
+    file = tmp_path / "payload.json"
+    file.write_text(made.out)
+
+    ended = assemble(scenarioctl, "--payload", str(file), "--signature", signature())
+
+    assert json.loads(ended.out)["chain"] == "polkadot"
+
+
+def case(name: str, line: tuple[str, ...], error: str, payload: object = None) -> Any:
+    return pytest.param(line, payload, error, id=name)
+
+
+GIVEN = (CALL, "--chain", "polkadot", "--sender", ALICE)
+SOUND = (*GIVEN, "--nonce", "5")
+SIGNATURE = signature()
+LONG_PAYLOAD = signing_payload(TABLE, TABLE.encode_call(LONG), options()).payload
+ED25519 = "0x" + ed25519_key().sign(signing_payload(TABLE, unhex(CALL), options()).payload).hex()
+
+
+def short(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def not_his(made: str, who: str = ALICE) -> str:
+    return (
+        f"signature {short(made)} is not that of {who} under this payload on polkadot with polkadot 2000000: give what was "
+        "signed (nonce, era, tip, …, or payload), and the account that signed it"
+    )
+
+
+CASES = [
+    case("no signature", SOUND, "signature is missing, expected --signature"),
+    case("a signature that is no hex", (*SOUND, "--signature", "abc"), "signature 'abc' is not hex, expected 0x and an even number of hex digits"),
+    case("a short signature", (*SOUND, "--signature", "0x1234"), "signature 0x1234 has 2 bytes, expected 64 for sr25519 and ed25519, 65 for ecdsa, or one more in front that says which"),
+    case("a signature of another scheme's length", (*SOUND, "--signature", "0x" + "11" * 64, "--scheme", "ecdsa"), f"signature {short('0x' + '11' * 64)} has 64 bytes, expected 65 for ecdsa, or one more in front that says which"),
+    case("an unknown scheme", (*SOUND, "--signature", SIGNATURE, "--scheme", "rsa"), "scheme 'rsa' is not known, expected one of: sr25519, ed25519, ecdsa"),
+    case("a wrong scheme", (*SOUND, "--signature", SIGNATURE, "--scheme", "ed25519"), "signature is not ed25519 but sr25519: leave scheme out, or give sr25519"),
+    case("another nonce", (*GIVEN, "--nonce", "6", "--signature", SIGNATURE), not_his(SIGNATURE)),
+    case("another tip", (*SOUND, "--tip", "1", "--signature", SIGNATURE), not_his(SIGNATURE)),
+    case("another signer", (CALL, "--chain", "polkadot", "--sender", BOB, "--nonce", "5", "--signature", SIGNATURE), not_his(SIGNATURE, BOB)),
+    case("another chain", (CALL, "--chain", "kusama", "--sender", ALICE, "--nonce", "5", "--signature", SIGNATURE), not_his(SIGNATURE, "HNZata7iMYWmk5RvZRTiAsSDhV8366zq2YGb3tLH5Upf74F").replace("polkadot with polkadot 2000000", "kusama with kusama 1009002")),
+    case("a signed message", (*SOUND, "--signature", signature(message=b"<Bytes>" + signing_payload(TABLE, unhex(CALL), options()).payload + b"</Bytes>")), "signature is of a message (<Bytes>…</Bytes>), which no chain takes: sign it as a transaction"),
+    case("a long payload not hashed", ("0x" + TABLE.encode_call(LONG).hex(), "--chain", "polkadot", "--sender", ALICE, "--nonce", "5", "--signature", signature(LONG, message=LONG_PAYLOAD)), f"signature is of all {len(LONG_PAYLOAD)} bytes of the payload, and no chain takes that above 256: sign their blake2b-256 hash, bytes_to_sign of tx payload"),
+    case("nothing signed", ("--signature", SIGNATURE), "tx is missing, expected 0x hex of an unsigned transaction, or a payload"),
+    case("no chain", (CALL, "--sender", ALICE, "--nonce", "5", "--signature", SIGNATURE), "chain is missing, expected the chain that tx is signed for"),
+    case("no sender", (CALL, "--chain", "polkadot", "--nonce", "5", "--signature", SIGNATURE), "sender is missing, expected the account that signed: SS58 or 0x public key"),
+    case("no nonce", (*GIVEN, "--signature", SIGNATURE), "nonce is missing, expected the one that was signed"),
+    case("signed already", ("0x" + sign(TABLE, REMARK, options()).hex(), "--chain", "polkadot", "--sender", ALICE, "--nonce", "5", "--signature", SIGNATURE), "tx is signed already, it can be broadcast as it is"),
+    case("a payload and a nonce", ("0x" + LONG_PAYLOAD.hex(), "--chain", "polkadot", "--sender", ALICE, "--nonce", "5", "--signature", signature(LONG)), "nonce '5' does not go with tx, which is a whole payload: leave it out"),
+    case("a payload of another chain", ("0x" + LONG_PAYLOAD.replace(GENESIS, b"\5" * 32).hex(), "--chain", "polkadot", "--sender", ALICE, "--signature", SIGNATURE), f"tx was made for another chain, with genesis hash 0x{'05' * 32}, not for polkadot"),
+    case("a payload of another runtime", ("0x" + LONG_PAYLOAD.replace((2000000).to_bytes(4, "little"), (1999999).to_bytes(4, "little")).hex(), "--chain", "polkadot", "--sender", ALICE, "--signature", SIGNATURE), "tx was made for version 1999999 of the runtime, but polkadot is at polkadot 2000000: make it anew and sign that"),
+    case("a payload and a transaction", (CALL, "--signature", SIGNATURE), "tx and payload are both given, expected one of them", wallet_payload()),
+    case("a payload and an era", ("--era", "immortal", "--signature", SIGNATURE), "era 'immortal' does not go with payload: leave it out", wallet_payload()),
+    case("a payload of somebody else", ("--sender", BOB, "--signature", SIGNATURE), f"sender '{BOB}' is not the account of payload, whose address is '{ALICE}'", wallet_payload()),
+    case("a payload that is a list", ("--signature", SIGNATURE), "payload [1] is not an object, expected the answer of tx payload, or SignerPayloadJSON", [1]),
+    case("an empty payload", ("--signature", SIGNATURE), "chain is missing, the genesis hash of payload (None) is of none that is known here", {}),
+    case("a payload of an unknown chain", ("--signature", SIGNATURE), f"chain is missing, the genesis hash of payload ('0x{'05' * 32}') is of none that is known here", wallet_payload(genesisHash="0x" + "05" * 32)),
+    case("a wallet payload of another chain", ("--chain", "polkadot", "--signature", SIGNATURE), f"payload was made for another chain, with genesis hash 0x{'05' * 32}, not for polkadot", wallet_payload(genesisHash="0x" + "05" * 32)),
+    case("a wallet payload of another runtime", ("--signature", SIGNATURE), "payload was made for version 7 of the runtime, but polkadot is at polkadot 2000000: make it anew and sign that", wallet_payload(specVersion="0x7")),
+    case("another transaction version", ("--signature", SIGNATURE), "payload was made for transaction version 7, but polkadot 2000000 is at 26: make it anew and sign that", wallet_payload(transactionVersion=7)),
+    case("another extrinsic version", ("--signature", SIGNATURE), "payload.version 5 is not taken, expected 4", wallet_payload(version=5)),
+    case("a fee in another asset", ("--signature", SIGNATURE), "payload.assetId '0x01' is not taken, fees are paid in DOT: expected null", wallet_payload(assetId="0x01")),
+    case("a nonce that is none", ("--signature", SIGNATURE), "payload.nonce 'five' is not a number, expected one, or its 0x hex", wallet_payload(nonce="five")),
+    case("a negative nonce", ("--signature", SIGNATURE), "payload.nonce -1 is not a number, expected one, or its 0x hex", wallet_payload(nonce=-1)),
+    case("an era that is none", ("--signature", SIGNATURE), "payload.era '0x0000' is not an era, expected immortal, 0x00, or two bytes of hex like 0x4502", wallet_payload(era="0x0000")),
+    case("a block hash that is none", ("--signature", SIGNATURE), "payload.blockHash '0x12' is not a hash, expected 0x and 64 hex digits", wallet_payload(blockHash="0x12")),
+    case("a method that is none", ("--signature", SIGNATURE), "payload.method None is not hex, expected 0x and hex digits", wallet_payload(method=None)),
+    case("a method of no pallet", ("--signature", SIGNATURE), "payload.method does not read as a call of polkadot: 0xfe00 is no call of polkadot 2000000: no pallet has the index 254", wallet_payload(method="0xfe00")),
+    case("an address that is none", ("--signature", SIGNATURE), "payload.address None is not an address, expected an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or a 0x public key of 32 bytes", wallet_payload(address=None)),
+    case("other extensions", ("--signature", SIGNATURE), f"payload.signedExtensions ['CheckNonce'] are not those of polkadot 2000000, expected: {', '.join(each.identifier for each in TABLE.extensions)}", wallet_payload(signedExtensions=["CheckNonce"])),
+    case("a changed payload", ("--signature", SIGNATURE), not_his(SIGNATURE), wallet_payload(nonce="0x00000006")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "payload", "error"), CASES)
+def test_what_does_not_fit_is_refused(
+    scenarioctl: Run, tmp_path: Path, line: tuple[str, ...], payload: object, error: str
+) -> None:
+    if payload is not None:
+        file = tmp_path / "payload.json"
+        file.write_text(json.dumps(payload))
+        line = (*line, "--payload", str(file))
+
+    ended = assemble(scenarioctl, *line)
+
+    assert json.loads(ended.out) == {"error": error, "code": "invalid_request"}
+    assert ended.code == 2
