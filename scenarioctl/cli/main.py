@@ -83,7 +83,8 @@ def main() -> NoReturn:
     prepare_output()
     flags: dict[str, object] = {}
     try:
-        cli.main(args=arguments, prog_name="scenarioctl", standalone_mode=False, obj=flags)
+        # Click returns the code of a command that exits, where it does not exit itself.
+        status = cli.main(args=arguments, prog_name="scenarioctl", standalone_mode=False, obj=flags)
         sys.stdout.flush()
     except ScenarioctlError as error:
         fail(error, as_json=wants_json(arguments, flags))
@@ -100,7 +101,7 @@ def main() -> NoReturn:
         sys.exit(stop.code if "_SCENARIOCTL_COMPLETE" in os.environ else 141)
     except Exception as error:
         fail(error, as_json=wants_json(arguments, flags))
-    sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)
 
 
 if __name__ == "__main__":

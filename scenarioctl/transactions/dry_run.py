@@ -90,7 +90,7 @@ async def ask(client: "Client", api: str, method: str, *arguments: Any) -> Any:
         table = await client.table()
         described = table.api_method(api, method)
     except (ChainUnreachable, ChainRefused) as error:
-        raise Unproven(f"{chain} could not be asked: {error}") from None
+        raise Unproven(str(error)) from None
     except InvalidRequest:
         raise Unproven(f"the runtime {table} of {chain} has no {api}_{method}") from None
     name = f"{described.api}_{described.name}"
@@ -112,7 +112,7 @@ async def ask(client: "Client", api: str, method: str, *arguments: Any) -> Any:
             f"{name} of {chain} ended in an error of the node: {error.message} ({error.number})"
         ) from None
     except ChainUnreachable as error:
-        raise Unproven(f"{chain} could not be asked: {error}") from None
+        raise Unproven(str(error)) from None
     except InvalidRequest as error:
         raise Unproven(f"{name} of {chain} gave an answer that does not decode: {error}") from None
 

@@ -325,17 +325,19 @@ class TestMoneyTraps:
         )
 
 
-class TestFeeAssetThatIsNotAccepted:
-    @pytest.fixture
-    def without_pool(self, network: Network) -> Iterator[Network]:
-        """Take the pool away for which the Asset Hub accepts USDT."""
-        client = network.app.client(network.hub)
-        key = storage_key(finish(client.table()), "AssetConversion", "Pools", [[NATIVE, USDT_PLACE]]).hex
-        kept = finish(client.call("state_getStorage", key))
-        finish(client.call("dev_setStorage", [[key, None]]))
-        yield network
-        finish(client.call("dev_setStorage", [[key, kept]]))
+# Once for all of them: the rig's node does not take the same away twice in one block.
+@pytest.fixture(scope="class")
+def without_pool(network: Network) -> Iterator[Network]:
+    """Take the pool away for which the Asset Hub accepts USDT."""
+    client = network.app.client(network.hub)
+    key = storage_key(finish(client.table()), "AssetConversion", "Pools", [[NATIVE, USDT_PLACE]]).hex
+    kept = finish(client.call("state_getStorage", key))
+    finish(client.call("dev_setStorage", [[key, None]]))
+    yield network
+    finish(client.call("dev_setStorage", [[key, kept]]))
 
+
+class TestFeeAssetThatIsNotAccepted:
     def test_alone_it_is_refused_with_the_remedy(self, without_pool: Network) -> None:
         app = without_pool.app
 

@@ -1,0 +1,106 @@
+"""Three chains for tests: nodes on loopback that answer runtime APIs and storage with what a test says, encoded by the bundled runtimes."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import tomli_w
+
+from scenarioctl.chains.registry import Registry
+from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.table import RuntimeTable, load_bundled
+from tests.node import Node
+
+HEAD = "0x" + "11" * 32
+CHAINS = ("polkadot", "assetHub", "hydraDx")
+
+
+def table_of(chain: str) -> RuntimeTable:
+    table = load_bundled(chain)
+    assert table is not None
+    return table
+
+
+class FakeChain:
+    """What one chain answers.
+
+    `api` maps `DryRunApi_dry_run_call` to a value, or to a function of the argument bytes that gives one; bytes are
+    sent as they are.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.table = table_of(name)
+        self.api: dict[str, Any] = {}
+        self.storage: dict[str, str] = {}
+        #: The names and argument bytes of the runtime calls that came.
+        self.asked: list[tuple[str, bytes]] = []
+        genesis = Registry().find(name).genesis
+        self.node = Node(
+            {
+                "chain_getBlockHash": lambda *number: genesis if number == (0,) else HEAD,
+                "chain_getHeader": {"number": "0x64"},
+                "state_getRuntimeVersion": {
+                    "specName": self.table.spec_name,
+                    "specVersion": self.table.spec_version,
+                },
+                "state_call": self._call,
+                "state_getStorage": lambda key, *_: self.storage.get(key),
+            }
+        )
+
+    def store(self, pallet: str, entry: str, *keys: Any, value: Any) -> None:
+        found = storage_key(self.table, pallet, entry, keys)
+        self.storage[found.hex] = "0x" + self.table.encode(found.entry.value_type, value).hex()
+
+    def _call(self, name: str, data: str, *_: Any) -> str:
+        arguments = bytes.fromhex(data[2:])
+        self.asked.append((name, arguments))
+        value = self.api[name]
+        if callable(value):
+            value = value(arguments)
+        if not isinstance(value, bytes):
+            api, _underscore, method = name.partition("_")
+            value = self.table.encode(self.table.api_method(api, method).output_type, value)
+        return "0x" + value.hex()
+
+
+class FakeNetwork:
+    """polkadot, assetHub and hydraDx; `config` is a config.toml that points at them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.chains = {name: FakeChain(name) for name in CHAINS}
+        self.config = folder / "config.toml"
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "FakeNetwork":
+        endpoints = {}
+        for name, chain in self.chains.items():
+            self._stack.enter_context(chain.node)
+            endpoints[name] = {"endpoints": [chain.node.url]}
+        self.write(endpoints)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def write(self, chains: Mapping[str, Any]) -> None:
+        document = {
+            "store": str(self.config.with_name("scenarios.db")),
+            "cache": str(self.config.with_name("cache")),
+            "chains": dict(chains),
+        }
+        self.config.write_text(tomli_w.dumps(document))
+
+    def cut(self, name: str) -> None:
+        """Let *name* be where nobody listens."""
+        self.write(
+            {
+                other: {"endpoints": ["ws://127.0.0.1:1/" if other == name else chain.node.url]}
+                for other, chain in self.chains.items()
+            }
+        )

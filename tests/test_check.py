@@ -1,0 +1,647 @@
+"""A check claims nothing that no chain has shown: `ok` needs the beneficiary's credit, all else has its sentence."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import BOB, BOB_HEX, Run
+from tests.network import FakeNetwork, table_of
+from tests.node import Refusal
+
+ALICE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
+ALICE_KEY = bytes.fromhex("d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d")
+BOB_KEY = bytes.fromhex(BOB_HEX[2:])
+
+DOT = 10**10
+AMOUNT = 15 * 10**9
+FEE, DELIVERY, EXECUTION = 160_000_000, 300_000_000, 20_000_000
+ARRIVING = AMOUNT - EXECUTION
+
+NATIVE_UP = {"parents": 1, "interior": "Here"}
+RELAY_TO_HUB = {"parents": 0, "interior": {"X1": [{"Parachain": 1000}]}}
+HUB_TO_DEX = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
+DEX_TO_HUB = {"parents": 1, "interior": {"X1": [{"Parachain": 1000}]}}
+USDT_ON_HUB = {"parents": 0, "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 1984}]}}
+
+
+def location(account: bytes) -> dict[str, Any]:
+    return {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": account}}]}}
+
+
+def asset(place: Any, amount: int) -> dict[str, Any]:
+    return {"id": place, "fun": {"Fungible": amount}}
+
+
+def message(
+    incoming: str = "ReceiveTeleportedAsset",
+    place: Any = NATIVE_UP,
+    amount: int = AMOUNT,
+    to: bytes = BOB_KEY,
+) -> dict[str, Any]:
+    """Return what reaches a chain and is deposited there."""
+    return {
+        "V5": [
+            {incoming: [asset(place, amount)]},
+            "ClearOrigin",
+            {"BuyExecution": {"fees": asset(place, amount), "weight_limit": "Unlimited"}},
+            {"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": location(to)}},
+            {"SetTopic": b"\7" * 32},
+        ]
+    }
+
+
+def call_effects(
+    *forwarded: tuple[Any, Any], result: Any = None, events: tuple[Any, ...] = ()
+) -> dict[str, Any]:
+    return {
+        "Ok": {
+            "execution_result": result or {"Ok": {"actual_weight": None, "pays_fee": "Yes"}},
+            "emitted_events": list(events),
+            "local_xcm": None,
+            "forwarded_xcms": [[{"V5": where}, [what]] for where, what in forwarded],
+        }
+    }
+
+
+def message_effects(
+    *events: Any, outcome: Any = None, forwarded: tuple[tuple[Any, Any], ...] = ()
+) -> dict[str, Any]:
+    complete = {"Complete": {"used": {"ref_time": 1, "proof_size": 1}}}
+    return {
+        "Ok": {
+            "execution_result": outcome or complete,
+            "emitted_events": list(events),
+            "forwarded_xcms": [[{"V5": where}, [what]] for where, what in forwarded],
+        }
+    }
+
+
+def minted(who: bytes = BOB_KEY, amount: int = ARRIVING) -> dict[str, Any]:
+    return {"Balances": {"Minted": {"who": who, "amount": amount}}}
+
+
+def incomplete(error: str) -> dict[str, Any]:
+    return {"Incomplete": {"used": {"ref_time": 1, "proof_size": 1}, "error": {"index": 2, "error": error}}}
+
+
+def account(free: int, *, reserved: int = 0, frozen: int = 0) -> dict[str, Any]:
+    data = {"free": free, "reserved": reserved, "frozen": frozen, "flags": 1 << 127}
+    return {"nonce": 3, "consumers": 0, "providers": 1, "sufficients": 0, "data": data}
+
+
+def fill(network: FakeNetwork) -> None:
+    """Let a transfer of 1.5 DOT from polkadot to assetHub pass."""
+    relay, hub, dex = (network.chains[name] for name in ("polkadot", "assetHub", "hydraDx"))
+    delivery = {"Ok": {"V5": [asset({"parents": 0, "interior": "Here"}, DELIVERY)]}}
+    relay.api.update(
+        DryRunApi_dry_run_call=call_effects((RELAY_TO_HUB, message())),
+        TransactionPaymentApi_query_info=info(FEE),
+        XcmPaymentApi_query_delivery_fees=delivery,
+    )
+    relay.store("System", "Account", ALICE_KEY, value=account(5 * DOT))
+    hub.api.update(
+        DryRunApi_dry_run_xcm=message_effects(minted()),
+        XcmPaymentApi_query_xcm_weight={"Ok": {"ref_time": 600, "proof_size": 8000}},
+        XcmPaymentApi_query_weight_to_asset_fee={"Ok": EXECUTION},
+    )
+    dex.store("System", "Account", ALICE_KEY, value=account(10**16))
+
+
+def info(fee: int) -> dict[str, Any]:
+    return {"weight": {"ref_time": 1, "proof_size": 1}, "class": "Normal", "partial_fee": fee}
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[FakeNetwork]:
+    with FakeNetwork(tmp_path) as network:
+        fill(network)
+        yield network
+
+
+Check = Callable[..., dict[str, Any]]
+TRANSFER = ("--from", "polkadot", "--to", "assetHub", "--assetid", "DOT", "--amount", str(AMOUNT))
+
+
+@pytest.fixture
+def check(network: FakeNetwork, scenarioctl: Run) -> Check:
+    """Run `tx check --json` with these words, and return its answer with the exit code in it."""
+
+    def run(*words: str, sender: str = ALICE) -> dict[str, Any]:
+        ended = scenarioctl(
+            "--json", "--config", str(network.config), "tx", "check", *words, "--sender", sender
+        )
+        answer: dict[str, Any] = json.loads(ended.out)
+        return {**answer, "exit": ended.code}
+
+    return run
+
+
+def transfer_check(check: Check) -> dict[str, Any]:
+    return check(*TRANSFER, "--destinationaddress", BOB)
+
+
+def test_what_leaves_what_each_hop_takes_and_what_arrives(check: Check) -> None:
+    answer = transfer_check(check)
+
+    assert (answer["verdict"], answer["reasons"], answer["warnings"], answer["exit"]) == ("ok", [], [], 0)
+    assert [(step["chain"], step["what"], step["human"]) for step in answer["steps"]] == [
+        ("polkadot", "leaves", "1.5 DOT"),
+        ("polkadot", "transaction fee", "0.016 DOT"),
+        ("polkadot", "delivery", "0.03 DOT"),
+        ("assetHub", "execution", "0.002 DOT"),
+        ("assetHub", "computed arrival", "1.498 DOT"),
+        ("assetHub", "arrives", "1.498 DOT"),
+    ]
+    arrived = {"value": "14980000000", "asset": "DOT", "human": "1.498 DOT"}
+    assert answer["arrival"] == {"computed": arrived, "credited": arrived}
+    assert [(stop["chain"], stop["tried"], stop["outcome"]) for stop in answer["stops"]] == [
+        ("polkadot", "call", "ok"),
+        ("assetHub", "message", "ok"),
+    ]
+    assert answer["stops"][1]["weight"] == {"ref_time": "600", "proof_size": "8000"}
+    assert answer["stops"][1]["events"] == ["Balances.Minted"]
+
+
+def test_the_message_is_tried_byte_for_byte_as_it_is_forwarded(network: FakeNetwork, check: Check) -> None:
+    transfer_check(check)
+
+    relay, hub = network.chains["polkadot"], network.chains["assetHub"]
+    tried = dict(hub.asked)["DryRunApi_dry_run_xcm"]
+    message_type = hub.table.api_method("DryRunApi", "dry_run_xcm").inputs[1].type_id
+    origin = hub.table.encode(
+        hub.table.api_method("DryRunApi", "dry_run_xcm").inputs[0].type_id, {"V5": NATIVE_UP}
+    )
+    assert tried == origin + hub.table.encode(message_type, message())
+    # The origin by the runtime's own type, the call, and the version that the messages come back in.
+    asked = dict(relay.asked)["DryRunApi_dry_run_call"]
+    assert asked.startswith(b"\0\1" + ALICE_KEY)
+    assert asked.endswith((5).to_bytes(4, "little"))
+
+
+def test_the_fee_is_asked_for_a_signed_transaction(network: FakeNetwork, check: Check) -> None:
+    transfer_check(check)
+
+    asked = dict(network.chains["polkadot"].asked)["TransactionPaymentApi_query_info"]
+    extrinsic, length = asked[:-4], int.from_bytes(asked[-4:], "little")
+    assert length == len(extrinsic)
+    # Behind its length of two bytes: version 4, signed, by Alice.
+    assert extrinsic[2:4] == b"\x84\x00"
+    assert extrinsic[4:36] == ALICE_KEY
+
+
+def test_a_refused_transfer_is_not_handed_out(network: FakeNetwork, scenarioctl: Run) -> None:
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects()
+    words = ("--config", str(network.config), "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB)
+
+    ended = scenarioctl(*words, "--check", "--sender", ALICE)
+
+    assert (ended.out, ended.code) == ("", 6)
+    assert ended.err == (
+        "Error: the check refuses this transaction: nothing of DOT is credited to the beneficiary on assetHub, though "
+        "nothing fails there\n"
+    )
+
+
+def test_what_stays_unknown_is_not_handed_out(network: FakeNetwork, scenarioctl: Run) -> None:
+    network.cut("assetHub")
+    words = ("--config", str(network.config), "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB)
+
+    ended = scenarioctl(*words, "--check", "--sender", ALICE)
+
+    assert (ended.out, ended.code) == ("", 5)
+    assert ended.err.startswith(
+        "Error: the check could not prove that this transaction does what it should: "
+        "assetHub cannot be reached (ws://127.0.0.1:1/ did not open"
+    )
+
+
+def test_a_transfer_that_passes_is_handed_out_as_without_a_check(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
+    words = ("--config", str(network.config), "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB)
+
+    plain = scenarioctl(*words)
+    checked = scenarioctl(*words, "--check", "--sender", ALICE)
+    as_json = scenarioctl("--json", *words, "--check", "--sender", ALICE)
+
+    assert (checked.out, checked.err, checked.code) == (plain.out, "", 0)
+    answer = json.loads(as_json.out)
+    assert answer["txdata"] == plain.out.strip()
+    assert answer["check"]["verdict"] == "ok"
+
+
+def test_a_scenario_is_created_only_if_its_transfer_passes(network: FakeNetwork, scenarioctl: Run) -> None:
+    words = (
+        *("--config", str(network.config), "create", "scenario", "--from", "polkadot", "--to", "assetHub"),
+        *("--assetid", "DOT", "--amount", "1.5", "--destination-address", BOB, "--check", "--sender", ALICE),
+    )
+
+    created = scenarioctl(*words)
+    full = scenarioctl(
+        *("--json", "--config", str(network.config), "scenario", "full", created.out.strip()),
+        *("--check", "--sender", ALICE),
+    )
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects()
+    refused = scenarioctl(*words)
+    stored = scenarioctl("--json", "--config", str(network.config), "scenario", "list")
+
+    assert created.code == 0
+    assert json.loads(full.out)["check"]["verdict"] == "ok"
+    assert refused.code == 6
+    assert json.loads(stored.out)["total"] == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB, "--check"),
+        ("tx", "check", *TRANSFER, "--destinationaddress", BOB, "--sender", ""),
+    ],
+)
+def test_a_check_needs_a_sender(network: FakeNetwork, scenarioctl: Run, words: tuple[str, ...]) -> None:
+    ended = scenarioctl("--config", str(network.config), *words)
+
+    assert ended.err == "Error: sender is missing, a check is made for the account that will sign\n"
+    assert ended.code == 2
+
+
+def test_offline_nothing_is_checked(network: FakeNetwork, scenarioctl: Run) -> None:
+    words = ("xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB, "--check", "--sender", ALICE)
+
+    ended = scenarioctl("--offline", "--config", str(network.config), *words)
+
+    assert ended.err == "Error: polkadot was not asked, --offline forbids it: leave --offline out\n"
+    assert ended.code == 5
+
+
+# Faults: what no chain shows is not claimed
+
+Change = Callable[[FakeNetwork], None]
+
+
+def api(chain: str, name: str, value: Any) -> Change:
+    return lambda network: network.chains[chain].api.__setitem__(name, value)
+
+
+def trap(_: bytes) -> Any:
+    raise Refusal(-32603, "Internal error: wasm trap: unreachable")
+
+
+def balance(**amounts: int) -> Change:
+    return lambda network: network.chains["polkadot"].store(
+        "System", "Account", ALICE_KEY, value=account(**amounts)
+    )
+
+
+def module_error(pallet: str, name: str) -> dict[str, Any]:
+    """Return how a call fails with an error of a pallet of polkadot, by its numbers."""
+    table = table_of("polkadot")
+    _, index, _ = table._places[pallet]
+    number = next(row[1] for row in table.types[table._pallet(pallet)["error"]][3] if row[0] == name)
+    error = {"Module": {"index": index, "error": bytes((number, 0, 0, 0))}}
+    return {"Err": {"post_info": {"actual_weight": None, "pays_fee": "Yes"}, "error": error}}
+
+
+FAULTS: list[Any] = [
+    pytest.param(
+        api("assetHub", "DryRunApi_dry_run_xcm", {"Err": "VersionedConversionFailed"}),
+        "unknown",
+        "DryRunApi_dry_run_xcm of assetHub answered VersionedConversionFailed",
+        id="a version of XCM that the destination does not know",
+    ),
+    pytest.param(
+        api("polkadot", "DryRunApi_dry_run_call", {"Err": "VersionedConversionFailed"}),
+        "unknown",
+        "DryRunApi_dry_run_call of polkadot answered VersionedConversionFailed",
+        id="a version of XCM that the source does not know",
+    ),
+    pytest.param(
+        api("polkadot", "DryRunApi_dry_run_call", {"Err": "Unimplemented"}),
+        "unknown",
+        "DryRunApi_dry_run_call of polkadot answered Unimplemented",
+        id="a dry run that the runtime does not implement",
+    ),
+    pytest.param(
+        api("polkadot", "DryRunApi_dry_run_call", trap),
+        "unknown",
+        "DryRunApi_dry_run_call of polkadot ended in an error of the node: Internal error: wasm trap: unreachable (-32603)",
+        id="wasm that traps on the source",
+    ),
+    pytest.param(
+        api("assetHub", "DryRunApi_dry_run_xcm", trap),
+        "unknown",
+        "DryRunApi_dry_run_xcm of assetHub ended in an error of the node: Internal error: wasm trap: unreachable (-32603)",
+        id="wasm that traps on the destination",
+    ),
+    pytest.param(
+        api("assetHub", "DryRunApi_dry_run_xcm", b"\0\0\0"),
+        "unknown",
+        "assetHub did not answer with a Result<XcmDryRunEffects<RuntimeEvent>, Error> of statemint 2003001: Ok.execution_result.Complete.used.proof_size: the bytes end early, in what begins at byte 3",
+        id="an answer that is cut",
+    ),
+    pytest.param(
+        api("assetHub", "DryRunApi_dry_run_xcm", b""),
+        "unknown",
+        "assetHub did not answer with a Result<XcmDryRunEffects<RuntimeEvent>, Error> of statemint 2003001: the bytes end early, in what begins at byte 0",
+        id="an answer without a byte",
+    ),
+    pytest.param(
+        lambda network: network.cut("assetHub"),
+        "unknown",
+        "assetHub cannot be reached (ws://127.0.0.1:1/ did not open: ",
+        id="a destination that cannot be reached",
+    ),
+    pytest.param(
+        api("polkadot", "DryRunApi_dry_run_call", call_effects((HUB_TO_DEX, message()))),
+        "unknown",
+        "polkadot sends a message to 1/Parachain(2034), which is no chain of the registry",
+        id="a message to where no chain is",
+    ),
+    pytest.param(
+        api(
+            "polkadot",
+            "DryRunApi_dry_run_call",
+            call_effects(({"parents": 0, "interior": {"X1": [{"Parachain": 3333}]}}, message())),
+        ),
+        "unknown",
+        "polkadot sends a message to 0/Parachain(3333), which is no chain of the registry",
+        id="a message to a chain that is not listed",
+    ),
+    pytest.param(
+        api("polkadot", "TransactionPaymentApi_query_info", trap),
+        "unknown",
+        "TransactionPaymentApi_query_info of polkadot ended in an error of the node: Internal error: wasm trap: unreachable (-32603)",
+        id="a fee that the chain does not tell",
+    ),
+    pytest.param(
+        api("polkadot", "XcmPaymentApi_query_delivery_fees", {"Err": "Unroutable"}),
+        "unknown",
+        "XcmPaymentApi_query_delivery_fees of polkadot answered Unroutable",
+        id="a delivery fee that the chain does not tell",
+    ),
+    pytest.param(
+        api("polkadot", "DryRunApi_dry_run_call", call_effects()),
+        "refused",
+        "the transfer ends on polkadot, and not on assetHub",
+        id="a call that sends nothing",
+    ),
+    pytest.param(
+        api("assetHub", "DryRunApi_dry_run_xcm", message_effects()),
+        "refused",
+        "nothing of DOT is credited to the beneficiary on assetHub, though nothing fails there",
+        id="a message that completes and credits nobody",
+    ),
+    pytest.param(
+        api("assetHub", "DryRunApi_dry_run_xcm", message_effects(minted(who=ALICE_KEY))),
+        "refused",
+        "nothing of DOT is credited to the beneficiary on assetHub, though nothing fails there",
+        id="a credit of somebody else",
+    ),
+    pytest.param(
+        api(
+            "assetHub",
+            "DryRunApi_dry_run_xcm",
+            message_effects({"Assets": {"Issued": {"asset_id": 1984, "owner": BOB_KEY, "amount": ARRIVING}}}),
+        ),
+        "refused",
+        "nothing of DOT is credited to the beneficiary on assetHub, though nothing fails there",
+        id="a credit of another asset",
+    ),
+    pytest.param(
+        api("assetHub", "DryRunApi_dry_run_xcm", message_effects(outcome=incomplete("TooExpensive"))),
+        "refused",
+        "on assetHub the message fails: TooExpensive, what is set aside for the fee does not pay it, or the asset pays no fees there; what was sent would be trapped or lost there",
+        id="a fee that is not paid",
+    ),
+    pytest.param(
+        api("assetHub", "DryRunApi_dry_run_xcm", message_effects(minted(), outcome=incomplete("Barrier"))),
+        "refused",
+        "on assetHub the message fails: Barrier, it lets no such message in; what was sent would be trapped or lost there",
+        id="a message that fails after a credit",
+    ),
+    pytest.param(
+        api(
+            "polkadot",
+            "DryRunApi_dry_run_call",
+            call_effects(result=module_error("XcmPallet", "FeesNotMet")),
+        ),
+        "refused",
+        "polkadot refuses the call: XcmPallet.FeesNotMet, the fee for delivering the message cannot be paid",
+        id="a call that its chain refuses",
+    ),
+    pytest.param(
+        api(
+            "polkadot",
+            "DryRunApi_dry_run_call",
+            call_effects(
+                result={
+                    "Err": {**module_error("Balances", "InsufficientBalance")["Err"], "error": "BadOrigin"}
+                }
+            ),
+        ),
+        "refused",
+        "polkadot refuses the call: BadOrigin",
+        id="a call from an origin that may not",
+    ),
+    pytest.param(
+        api(
+            "polkadot",
+            "DryRunApi_dry_run_call",
+            call_effects((RELAY_TO_HUB, message("ReserveAssetDeposited"))),
+        ),
+        "refused",
+        "DOT would go from polkadot to assetHub with polkadot as its reserve, but assetHub backs it: no chain refuses that, and the backing would be in the wrong place",
+        id="a wrong reserve that nobody refuses",
+    ),
+    pytest.param(
+        balance(free=DOT),
+        "refused",
+        "the sender can spend 1 DOT on polkadot: the fee of 0.016 DOT is taken only where the existential deposit of 1 DOT stays",
+        id="a fee that would take the existential deposit",
+    ),
+    pytest.param(
+        balance(free=int(1.54 * DOT)),
+        "refused",
+        "the sender can spend 1.54 DOT on polkadot, and 1.546 DOT would leave with the fees",
+        id="the amount but not the fees",
+    ),
+    pytest.param(
+        balance(free=5 * DOT, frozen=4 * DOT),
+        "refused",
+        "the sender can spend 1 DOT on polkadot: the fee of 0.016 DOT is taken only where the existential deposit of 1 DOT stays",
+        id="a balance that is frozen",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "verdict", "reason"), FAULTS)
+def test_nothing_is_called_ok_that_is_not_shown(
+    network: FakeNetwork, check: Check, change: Change, verdict: str, reason: str
+) -> None:
+    change(network)
+
+    answer = transfer_check(check)
+
+    assert (answer["verdict"], answer["exit"]) == (verdict, {"refused": 6, "unknown": 5}[verdict])
+    # Where a sentence goes on with the system's own words, its beginning counts.
+    assert [given[: len(reason)] for given in answer["reasons"]] == [reason]
+
+
+def test_an_arrival_below_the_existential_deposit_is_lost(network: FakeNetwork, check: Check) -> None:
+    hub = network.chains["assetHub"]
+    hub.api["DryRunApi_dry_run_xcm"] = message_effects()
+    hub.api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": AMOUNT - 1000}
+
+    answer = transfer_check(check)
+
+    assert answer["reasons"] == [
+        "0.0000001 DOT would arrive, below the existential deposit of 0.01 DOT on assetHub, where the beneficiary holds none yet: it would be lost without a trace"
+    ]
+
+
+def test_a_weight_that_is_not_told_leaves_the_proof_as_it_is(network: FakeNetwork, check: Check) -> None:
+    network.chains["assetHub"].api["XcmPaymentApi_query_xcm_weight"] = {"Err": "WeightNotComputable"}
+
+    answer = transfer_check(check)
+
+    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+    assert answer["warnings"] == [
+        "the arrival could not be computed: XcmPaymentApi_query_xcm_weight of assetHub answered WeightNotComputable"
+    ]
+    assert answer["arrival"]["computed"] is None
+    assert answer["arrival"]["credited"]["human"] == "1.498 DOT"
+
+
+def test_two_answers_that_differ_are_told(network: FakeNetwork, check: Check) -> None:
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(amount=ARRIVING - 1))
+
+    answer = transfer_check(check)
+
+    assert answer["verdict"] == "ok"
+    assert answer["warnings"] == [
+        "computed, 1.498 DOT arrives on assetHub; its dry run credits 1.4979999999 DOT"
+    ]
+
+
+def test_what_would_be_left_below_the_existential_deposit_is_told(network: FakeNetwork, check: Check) -> None:
+    balance(free=2 * DOT)(network)
+
+    answer = transfer_check(check)
+
+    assert answer["verdict"] == "ok"
+    assert answer["warnings"] == [
+        "0.454 DOT would stay with the sender on polkadot, less than the existential deposit of 1 DOT: the account can be closed, and that is lost"
+    ]
+
+
+# Any call
+
+REMARK = "0x00071468656c6c6f"
+
+
+def remark_effects(*events: Any, result: Any = None) -> dict[str, Any]:
+    return call_effects(result=result, events=events)
+
+
+def test_any_call_is_tried(network: FakeNetwork, check: Check) -> None:
+    remarked = {"System": {"Remarked": {"sender": ALICE_KEY, "hash": b"\1" * 32}}}
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = remark_effects(remarked)
+
+    answer = check(REMARK, "--chain", "polkadot")
+
+    assert (answer["verdict"], answer["reasons"], answer["exit"]) == ("ok", [], 0)
+    assert answer["txdata"] == "0x240400071468656c6c6f"
+    assert answer["stops"] == [
+        {"chain": "polkadot", "tried": "call", "outcome": "ok", "events": ["System.Remarked"]}
+    ]
+    assert [(step["what"], step["human"]) for step in answer["steps"]] == [("transaction fee", "0.016 DOT")]
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        (
+            {"Utility": {"BatchInterrupted": {"index": 1, "error": "BadOrigin"}}},
+            "polkadot takes the call, and a part of it fails (Utility.BatchInterrupted)",
+        ),
+        (
+            {"Proxy": {"ProxyExecuted": {"result": {"Err": "BadOrigin"}}}},
+            "polkadot takes the call, and a part of it fails (Proxy.ProxyExecuted)",
+        ),
+        (
+            {"XcmPallet": {"Attempted": {"outcome": incomplete("NotHoldingFees")}}},
+            "polkadot takes the call, and a part of it fails (XcmPallet.Attempted)",
+        ),
+    ],
+)
+def test_a_call_that_succeeds_around_one_that_fails_is_refused(
+    network: FakeNetwork, check: Check, event: Any, reason: str
+) -> None:
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = remark_effects(event)
+
+    answer = check(REMARK, "--chain", "polkadot")
+
+    assert (answer["verdict"], answer["reasons"], answer["exit"]) == ("refused", [reason], 6)
+
+
+def test_the_accounts_that_a_message_names_must_be_credited(network: FakeNetwork, check: Check) -> None:
+    passes = check(REMARK, "--chain", "polkadot")
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects()
+    fails = check(REMARK, "--chain", "polkadot")
+
+    assert passes["verdict"] == "ok"
+    assert passes["arrival"]["credited"]["human"] == "1.498 DOT"
+    assert fails["reasons"] == [
+        "nothing of DOT is credited to the beneficiary on assetHub, though nothing fails there"
+    ]
+
+
+def test_a_message_that_deposits_to_nobody_proves_nothing(network: FakeNetwork, check: Check) -> None:
+    nothing = {"V5": ["ClearOrigin", {"SetTopic": b"\1" * 32}]}
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, nothing))
+
+    answer = check(REMARK, "--chain", "polkadot")
+
+    assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
+    assert answer["reasons"] == [
+        "the message that ends on assetHub deposits to no account that could be looked for"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (
+            ("0x1234", "--chain", "polkadot"),
+            "tx does not read as a call of polkadot: 0x1234 is no call of polkadot 2000000: no pallet has the index 18",
+        ),
+        ((REMARK,), "chain is missing, expected the chain that tx is meant for"),
+        (
+            (REMARK, "--chain", "polkadot", "--amount", "1"),
+            "tx and amount do not go together: give the bytes of a transaction and its chain, or a transfer",
+        ),
+        (
+            (),
+            "sourchain is missing, expected the bytes of a transaction and its chain, or a transfer: sourchain, destchain, assetid, amount, destinationaddress",
+        ),
+        (
+            (*TRANSFER,),
+            "destinationaddress is missing, expected the bytes of a transaction and its chain, or a transfer: sourchain, destchain, assetid, amount, destinationaddress",
+        ),
+        (
+            (*TRANSFER, "--destinationaddress", BOB, "--chain", "polkadot"),
+            "chain goes with tx: of a transfer, sourchain and destchain tell",
+        ),
+        (
+            ("hello", "--chain", "polkadot"),
+            "tx 'hello' is not hex, expected 0x and an even number of hex digits",
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(check: Check, words: tuple[str, ...], error: str) -> None:
+    answer = check(*words)
+
+    assert answer == {"error": error, "code": "invalid_request", "exit": 2}
