@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scenarioctl.model.calls import Call
+from scenarioctl.runtime.digest import has_digest, metadata_digest
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 
@@ -46,6 +47,10 @@ def cold(rounds: int) -> None:
             "--offline create swap": [
                 program, "--offline", "create", "swap", "--assetin", "DOT", "--assetout", "HDX",
                 "--amount", "2", "--min-amount-out", "900000000000000",
+            ],
+            "--offline tx payload --metadata-hash auto": [
+                program, "--offline", "tx", "payload", "0x01001468656c6c6f", "--chain", "hydraDx", "--sender", BOB,
+                "--nonce", "0", "--metadata-hash", "auto",
             ],
         }  # fmt: skip
         times: dict[str, list[float]] = {name: [] for name in commands}
@@ -87,6 +92,13 @@ def metadata(rounds: int) -> None:
         text = json.dumps(list(data))
         yardstick = statistics.median(seconds(lambda text=text: json.loads(text)) for _ in range(rounds))  # type: ignore[misc]
         report(f"read {path.name} ({len(data) // 1000} kB)", taken, yardstick, "json.loads of its bytes")
+        table = read_metadata(data)
+        if has_digest(table):
+            digest = statistics.median(
+                seconds(lambda table=table: metadata_digest(table, ss58_prefix=0, decimals=12, symbol="HDX"))  # type: ignore[misc]
+                for _ in range(rounds)
+            )
+            report(f"digest of {path.name}", digest, taken, "reading it")
 
 
 def encoding() -> None:

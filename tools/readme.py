@@ -16,6 +16,8 @@ BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 #: What differs from run to run: scenario ids, node ids, dates.
 VOLATILE = (
     (re.compile(r"\b(?=\w*[0-9])(?=\w*[A-Za-z])[A-Za-z0-9]{9}\b(?!\.toml)"), "<id>"),
+    # An id without a digit looks like a word, but stands where ids stand.
+    (re.compile(r"^[A-Za-z0-9]{9}(?=$|\t)", re.MULTILINE), "<id>"),
     (re.compile(r"\b(action|chain|chainQuery|chainTx|http|webhook|delay)_[0-9a-f]{6}\b"), r"\1_<id>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<date>"),
 )
