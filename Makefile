@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: demo test check soak live bench generate clean
+.PHONY: demo test check soak live bench bench-live generate clean
 
 demo: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
@@ -33,6 +33,10 @@ bench: $(VENV)/.developed
 	test -x $(VENV)-bench/bin/python || $(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall .
 	env -u PYTHONDONTWRITEBYTECODE $(VENV)-bench/bin/python -m benchmarks.run
+
+# The same for connected commands; the environment names the endpoints, see docs/live.md.
+bench-live: bench
+	env -u PYTHONDONTWRITEBYTECODE $(VENV)-bench/bin/python -m benchmarks.live
 
 generate: $(VENV)/.developed
 	$(BIN)/python tools/generate.py
