@@ -1,6 +1,6 @@
 """Reading a chain: names, keys, hashers, defaults, old blocks, all against a node with canned storage.
 
-Keys and values are hashed and encoded here by `scalecodec` and `substrateinterface`, not by the code under test.
+Keys are hashed by `substrateinterface` and values encoded by hand, not by the code under test.
 """
 
 import json
@@ -13,82 +13,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from substrateinterface.utils import hasher
 
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage import read_key, storage_key
+from tests.canned import (
+    ALICE,
+    ALICE_HEX,
+    ALICE_KEY,
+    BOB_KEY,
+    FIVE,
+    GENESIS,
+    HEAD,
+    account_info,
+    answers,
+    blake2_128_concat,
+    prefix,
+    two_x64_concat,
+    u32,
+    u128,
+)
 from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
 from tests.node import Feed, Gone, Node, Refusal
 from tests.runtimes import bundled
-
-GENESIS = {
-    "polkadot": "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3",
-    "assetHub": "0x68d56f15f85d3136970ec16946040bc1752654e906147f7e43e9d539d7c3de2f",
-    "hydraDx": "0xafdc188f45c71dacbaa0b62e16a91f726c7b8699a9748cdf715459de6b7f366d",
-}
-SPEC = {"polkadot": "polkadot", "assetHub": "statemint", "hydraDx": "hydradx"}
-#: Hash of the best block of every test chain, number 20.
-HEAD = "0x" + "20" * 32
-#: Hash of block 5.
-FIVE = "0x" + "05" * 32
-ALICE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
-ALICE_HEX = "0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
-ALICE_KEY, BOB_KEY = bytes.fromhex(ALICE_HEX[2:]), bytes.fromhex(BOB_HEX[2:])
-
-
-def blake2_128_concat(data: bytes) -> str:
-    return bytes(hasher.blake2_128_concat(data)).hex()
-
-
-def two_x64_concat(data: bytes) -> str:
-    return bytes(hasher.two_x64_concat(data)).hex()
-
-
-def prefix(pallet: str, entry: str) -> str:
-    """Return the first 32 bytes of the keys of a storage item."""
-    return "0x" + bytes(hasher.xxh128(pallet.encode()) + hasher.xxh128(entry.encode())).hex()
-
-
-def u32(number: int) -> bytes:
-    return number.to_bytes(4, "little")
-
-
-def u128(number: int) -> bytes:
-    return number.to_bytes(16, "little")
-
-
-def account_info(free: int, nonce: int = 0) -> str:
-    """Return `AccountInfo`: nonce, consumers, providers, sufficients, then free, reserved, frozen, flags."""
-    return "0x" + (u32(nonce) + u32(0) + u32(1) + u32(0) + u128(free) + u128(0) * 2 + u128(2**127)).hex()
-
-
-def answers(chain: str, storage: Mapping[str, str] | None = None, **changes: Any) -> dict[str, Any]:
-    """Return a node of *chain* that runs the bundled runtime and holds *storage*, key to value, in every block."""
-    kept = dict(storage or {})
-    hashes = {0: GENESIS[chain], 5: FIVE, 20: HEAD}
-
-    def block_hash(number: int | None = None) -> str | None:
-        return HEAD if number is None else hashes.get(number)
-
-    def header(at: str = HEAD) -> dict[str, str] | None:
-        number = next((number for number, known in hashes.items() if known == at), None)
-        return None if number is None else {"number": hex(number)}
-
-    def keys(start: str, count: int, after: str | None, _at: str) -> list[str]:
-        return [key for key in sorted(kept) if key.startswith(start) and (not after or key > after)][:count]
-
-    return {
-        "chain_getBlockHash": block_hash,
-        "chain_getHeader": header,
-        "state_getRuntimeVersion": lambda _at=None: {
-            "specName": SPEC[chain],
-            "specVersion": bundled(chain).spec_version,
-        },
-        "state_getStorage": lambda key, _at=None: kept.get(key),
-        "state_getKeysPaged": keys,
-        **changes,
-    }
-
 
 Ask = Callable[..., Ended]
 

@@ -220,8 +220,15 @@ class Client:
             if table is not None and (table.spec_name, table.spec_version) == runs:
                 self._table = table
                 return table
-        self._table = self._fetch_table(runs)
+        # Where a newer table is known than the one this node runs, it may be kept all the same.
+        self._table = self._kept_table(runs) or self._fetch_table(runs)
         return self._table
+
+    def _kept_table(self, runs: tuple[Any, Any]) -> RuntimeTable | None:
+        if not self.chain.genesis or not isinstance(runs[1], int):
+            return None
+        table = load_cached(self.chain.genesis, self._cache, spec_version=runs[1])
+        return table if table is not None and table.spec_name == runs[0] else None
 
     def _refresh_table(self) -> RuntimeTable:
         version = self._open().version
@@ -237,11 +244,7 @@ class Client:
         current = self._current_table()
         if runs == (current.spec_name, current.spec_version):
             return current
-        table = self._older.get(runs)
-        if table is None and self.chain.genesis and isinstance(runs[1], int):
-            table = load_cached(self.chain.genesis, self._cache, spec_version=runs[1])
-        if table is None or table.spec_name != runs[0]:
-            table = self._fetch_table(runs, block)
+        table = self._older.get(runs) or self._kept_table(runs) or self._fetch_table(runs, block)
         self._older[runs] = table
         return table
 

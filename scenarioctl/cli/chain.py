@@ -1,6 +1,5 @@
 """`scenarioctl chain`: what this machine knows of chains."""
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -94,7 +93,7 @@ def check(chains: tuple[str, ...]) -> None:
     lost = [row["name"] for row in rows if not any(each["healthy"] for each in row["endpoints"])]
     if lost:
         click.echo(f"No endpoint answers for: {', '.join(lost)}", err=True)
-        sys.exit(OUTCOMES[ChainUnreachable.code].exit)
+        click.get_current_context().exit(OUTCOMES[ChainUnreachable.code].exit)
 
 
 @chain.command(example="scenarioctl chain refresh polkadot assetHub hydraDx")
@@ -157,20 +156,19 @@ def _bundled_words(row: dict[str, Any]) -> str:
 
 def _describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> dict[str, Any]:
     """Return what the endpoints of a chain told, and whether the table at hand is the one they run."""
-    table = app.known_runtime(each)
     from scenarioctl.runtime.table import load_bundled, load_cached
 
-    cached = load_cached(each.genesis, app.runtime_directory(each)) if each.genesis else None
+    bundled = load_bundled(each.name)
+    tables = [app.known_runtime(each)]
     runs = {(one.spec_name, one.spec_version) for one in probes if one.healthy}
-    state = "none"
-    if table is not None:
-        state = "stale" if runs else "unknown"
-        if (table.spec_name, table.spec_version) in runs:
-            state = "current"
-    source = None
-    if table is not None:
-        same = cached is not None and cached.spec_version == table.spec_version
-        source = "cached" if same and load_bundled(each.name) is not table else "bundled"
+    if each.genesis:
+        folder = app.runtime_directory(each)
+        tables += [load_cached(each.genesis, folder, spec_version=version) for _, version in runs]
+    at_hand = [known for known in tables if known is not None]
+    current = [known for known in at_hand if (known.spec_name, known.spec_version) in runs]
+    table = next(iter([*current, *at_hand]), None)
+    state = "none" if table is None else "current" if current else "stale" if runs else "unknown"
+    source = None if table is None else "bundled" if table is bundled else "cached"
     return {
         "name": each.name,
         "table": {

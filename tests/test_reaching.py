@@ -1,0 +1,370 @@
+"""`chain check`, `chain refresh` and `contract info` against nodes that answer, lag, lie, stall or are not there."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.client import Client
+from scenarioctl.chains.probing import probe
+from scenarioctl.chains.registry import Registry
+from scenarioctl.cli.base import finish
+from scenarioctl.contracts.presence import is_contract
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.runtime.table import RuntimeTable, load_cached
+from scenarioctl.runtime.types import TypeTable
+from tests.canned import BOB_KEY, GENESIS, answers, opaque, prefix, two_x64_concat
+from tests.conftest import BOB, DATA, Run
+from tests.node import Node, Refusal
+from tests.runtimes import bundled
+
+CONTRACT = "0x" + "12" * 20
+TOKEN, VAULT = DATA / "contracts" / "token-v4.json", DATA / "contracts" / "vault-v6.json"
+NOWHERE = "ws://127.0.0.1:1/"
+REFUSED = f"{NOWHERE} did not open: [Errno 111] Connection refused"
+
+
+def configure(tmp_path: Path, **endpoints: list[str]) -> str:
+    """Write a config.toml with these endpoints of built-in chains, and return its path."""
+    lines = [f'cache = "{tmp_path / "cache"}"']
+    for chain, urls in endpoints.items():
+        lines += [f"[chains.{chain}]", f"endpoints = {json.dumps(urls)}"]
+    path = tmp_path / "config.toml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def stalling() -> Iterator[str]:
+    """Return an endpoint that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"ws://127.0.0.1:{server.getsockname()[1]}/"
+
+
+def at(number: int, **changes: Any) -> dict[str, Any]:
+    return answers("polkadot", chain_getHeader=lambda _at=None: {"number": hex(number)}, **changes)
+
+
+def endpoint(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of the answer without what differs from run to run."""
+    return {key: value for key, value in row.items() if key != "latency_ms"}
+
+
+HEALTHY = {
+    "healthy": True,
+    "reason": None,
+    "block": 20,
+    "spec_name": "polkadot",
+    "spec_version": 2000000,
+}
+LOST = {"healthy": False, "block": None, "spec_name": None, "spec_version": None}
+
+
+# chain check
+
+
+def test_every_endpoint_is_asked_and_the_table_at_hand_is_judged(scenarioctl: Run, tmp_path: Path) -> None:
+    with Node(answers("polkadot")) as node, Node(answers("assetHub")) as other:
+        config = configure(tmp_path, polkadot=[NOWHERE, node.url, other.url])
+        ended = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
+
+    assert (ended.err, ended.code) == ("", 0)
+    (row,) = json.loads(ended.out)["chains"]
+    assert row["name"] == "polkadot"
+    assert row["table"] == {"state": "current", "source": "bundled", "spec_version": 2000000}
+    assert [endpoint(each) for each in row["endpoints"]] == [
+        {"endpoint": NOWHERE, **LOST, "reason": REFUSED},
+        {"endpoint": node.url, **HEALTHY},
+        {
+            "endpoint": other.url,
+            **LOST,
+            "reason": f"{other.url} serves another chain: genesis {GENESIS['assetHub']}, not {GENESIS['polkadot']}",
+        },
+    ]
+    assert row["endpoints"][0]["latency_ms"] is None
+    assert row["endpoints"][1]["latency_ms"] >= 0
+
+
+def test_without_a_terminal_an_endpoint_is_a_line_of_tabs(scenarioctl: Run, tmp_path: Path) -> None:
+    with Node(answers("polkadot")) as node:
+        config = configure(tmp_path, polkadot=[node.url, NOWHERE])
+        ended = scenarioctl("--config", config, "chain", "check", "polkadot", "Polkadot")
+
+    lines = [line.split("\t") for line in ended.out.splitlines()]
+    assert [line[:2] + line[3:] for line in lines] == [
+        ["polkadot", node.url, "20", "polkadot 2000000", "bundled 2000000, current", "healthy"],
+        ["polkadot", NOWHERE, "-", "-", "bundled 2000000, current", REFUSED],
+    ]
+    assert lines[0][2].endswith(" ms")
+
+
+def test_a_chain_none_of_whose_endpoints_answers_ends_with_5(scenarioctl: Run, tmp_path: Path) -> None:
+    with Node(answers("polkadot")) as node:
+        config = configure(tmp_path, polkadot=[node.url], assetHub=[NOWHERE], pop=[])
+        good = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
+        bad = scenarioctl("--config", config, "--json", "chain", "check", "polkadot", "assetHub", "pop")
+
+    assert good.code == 0
+    assert (bad.err, bad.code) == ("No endpoint answers for: assetHub, pop\n", 5)
+    states = {row["name"]: row["table"]["state"] for row in json.loads(bad.out)["chains"]}
+    assert states == {"polkadot": "current", "assetHub": "unknown", "pop": "none"}
+
+
+def test_a_table_of_another_version_is_stale(scenarioctl: Run, tmp_path: Path) -> None:
+    newer = {"specName": "polkadot", "specVersion": 2000001}
+    with Node(answers("polkadot", state_getRuntimeVersion=newer)) as node:
+        config = configure(tmp_path, polkadot=[node.url])
+        ended = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
+
+    table = json.loads(ended.out)["chains"][0]["table"]
+    assert table == {"state": "stale", "source": "bundled", "spec_version": 2000000}
+
+
+def test_an_endpoint_that_lags_or_syncs_is_not_healthy() -> None:
+    with (
+        Node(at(100)) as best,
+        Node(at(71)) as near,
+        Node(at(70)) as far,
+        Node(at(100, system_health={"isSyncing": True})) as syncing,
+    ):
+        urls = [node.url for node in (best, near, far, syncing)]
+        probes = probe([Registry({"polkadot": {"endpoints": urls}}).find("polkadot")])
+
+    assert [each.reason for each in probes] == [
+        "",
+        "",
+        f"{far.url} is 30 blocks behind the others, at 70",
+        f"{syncing.url} is still syncing, it is at block 100",
+    ]
+
+
+def test_a_node_that_gives_no_head_is_not_healthy() -> None:
+    def refuse(*_: str) -> None:
+        raise Refusal(-32000, "busy")
+
+    with (
+        Node(answers("polkadot", chain_getHeader=None)) as none,
+        Node(answers("polkadot", chain_getHeader=refuse)) as busy,
+    ):
+        urls = [none.url, busy.url]
+        probes = probe([Registry({"polkadot": {"endpoints": urls}}).find("polkadot")])
+
+    assert [each.reason for each in probes] == [
+        f"{none.url} gave no head",
+        f"{busy.url} refused chain_getHeader: busy (-32000)",
+    ]
+
+
+def test_stalled_endpoints_cost_their_patience_once(stalling: str) -> None:
+    chain = Registry({"polkadot": {"endpoints": [f"{stalling}{number}" for number in range(20)]}}).find(
+        "polkadot"
+    )
+
+    started = time.monotonic()
+    probes = probe([chain], patience=0.3)
+    passed = time.monotonic() - started
+
+    assert len(probes) == 20
+    assert not any(each.healthy for each in probes)
+    assert passed < 2
+
+
+# chain refresh
+
+
+OLDER = DATA / "metadata" / "polkadot-1006000.v15.scale"
+
+
+def test_a_table_is_fetched_into_the_cache_and_told_from_where(scenarioctl: Run, tmp_path: Path) -> None:
+    given = answers(
+        "polkadot",
+        state_getRuntimeVersion={"specName": "polkadot", "specVersion": 1006000},
+        state_call=lambda _, version: opaque(OLDER.read_bytes()) if version == "0x0f000000" else "0x00",
+    )
+    with Node(given) as node:
+        config = configure(tmp_path, polkadot=[NOWHERE, node.url])
+        ended = scenarioctl("--config", config, "chain", "refresh", "polkadot", "POLKADOT")
+        as_json = scenarioctl("--config", config, "--json", "chain", "refresh", "polkadot")
+        checked = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
+
+    folder = tmp_path / "cache" / "runtimes" / "polkadot"
+    file = folder / f"{GENESIS['polkadot'][2:]}-1006000.json"
+    kept = load_cached(GENESIS["polkadot"], folder)
+    assert kept is not None
+    assert kept.spec_version == 1006000
+    assert (ended.out, ended.err, ended.code) == (
+        f"polkadot\tpolkadot 1006000\t{node.url}\t2000000, newer\t{file}\n",
+        "",
+        0,
+    )
+    assert json.loads(as_json.out) == {
+        "chains": [
+            {
+                "name": "polkadot",
+                "endpoint": node.url,
+                "spec_name": "polkadot",
+                "spec_version": 1006000,
+                "metadata_version": 15,
+                "bundled_spec_version": 2000000,
+                "path": str(file),
+            }
+        ]
+    }
+    # Offline the bundled one would be taken, which is newer; with this node, the one that it runs.
+    assert json.loads(checked.out)["chains"][0]["table"] == {
+        "state": "current",
+        "source": "cached",
+        "spec_version": 1006000,
+    }
+
+
+def test_a_chain_that_is_not_reached_is_not_refreshed(scenarioctl: Run, tmp_path: Path) -> None:
+    ended = scenarioctl("--config", configure(tmp_path, polkadot=[NOWHERE]), "chain", "refresh", "polkadot")
+
+    assert (ended.out, ended.err, ended.code) == ("", f"Error: polkadot cannot be reached ({REFUSED})\n", 5)
+
+
+# contract info
+
+
+def client_of(node: Node, table: RuntimeTable, tmp_path: Path) -> Client:
+    chain = Registry({"pop": {"endpoints": [node.url]}}).find("pop")
+    return Client(chain, known=table, cache=tmp_path)
+
+
+def lives(tmp_path: Path, table: RuntimeTable, address: bytes, storage: dict[str, str]) -> bool:
+    version = {"specName": table.spec_name, "specVersion": table.spec_version}
+    with Node(answers("polkadot", storage, state_getRuntimeVersion=version)) as node:
+        client = client_of(node, table, tmp_path)
+        try:
+            return finish(is_contract(client, address))
+        finally:
+            finish(client.close())
+
+
+def test_pallet_revive_tells_contracts_from_the_accounts_of_people(tmp_path: Path) -> None:
+    table = bundled("assetHub")
+    key = prefix("Revive", "AccountInfoOf") + CONTRACT[2:]
+    entry = table.storage_entry("Revive", "AccountInfoOf")
+    info = {
+        "trie_id": b"\x01", "code_hash": bytes(32), "storage_bytes": 0, "storage_items": 0, "storage_byte_deposit": 0,
+        "storage_item_deposit": 0, "storage_base_deposit": 0, "immutable_data_len": 0,
+    }  # fmt: skip
+    contract = table.encode(entry.value_type, {"account_type": {"Contract": info}, "dust": 0})
+    person = table.encode(entry.value_type, {"account_type": "EOA", "dust": 0})
+    address = bytes.fromhex(CONTRACT[2:])
+
+    assert lives(tmp_path, table, address, {key: "0x" + contract.hex()}) is True
+    assert lives(tmp_path, table, address, {key: "0x" + person.hex()}) is False
+    assert lives(tmp_path, table, address, {}) is False
+
+
+def contracts_table() -> RuntimeTable:
+    """Return the table of a runtime with pallet-contracts, as far as it matters: `ContractInfoOf` of an account."""
+    header: dict[str, Any] = {
+        "spec_name": "pop",
+        "spec_version": 100,
+        "transaction_version": 1,
+        "metadata_version": 15,
+        "extrinsic": {"versions": [4], "extensions": [], "address": None, "signature": None, "call": None},
+        "pallets": [["Contracts", 40, None]],
+    }
+    account = ["sp_core::crypto::AccountId32", [], "composite", [[None, 1, None]]]
+    types = TypeTable(
+        [account, ["", [], "array", [32, 2]], ["", [], "primitive", "u8"], ["", [], "sequence", 2]]
+    )
+    entry = ["ContractInfoOf", "Optional", ["Twox64Concat"], 0, 3, "00"]
+    pallet = {
+        "name": "Contracts",
+        "storage": ["Contracts", [entry]],
+        "constants": [],
+        "event": None,
+        "error": None,
+    }
+    return RuntimeTable(header, types, [pallet], [])
+
+
+def test_pallet_contracts_is_asked_by_account(tmp_path: Path) -> None:
+    key = prefix("Contracts", "ContractInfoOf") + two_x64_concat(BOB_KEY)
+
+    assert lives(tmp_path, contracts_table(), BOB_KEY, {key: "0x0401"}) is True
+    assert lives(tmp_path, contracts_table(), BOB_KEY, {}) is False
+
+
+@pytest.mark.parametrize(
+    ("table", "address", "sentence"),
+    [
+        (
+            bundled("assetHub"),
+            BOB_KEY,
+            "chain pop has pallet-revive, which knows contracts by 20 bytes, expected the contract's 0x address and ink! metadata of version 6",
+        ),
+        (
+            contracts_table(),
+            bytes(20),
+            "chain pop has pallet-contracts, which knows contracts by account, expected the contract's SS58 address and ink! metadata of version 3 to 5",
+        ),
+        (
+            bundled("polkadot"),
+            bytes(20),
+            "chain pop has no contracts, polkadot 2000000 has neither pallet-contracts nor pallet-revive: expected one like pop or passetHub",
+        ),
+    ],
+)
+def test_a_chain_that_cannot_hold_the_contract_is_refused(
+    tmp_path: Path, table: RuntimeTable, address: bytes, sentence: str
+) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        lives(tmp_path, table, address, {})
+
+    assert str(refused.value) == sentence
+
+
+def test_contract_info_tells_whether_a_contract_lives_there(scenarioctl: Run, tmp_path: Path) -> None:
+    line = ("--json", "contract", "info", "--abi", str(VAULT), CONTRACT, "--chain", "assetHub")
+    with Node(answers("assetHub")) as node:
+        config = configure(tmp_path, assetHub=[node.url])
+        ended = scenarioctl("--config", config, *line)
+
+    assert (ended.err, ended.code) == ("", 0)
+    assert json.loads(ended.out)["onchain"] is False
+
+
+@pytest.mark.parametrize(
+    ("abi", "address", "chain"), [(TOKEN, BOB, "pop"), (VAULT, CONTRACT, "passetHub")], ids=["ink4", "ink6"]
+)
+def test_a_contract_is_described_where_its_chain_is_not_reached(
+    scenarioctl: Run, tmp_path: Path, abi: Path, address: str, chain: str
+) -> None:
+    config = configure(tmp_path, pop=[NOWHERE], passetHub=[NOWHERE])
+
+    ended = scenarioctl("--config", config, "--json", "contract", "info", "--abi", str(abi), address)
+    offline = scenarioctl(
+        "--config", config, "--offline", "--json", "contract", "info", "--abi", str(abi), address
+    )
+
+    assert json.loads(ended.out)["onchain"] is None
+    assert json.loads(ended.out)["description"]
+    assert (ended.err, ended.code) == (
+        f"Warning: whether a contract lives there is not known: {chain} cannot be reached ({REFUSED})\n",
+        0,
+    )
+    assert (offline.out, offline.err, offline.code) == (ended.out, "", 0)
+
+
+def test_a_contracts_chain_that_stalls_is_not_waited_for_long(
+    scenarioctl: Run, tmp_path: Path, stalling: str
+) -> None:
+    config = configure(tmp_path, pop=[stalling])
+
+    started = time.monotonic()
+    ended = scenarioctl("--config", config, "--json", "contract", "info", "--abi", str(TOKEN), BOB)
+    passed = time.monotonic() - started
+
+    assert json.loads(ended.out)["onchain"] is None
+    assert "pop cannot be reached" in ended.err
+    assert passed < 5
