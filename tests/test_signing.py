@@ -96,7 +96,7 @@ def test_all_that_is_not_given_is_asked_of_the_chain(ask: Ask) -> None:
     assert ask.asked == [  # type: ignore[attr-defined]
         [
             *("chain_getBlockHash", "state_getRuntimeVersion"),
-            *("state_getStorage", "chain_getFinalizedHead", "chain_getHeader"),
+            *("state_getStorage", "chain_getHeader", "chain_getFinalizedHead"),
             "chain_getHeader",
         ]
     ]
@@ -111,7 +111,7 @@ def test_an_account_that_the_chain_does_not_know_has_sent_nothing(ask: Ask) -> N
 def test_what_is_given_is_taken(ask: Ask) -> None:
     options = ("--nonce", "9", "--era", "128", "--block", "500", "--tip", "3", "--metadata-hash", "off")
 
-    signer = ask(chain_of(best=1003, finalized=1000), *options)
+    signer = ask(chain_of(best=627, finalized=620), *options)
 
     assert covered(signer) == {
         "nonce": "0x00000009",
@@ -161,7 +161,7 @@ def test_an_era_in_hex_starts_from_its_last_turn(ask: Ask) -> None:
 def test_a_block_hash_that_is_the_chains_is_taken(ask: Ask) -> None:
     options = ("--era", "64", "--block", "500", "--block-hash", hash_of(500))
 
-    assert ask(chain_of(best=1000, finalized=1000), *options)["blockHash"] == hash_of(500)
+    assert ask(chain_of(best=510, finalized=510), *options)["blockHash"] == hash_of(500)
 
 
 def test_a_genesis_hash_that_is_not_in_the_registry_is_asked_for(ask: Ask) -> None:
@@ -220,10 +220,24 @@ REFUSED: list[Any] = [
     ),
     pytest.param(
         {},
-        ("--block", "500", "--block-hash", hash_of(501)),
-        f"block_hash {hash_of(501)} is not that of block 500 of polkadot, from which the era starts, expected {hash_of(500)}: leave it out",
+        ("--block", "950", "--block-hash", hash_of(951)),
+        f"block_hash {hash_of(951)} is not that of block 950 of polkadot, from which the era starts, expected {hash_of(950)}: leave it out",
         "invalid_request",
         id="the hash of another block",
+    ),
+    pytest.param(
+        {},
+        ("--era", "128", "--block", "872"),
+        "block 872 is too long ago: a signature in an era of 128 blocks from there was good until block 1000, and polkadot is at 1000",
+        "invalid_request",
+        id="an era that is over",
+    ),
+    pytest.param(
+        {"chain_getHeader": {"number": hex(100_000)}},
+        ("--era", "65536", "--block", "95904"),
+        "block 95904 is too long ago: a signature in an era of 65536 blocks from there was good until block 100000, and polkadot is at 100000",
+        "invalid_request",
+        id="an era from a block that is forgotten",
     ),
     pytest.param(
         {},

@@ -38,11 +38,11 @@ async def find_moment(
     fork takes back; where finality is far behind, from the best one.
     """
     mortal = era != IMMORTAL
-    unknown_block = mortal and block is None
     wanted: list[tuple[str, tuple[Any, ...]]] = [
         *([] if nonce is not None else [("state_getStorage", (await _account_key(client, account),))]),
         *([] if genesis_hash is not None else [("chain_getBlockHash", (0,))]),
-        *([("chain_getFinalizedHead", ()), ("chain_getHeader", ())] if unknown_block else []),
+        *([("chain_getHeader", ())] if mortal else []),
+        *([("chain_getFinalizedHead", ())] if mortal and block is None else []),
     ]
     left = iter(await client.call_many(wanted) if wanted else ())
     if nonce is None:
@@ -52,13 +52,16 @@ async def find_moment(
     if not mortal:
         return Moment(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
     known: dict[int, str] = {}
+    best = _read_number(client, next(left))
     if block is None:
-        finalized_hash, best = next(left), _read_number(client, next(left))
+        finalized_hash = next(left)
         finalized = _read_number(client, await client.call("chain_getHeader", finalized_hash))
         known[finalized] = finalized_hash
         block = finalized if best - finalized <= _period_of(era) // 2 else best
     encoded = encode_era(era, block) if isinstance(era, int) else era
     start = era_start(encoded, block)
+    if block <= best:
+        await _check_alive(client, start, _period_of(era), best)
     found = known.get(start) or await client.call("chain_getBlockHash", start)
     if found is None:
         raise InvalidRequest(
@@ -73,6 +76,17 @@ async def find_moment(
     return Moment(
         nonce=nonce, genesis_hash=genesis_hash, era=encoded, block_number=start, block_hash=start_hash
     )
+
+
+async def _check_alive(client: "Client", start: int, period: int, best: int) -> None:
+    """Refuse an era whose last block the chain has already, or whose first one it has forgotten."""
+    kept = (await client.table()).constant("System", "BlockHashCount")
+    end = start + min(period, int(kept))
+    if end <= best:
+        raise InvalidRequest(
+            f"block {start} is too long ago: a signature in an era of {period} blocks from there was good until block "
+            f"{end}, and {client.chain.name} is at {best}"
+        )
 
 
 def _period_of(era: bytes | int) -> int:
