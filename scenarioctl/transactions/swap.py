@@ -72,7 +72,7 @@ def build_swap(swap: Swap, table: "RuntimeTable") -> Draft:
     """Return the call that sells `amount` for at least `min_amount_out`."""
     asset_in, asset_out = _check_swap(swap)
     hops = swap.route or (Hop(pool="Omnipool", asset_in=asset_in, asset_out=asset_out),)
-    _check_route(hops, asset_in, asset_out)
+    check_route(hops, asset_in, asset_out)
     warnings = _check_omnipool(swap, hops, table)
     if len(hops) == 1 and hops[0].pool == "Omnipool":
         return Draft(
@@ -220,7 +220,8 @@ def _check_swap(swap: Swap) -> tuple[int, int]:
     return int(swap.asset_in.id), int(swap.asset_out.id)
 
 
-def _check_route(hops: tuple[Hop, ...], asset_in: int, asset_out: int) -> None:
+def check_route(hops: tuple[Hop, ...], asset_in: int, asset_out: int) -> None:
+    """Refuse hops that do not lead from *asset_in* to *asset_out*."""
     parse_route(list(hops), field="route")
     if hops[0].asset_in != asset_in:
         raise InvalidRequest(

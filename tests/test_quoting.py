@@ -1,0 +1,684 @@
+"""Quotes from a chain's state: what is read, what comes of it, and what is refused."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.cli.base import finish
+from scenarioctl.errors import ChainRefused, ScenarioctlError
+from scenarioctl.transactions.quoting import STAND_IN, Quote, quote_swap, say_route
+from scenarioctl.transactions.swap import parse_route
+from tests.conftest import BOB_HEX, Run
+from tests.node import Node, Refusal
+from tests.pool import (
+    BLOCK,
+    CONTRACT,
+    DOT,
+    HDX,
+    HEAD,
+    SHARE,
+    USDT,
+    Chain,
+    State,
+    application,
+    dry_run_answer,
+    executed,
+    fees,
+    oracle,
+    pool,
+    registered,
+    subpool,
+    write_config,
+)
+
+TWO_DOT = 2 * 10**10
+#: Trades have moved the fees of both assets.
+BUSY = pool(
+    oracle(HDX, amount_in=4 * 10**17, amount_out=6 * 10**17, liquidity=101 * 10**18),
+    fees(HDX, 3000, 700, BLOCK - 10),
+    oracle(DOT, amount_in=2 * 10**12, amount_out=10**12, liquidity=10**16),
+    fees(DOT, 2600, 600, BLOCK - 4),
+)
+SLIP: State = {("Omnipool", "SlipFee"): {"max_slip_fee": 50_000}}
+PARAMETERS = {"min_fee": 1000, "max_fee": 90_000, "decay": 10**13, "amplification": 10**18}
+
+
+@contextmanager
+def quoting(chain: Chain, path: Path) -> Iterator[Callable[..., Quote]]:
+    with Node(chain.answers()) as node:
+        app = application(path, node)
+        dex = app.registry.find("hydraDx")
+
+        def ask(sold: str, bought: str, amount: int, **options: Any) -> Quote:
+            asset_in, asset_out = app.assets.find(dex, sold), app.assets.find(dex, bought)
+            if isinstance(options.get("route"), str):
+                options["route"] = parse_route(options["route"], field="route")
+            return finish(
+                quote_swap(app.client(dex), asset_in=asset_in, asset_out=asset_out, amount=amount, **options)
+            )
+
+        try:
+            yield ask
+        finally:
+            finish(app.close())
+
+
+def quoted(path: Path, state: State, *arguments: Any, **options: Any) -> Quote:
+    with quoting(Chain(state), path) as ask:
+        return ask(*arguments, **options)
+
+
+def refused(path: Path, chain: Chain, *arguments: Any, **options: Any) -> ScenarioctlError:
+    with quoting(chain, path) as ask, pytest.raises(ScenarioctlError) as error:
+        ask(*arguments, **options)
+    return error.value
+
+
+class TestTheOmnipool:
+    def test_a_quiet_pool_takes_its_least_fees(self, tmp_path: Path) -> None:
+        quote = quoted(tmp_path, pool(), "DOT", "HDX", TWO_DOT)
+
+        leg = quote.legs[0]
+        assert (quote.amount_out, quote.block, quote.block_hash) == (1993958652849177, BLOCK, HEAD)
+        assert (leg.asset_fee, leg.protocol_fee, leg.slip_fee_amount) == (2500, 500, 0)
+        assert (leg.asset_fee_amount, leg.protocol_fee_amount) == (4997390107392, 19999960000)
+        assert quote.warnings == ()
+
+    def test_fees_are_recalculated_for_the_next_block(self, tmp_path: Path) -> None:
+        quote = quoted(tmp_path, BUSY, "DOT", "HDX", TWO_DOT)
+
+        leg = quote.legs[0]
+        assert (leg.asset_fee, leg.protocol_fee) == (20622, 811)
+        assert quote.amount_out == 1957124423891189
+        assert quote.describe() == (
+            "2 DOT would bring 1957.124423891189 HDX in the block after 1000 (price 978.562211946, impact 0.0022 %, "
+            "asset fee 2.0622 %, protocol fee 0.0811 %)"
+        )
+
+    def test_fees_of_this_block_stand_in_it(self, tmp_path: Path) -> None:
+        state = BUSY | fees(HDX, 12_345, 700, BLOCK + 1)
+
+        quote = quoted(tmp_path, state, "DOT", "HDX", TWO_DOT)
+
+        assert quote.legs[0].asset_fee == 12_345
+
+    def test_without_an_oracle_the_last_fees_stand(self, tmp_path: Path) -> None:
+        quote = quoted(tmp_path, pool(fees(HDX, 12_345, 700, 1)), "DOT", "HDX", TWO_DOT)
+
+        assert quote.legs[0].asset_fee == 12_345
+
+    def test_fixed_fees_are_fixed(self, tmp_path: Path) -> None:
+        fixed = {"Fixed": {"asset_fee": 1500, "protocol_fee": 40}}
+        state: State = {**BUSY, ("DynamicFees", "AssetFeeConfiguration", HDX): fixed}
+
+        quote = quoted(tmp_path, state, "DOT", "HDX", TWO_DOT)
+
+        assert (quote.legs[0].asset_fee, quote.legs[0].protocol_fee) == (1500, 811)
+
+    def test_an_asset_may_have_parameters_of_its_own(self, tmp_path: Path) -> None:
+        own = {"Dynamic": {"asset_fee_params": PARAMETERS, "protocol_fee_params": PARAMETERS}}
+        state: State = {**BUSY, ("DynamicFees", "AssetFeeConfiguration", HDX): own}
+
+        quote = quoted(tmp_path, state, "DOT", "HDX", TWO_DOT)
+
+        assert quote.legs[0].asset_fee == 11_976
+
+    def test_the_slip_fee_is_taken_from_both_sides(self, tmp_path: Path) -> None:
+        quote = quoted(tmp_path, pool(SLIP), "DOT", "HDX", TWO_DOT)
+
+        assert (quote.amount_out, quote.legs[0].slip_fee_amount) == (1993914805615943, 879177669)
+
+    def test_what_earlier_trades_left_counts_in_the_slip_fee(self, tmp_path: Path) -> None:
+        left: State = {
+            ("Omnipool", "SlipFeeHubReserveAtBlockStart", HDX): 1_999_000 * 10**12,
+            ("Omnipool", "SlipFeeDelta", HDX): {"Positive": 1_000 * 10**12},
+            ("Omnipool", "SlipFeeDelta", DOT): {"Negative": 5_000 * 10**12},
+        }
+
+        quote = quoted(tmp_path, pool(SLIP, left), "DOT", "HDX", TWO_DOT)
+
+        assert quote.legs[0].slip_fee_amount == 30865817838
+
+    def test_the_hub_asset_can_be_sold(self, tmp_path: Path) -> None:
+        quote = quoted(tmp_path, pool(SLIP), "LRNA", "DOT", 20 * 10**12)
+
+        leg = quote.legs[0]
+        assert (quote.amount_out, leg.protocol_fee, leg.slip_fee_amount) == (9974980050, 0, 19999980)
+
+    def test_all_is_read_at_one_block_in_two_round_trips(self, tmp_path: Path) -> None:
+        chain = Chain(BUSY)
+        with Node(chain.answers()) as node:
+            app = application(tmp_path, node)
+            dex = app.registry.find("hydraDx")
+            finish(app.client(dex).table())
+            opening = list(node.asked)
+            trips: list[int] = []
+            client = app.client(dex)
+            ask = client.call_many
+
+            async def counted(requests: Any) -> Any:
+                trips.append(len(requests))
+                return await ask(requests)
+
+            client.call_many = counted  # type: ignore[method-assign]
+            find = app.assets.find
+            finish(quote_swap(client, asset_in=find(dex, "DOT"), asset_out=find(dex, "HDX"), amount=TWO_DOT))
+            finish(app.close())
+
+        assert opening == ["chain_getBlockHash", "state_getRuntimeVersion"]
+        assert trips == [1, 22]
+        assert chain.blocks == {HEAD}
+
+    def test_a_contracts_token_is_counted_by_its_contract(self, tmp_path: Path) -> None:
+        state = pool(subpool(CONTRACT, reserve=1, hub=500_000 * 10**12))
+        state["AssetRegistry", "Assets", CONTRACT] = registered("Erc20")
+        chain = Chain(state)
+        chain.contract_balances[CONTRACT] = 1_000_000 * 10**18
+
+        with quoting(chain, tmp_path) as ask:
+            quote = ask("DOT", "222", TWO_DOT)
+
+        assert quote.amount_out == 79753563397942070048
+        assert chain.blocks == {HEAD}
+
+    def test_the_impact_leaves_the_fees_aside(self, tmp_path: Path) -> None:
+        quote = quoted(tmp_path, BUSY, "DOT", "HDX", 10_000 * 10**10)
+
+        # One part in 100 of DOT's reserve brings this much of the hub asset, to 2 million of it beside HDX.
+        hub = Fraction(20_000_000 * 10_000, 1_010_000)
+        assert quote.impact == 1 - Fraction(100, 101) * 2_000_000 / (2_000_000 + hub)
+
+
+class TestTheRoute:
+    ROUTE = (
+        {"pool": {"Stableswap": SHARE}, "asset_in": DOT, "asset_out": SHARE},
+        {"pool": "Omnipool", "asset_in": SHARE, "asset_out": USDT},
+    )
+
+    def test_a_pair_is_sold_in_the_omnipool_where_the_chain_has_no_route(self, tmp_path: Path) -> None:
+        assert say_route(quoted(tmp_path, pool(), "10", "DOT", 10**7).route) == "10>omnipool>5"
+
+    def test_the_chains_route_is_taken_in_the_order_of_its_ids(self, tmp_path: Path) -> None:
+        route = [
+            {"pool": "Omnipool", "asset_in": HDX, "asset_out": USDT},
+            {"pool": "Omnipool", "asset_in": USDT, "asset_out": DOT},
+        ]
+        state = pool({("Router", "Routes", HDX, DOT): route})
+
+        there = quoted(tmp_path, state, "HDX", "DOT", 10**15)
+        back = quoted(tmp_path, state, "DOT", "HDX", TWO_DOT)
+
+        assert say_route(there.route) == "0>omnipool>10>omnipool>5"
+        assert say_route(back.route) == "5>omnipool>10>omnipool>0"
+        assert there.warnings == (
+            "the route passes the Omnipool twice in a row, where one trade would do and cost one fee",
+        )
+
+    def test_each_hop_finds_the_pool_as_the_hop_before_left_it(self, tmp_path: Path) -> None:
+        quote = quoted(tmp_path, pool(), "DOT", "HDX", 10**14, route="5>omnipool>10>omnipool>0")
+        alone = quoted(tmp_path, pool(), "10", "HDX", quote.legs[0].amount_out)
+
+        assert quote.legs[0].amount_out == quoted(tmp_path, pool(), "DOT", "10", 10**14).amount_out
+        assert quote.legs[1].amount_in == quote.legs[0].amount_out
+        # The hub asset that came in makes USDT dearer than before.
+        assert quote.amount_out > alone.amount_out
+
+    def test_other_pools_are_asked_in_a_dry_run_by_root(self, tmp_path: Path) -> None:
+        seen: list[Any] = []
+
+        def dry_run(origin: Any, call: Any) -> Any:
+            seen.append((origin, call))
+            sold = call["Utility"]["batch_all"]["calls"][1]["Currencies"]["update_balance"]["amount"]
+            acted = {"Utility": {"DispatchedAs": {"result": {"Ok": None}}}}
+            # A price that falls with the size: 4 per cent less for a thousand times as much.
+            return dry_run_answer(executed(sold, sold * 10**7 * (96 if sold == TWO_DOT else 100)), acted)
+
+        state = pool(subpool(SHARE, reserve=10**25, hub=5_000_000 * 10**12))
+        state["Router", "Routes", DOT, USDT] = self.ROUTE
+        with quoting(Chain(state, dry_run=dry_run), tmp_path) as ask:
+            quote = ask("DOT", "10", TWO_DOT)
+
+        swap = {
+            "asset_in": DOT,
+            "asset_out": SHARE,
+            "amount_in": TWO_DOT,
+            "min_amount_out": 0,
+            "route": [{"pool": {"Stableswap": SHARE}, "asset_in": DOT, "asset_out": SHARE}],
+        }
+        gifts = [
+            {"Currencies": {"update_balance": {"who": STAND_IN, "currency_id": asset, "amount": amount}}}
+            for asset, amount in ((HDX, 10**16), (DOT, TWO_DOT))
+        ]
+        acted = {
+            "Utility": {
+                "dispatch_as": {
+                    "as_origin": {"system": {"Signed": STAND_IN}},
+                    "call": {"Router": {"sell": swap}},
+                }
+            }
+        }
+        assert seen[0] == ({"system": "Root"}, {"Utility": {"batch_all": {"calls": [*gifts, acted]}}})
+        assert [leg.amount_in for leg in quote.legs] == [TWO_DOT, TWO_DOT * 96 * 10**7]
+        assert quote.legs[0].impact == Fraction(4, 100)
+        assert quote.impact is not None and quote.impact > Fraction(4, 100)
+        assert quote.describe().startswith(
+            f"2 DOT would bring {quote.amount_out / 10**6} USDT over 5>stableswap:102>102>omnipool>10 in the block"
+        )
+
+    def test_the_impact_is_unknown_where_a_small_amount_is_not_traded(self, tmp_path: Path) -> None:
+        def dry_run(_: Any, call: Any) -> Any:
+            sold = call["Utility"]["batch_all"]["calls"][1]["Currencies"]["update_balance"]["amount"]
+            if sold < TWO_DOT:
+                return dry_run_answer(error={"Token": "BelowMinimum"})
+            return dry_run_answer(executed(sold, 13 * 10**6))
+
+        with quoting(Chain(pool(), dry_run=dry_run), tmp_path) as ask:
+            quote = ask("DOT", "10", TWO_DOT, route="5>xyk>10")
+
+        assert (quote.amount_out, quote.impact) == (13 * 10**6, None)
+        assert quote.warnings == (
+            "how far the size of the trade worsens its price is not known, and not limited",
+        )
+
+    def test_what_goes_on_with_a_contracts_token_is_dry_run_from_the_start(self, tmp_path: Path) -> None:
+        state = pool(subpool(CONTRACT, reserve=1, hub=500_000 * 10**12))
+        state["AssetRegistry", "Assets", CONTRACT] = registered("Erc20")
+        chain = Chain(state, dry_run=lambda *_: dry_run_answer(executed(TWO_DOT, 12 * 10**6)))
+        chain.contract_balances[CONTRACT] = 1_000_000 * 10**18
+
+        with quoting(chain, tmp_path) as ask:
+            quote = ask("DOT", "10", TWO_DOT, route="5>omnipool>222>aave>10")
+
+        assert [len(leg.hops) for leg in quote.legs] == [2]
+        assert quote.warnings == (
+            "the quote is a dry run with the fees of the block before, and may be off by 0.3 %",
+        )
+
+
+class TestTheSendersDryRun:
+    BOB = bytes.fromhex(BOB_HEX[2:])
+
+    def sold_by_bob(self, path: Path, received: int, **error: Any) -> Quote:
+        def dry_run(origin: Any, _: Any) -> Any:
+            assert origin == {"system": {"Signed": self.BOB}}
+            return dry_run_answer(executed(TWO_DOT, received), **error)
+
+        with quoting(Chain(BUSY, dry_run=dry_run), path) as ask:
+            return ask("DOT", "HDX", TWO_DOT, sender=self.BOB)
+
+    def test_it_is_held_against_the_fees_of_its_own_block(self, tmp_path: Path) -> None:
+        # Those of the next differ here by 0.04 %, and on a busy chain by more than the tolerance.
+        quote = self.sold_by_bob(tmp_path, 1957_900_000_000_000)
+
+        assert (quote.amount_out, quote.warnings) == (1957124423891189, ())
+
+    def test_a_quote_that_it_contradicts_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(ChainRefused) as error:
+            self.sold_by_bob(tmp_path, 1940_000_000_000_000)
+
+        assert str(error.value) == (
+            "a dry run of the swap gives 1940 HDX where 1957.913143411621 HDX were expected, 0.9149 % apart and more "
+            "than 0.3 %: ask again, or give the minimum with --min-amount-out"
+        )
+
+    def test_a_sender_who_cannot_swap_is_told(self, tmp_path: Path) -> None:
+        quote = self.sold_by_bob(tmp_path, 0, error={"Token": "FundsUnavailable"})
+
+        assert quote.amount_out == 1957124423891189
+        assert quote.warnings == (
+            "the quote is not checked by a dry run of the sender: hydraDx refuses 5>omnipool>0 in a dry run: "
+            "Token.FundsUnavailable",
+        )
+
+
+def frozen(asset: int, tradable: int) -> State:
+    return pool(subpool(asset, reserve=10**16 if asset == DOT else 10**20, hub=2 * 10**19, tradable=tradable))
+
+
+GIVE = "give the minimum with --min-amount-out"
+
+#: What is asked, of which pool, and what is said.
+REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...] = (
+    (
+        "an asset that is not in the Omnipool",
+        pool(),
+        ("DOT", "ASTR", TWO_DOT),
+        {},
+        "invalid_request",
+        "9 (ASTR, ASTR of Astar) is not in the Omnipool of hydraDx, and its router has no route from 5 to 9: give one with --route",
+    ),
+    (
+        "a route through the Omnipool with an asset that is not there",
+        pool(),
+        ("DOT", "HDX", TWO_DOT),
+        {"route": "5>omnipool>9>omnipool>0"},
+        "invalid_request",
+        "9 is not in the Omnipool of hydraDx, expected a route without it there",
+    ),
+    (
+        "a frozen asset sold",
+        frozen(DOT, 0),
+        ("DOT", "HDX", TWO_DOT),
+        {},
+        "chain_refused",
+        "5 (DOT, Polkadot) cannot be sold in the Omnipool of hydraDx now: it is frozen there",
+    ),
+    (
+        "an asset that can be bought and not sold",
+        frozen(DOT, 2),
+        ("DOT", "HDX", TWO_DOT),
+        {},
+        "chain_refused",
+        "5 (DOT, Polkadot) cannot be sold in the Omnipool of hydraDx now: it is not tradable that way there",
+    ),
+    (
+        "an asset that can be sold and not bought",
+        frozen(HDX, 13),
+        ("DOT", "HDX", TWO_DOT),
+        {},
+        "chain_refused",
+        "HDX (the native asset) cannot be bought in the Omnipool of hydraDx now: it is not tradable that way there",
+    ),
+    (
+        "the hub asset bought",
+        pool(),
+        ("DOT", "LRNA", TWO_DOT),
+        {},
+        "invalid_request",
+        "asset_out 1 (LRNA) cannot be bought: the Omnipool sells its hub asset to nobody (NotAllowed)",
+    ),
+    (
+        "the hub asset sold where that is forbidden",
+        pool({("Omnipool", "HubAssetTradability"): {"bits": 0}}),
+        ("LRNA", "DOT", 10**12),
+        {},
+        "chain_refused",
+        "1 (LRNA) cannot be sold in the Omnipool of hydraDx now: its HubAssetTradability forbids it",
+    ),
+    (
+        "less than the smallest trade",
+        pool(),
+        ("DOT", "HDX", 999),
+        {},
+        "invalid_request",
+        "amount 999 is below the Omnipool's smallest trade, expected at least 1000 of the smallest unit",
+    ),
+    (
+        "so little that nothing comes of it",
+        pool(),
+        ("LRNA", "10", 1000),
+        {},
+        "invalid_request",
+        "amount is too small, the Omnipool would give nothing of 10 (USDT, Tether USD of Asset Hub) for it",
+    ),
+    (
+        "more than a third of the reserve",
+        pool(),
+        ("DOT", "HDX", 10**16 // 3 + 1),
+        {},
+        "invalid_request",
+        "amount 333333.3333333334 DOT is more than the Omnipool takes at once: at most 333333.3333333333 DOT",
+    ),
+    (
+        "more of the hub asset than a third of what it stands against",
+        pool(),
+        ("LRNA", "HDX", 700_000 * 10**12),
+        {},
+        "invalid_request",
+        "amount 700000 LRNA is more than the Omnipool takes at once: at most 666666.666666666666 LRNA",
+    ),
+    (
+        "more than a third of the other reserve",
+        pool(),
+        ("DOT", "HDX", 100_000 * 10**10),
+        {},
+        "invalid_request",
+        "amount is too large, it would bring 47487556.56108597284 HDX, and the Omnipool gives at most 33333333.333333333333 HDX at once",
+    ),
+    (
+        "more than an asset may move in a block",
+        pool({("CircuitBreaker", "TradeVolumeLimitPerAsset", DOT): (100, 10_000)}),
+        ("DOT", "HDX", 10_001 * 10**10),
+        {},
+        "invalid_request",
+        "amount 10001 DOT is more than the Omnipool takes at once: at most 10000 DOT",
+    ),
+    (
+        "more than an asset may lose in a block",
+        pool({("CircuitBreaker", "TradeVolumeLimitPerAsset", HDX): (1, 10_000)}),
+        ("DOT", "HDX", 11 * 10**10),
+        {},
+        "invalid_request",
+        "amount is too large, it would bring 10965.687504924696 HDX, and the Omnipool gives at most 10000 HDX at once",
+    ),
+    (
+        "a pool that holds nothing",
+        pool(subpool(HDX, reserve=0, hub=10**18)),
+        ("DOT", "HDX", TWO_DOT),
+        {},
+        "chain_refused",
+        "the Omnipool of hydraDx holds no HDX (the native asset): it has no price",
+    ),
+    (
+        "a way that begins with a contract's token",
+        pool({("AssetRegistry", "Assets", CONTRACT): registered("Erc20")}),
+        ("222", "10", 10**18),
+        {"route": "222>stableswap:110>10"},
+        "invalid_request",
+        "222 (HOLLAR) is a contract's token, and its way over 222>stableswap:110>10 can only be dry-run by an account that holds it: "
+        + GIVE,
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("state", "asked", "options", "code", "sentence"),
+    [row[1:] for row in REFUSED],
+    ids=[row[0] for row in REFUSED],
+)
+def test_a_trade_that_would_fail_is_refused_in_a_sentence(
+    tmp_path: Path, state: State, asked: tuple[Any, ...], options: dict[str, Any], code: str, sentence: str
+) -> None:
+    error = refused(tmp_path, Chain(state), *asked, **options)
+
+    assert (error.code, str(error)) == (code, sentence)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (
+            lambda *_: dry_run_answer(error={"Token": "BelowMinimum"}),
+            "hydraDx refuses 5>xyk>10 in a dry run: Token.BelowMinimum",
+        ),
+        (
+            lambda *_: dry_run_answer(
+                {
+                    "Utility": {
+                        "DispatchedAs": {"result": {"Err": {"Module": {"index": 74, "error": b"\x0f\0\0\0"}}}}
+                    }
+                }
+            ),
+            "hydraDx refuses 5>xyk>10 in a dry run: XYK.SellAssetAmountInvalid",
+        ),
+        (lambda *_: dry_run_answer(), "hydraDx refuses 5>xyk>10 in a dry run: it tells of no trade"),
+        (lambda *_: {"Err": "Unimplemented"}, "hydraDx refuses 5>xyk>10 in a dry run: Unimplemented"),
+    ],
+    ids=["the batch fails", "the trade fails", "nothing happens", "no dry run"],
+)
+def test_a_failed_dry_run_is_named(tmp_path: Path, answer: Any, sentence: str) -> None:
+    error = refused(tmp_path, Chain(pool(), dry_run=answer), "DOT", "10", TWO_DOT, route="5>xyk>10")
+
+    assert (error.code, str(error)) == ("chain_refused", sentence)
+
+
+def test_a_node_without_dry_runs_leaves_the_minimum_to_the_caller(tmp_path: Path) -> None:
+    def no_dry_run(*_: Any) -> Any:
+        raise Refusal(-32601, "Method not found")
+
+    error = refused(tmp_path, Chain(pool(), dry_run=no_dry_run), "DOT", "10", TWO_DOT, route="5>xyk>10")
+
+    assert str(error).startswith("hydraDx cannot dry-run 5>xyk>10: ws://127.0.0.1:")
+    assert str(error).endswith("refused state_call: Method not found (-32601); " + GIVE)
+
+
+class TestCommands:
+    SWAP = ("--assetin", "DOT", "--assetout", "HDX", "--amount")
+
+    @pytest.fixture
+    def node(self) -> Iterator[Node]:
+        with Node(Chain(BUSY).answers()) as node:
+            yield node
+
+    @pytest.fixture
+    def run(self, node: Node, tmp_path: Path, scenarioctl: Run) -> Run:
+        config = write_config(tmp_path, node)
+        return lambda *line: scenarioctl(*line, "--config", config)
+
+    def test_a_quote_has_its_price_and_its_fees(self, run: Run) -> None:
+        ended = run("quote", *self.SWAP, "2", "--json")
+
+        route = [{"pool": "Omnipool", "asset_in": 5, "asset_out": 0}]
+        assert (ended.code, ended.err) == (0, "")
+        assert json.loads(ended.out) == {
+            "amount_in": "20000000000",
+            "amount_out": "1957124423891189",
+            "min_amount_out": "1937553179652277",
+            "price": "978.562211946",
+            "impact_percent": "0.0022",
+            "asset_fee": "2.0622",
+            "protocol_fee": "0.0811",
+            "route": route,
+            "legs": [
+                {
+                    "route": route,
+                    "amount_in": "20000000000",
+                    "amount_out": "1957124423891189",
+                    "impact_percent": "0.0022",
+                    "asset_fee_percent": "2.0622",
+                    "asset_fee": "41209645172226",
+                    "protocol_fee_percent": "0.0811",
+                    "protocol_fee": "32439935120",
+                    "slip_fee": "0",
+                }
+            ],
+            "block": BLOCK,
+            "block_hash": HEAD,
+            "spec_version": 428,
+        }
+
+    def test_a_swap_needs_no_minimum(self, run: Run) -> None:
+        ended = run("create", "swap", *self.SWAP, "2", "--json")
+
+        answer = json.loads(ended.out)
+        assert ended.code == 0
+        assert ended.err == (
+            "2 DOT would bring 1957.124423891189 HDX in the block after 1000 (price 978.562211946, impact 0.0022 %, asset "
+            "fee 2.0622 %, protocol fee 0.0811 %); at least 1937.553179652277 HDX with a slippage of 1 %\n"
+        )
+        assert set(answer["swap"]) == {"swap_tx", "scenarioid", "spec_version"}
+        decoded = run("tx", "decode", answer["swap"]["swap_tx"], "--chain", "hydraDx", "--json")
+        assert json.loads(decoded.out)["call"]["method"] == "sell"
+        assert "1937553179652277" in decoded.out
+
+    def test_every_draft_quotes_anew(self, run: Run, node: Node) -> None:
+        scenario = run("create", "swap", *self.SWAP, "2", "--slippage", "0.5").out.strip()
+        first = run("scenario", "full", scenario, "--field", "tx")
+        node.answers |= Chain(pool()).answers()
+        second = run("scenario", "full", scenario, "--field", "tx")
+
+        assert "at least 1947.338801771733 HDX with a slippage of 0.5 %" in first.err
+        assert "at least 1983.988859584931 HDX with a slippage of 0.5 %" in second.err
+        assert first.out != second.out
+
+    def test_a_swap_that_spoils_its_own_price_is_refused_unless_told(self, run: Run) -> None:
+        refusal = run("create", "swap", *self.SWAP, "10000")
+        allowed = run("create", "swap", *self.SWAP, "10000", "--max-impact", "12")
+
+        assert (refusal.code, refusal.out) == (2, "")
+        assert refusal.err == (
+            "Error: amount 10000 DOT is so large that it worsens its own price by 9.9099 %, more than 5 %: sell less at "
+            "once, or allow it with --max-impact (max_impact)\n"
+        )
+        assert allowed.code == 0
+
+    def test_a_minimum_stands_and_what_speaks_against_it_is_said(self, run: Run) -> None:
+        ended = run("create", "swap", *self.SWAP, "2", "--min-amount-out", "2000000000000000", "--json")
+        large = run("create", "swap", *self.SWAP, "400000", "--min-amount-out", "5", "--json")
+
+        assert ended.code == large.code == 0
+        assert ended.err.splitlines()[1:] == [
+            "Warning: the swap would bring 1957.124423891189 HDX now, less than the minimum of 2000 HDX: it fails, and costs its fee, until the price is better"
+        ]
+        assert large.err.splitlines()[0] == (
+            "Warning: sold in the Omnipool itself: where it does not hold both 5 (DOT, Polkadot) and HDX (the native asset), "
+            "the trade fails and costs its fee; another way needs a route"
+        )
+        assert large.err.splitlines()[1:] == [
+            "Warning: the minimum stands without a quote: amount 400000 DOT is more than the Omnipool takes at once: at most 333333.3333333333 DOT"
+        ]
+
+    @pytest.mark.parametrize(
+        ("line", "code", "sentence"),
+        [
+            (
+                ("quote", *SWAP, "2", "--chain", "polkadot"),
+                2,
+                "chain 'polkadot' has no exchange, expected one of: hydraDx",
+            ),
+            (
+                ("quote", "--assetin", "DOT", "--assetout", "DOT", "--amount", "2"),
+                2,
+                "assetout '5' is the asset sold, expected another one to receive",
+            ),
+            (("quote", *SWAP, "2.00000000001"), 2, "amount 2.00000000001 has too many decimals, DOT has 10"),
+            (("quote", *SWAP, "0"), 2, "amount '0' is zero, expected a number above zero"),
+            (
+                ("quote", *SWAP, "2", "--slippage", "100"),
+                2,
+                "slippage '100' is not a share in per cent, expected 0 to 99.9, like 0.5",
+            ),
+            (
+                ("quote", *SWAP, "2", "--sender", "5"),
+                2,
+                "sender '5' is not an address, expected an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or a 0x public key of 32 bytes",
+            ),
+            (
+                ("quote", *SWAP, "2", "--route", "0>omnipool>5"),
+                2,
+                "route begins with 0, but 5 is sold: expected it first",
+            ),
+            (
+                ("quote", *SWAP, "2", "--offline"),
+                5,
+                "hydraDx was not asked, --offline forbids it: leave --offline out",
+            ),
+            (
+                ("create", "swap", *SWAP, "2", "--max-impact", "101"),
+                2,
+                "max_impact '101' is not a share in per cent, expected 0 to 100, like 5",
+            ),
+            (
+                ("create", "swap", *SWAP, "2", "--max-impact", "some"),
+                2,
+                "max_impact 'some' is not a number, expected digits with an optional point, like 1.5",
+            ),
+            (
+                ("create", "swap", *SWAP, "0.0000002", "--slippage", "99.99999999"),
+                2,
+                "amount is too small, the pool would give 195716743 of the smallest unit less a slippage of 99.99999999 %: expected an amount that gives at least 1",
+            ),
+        ],
+        ids=lambda value: " ".join(value)[-40:] if isinstance(value, tuple) else "",
+    )
+    def test_bad_input_is_answered_in_a_sentence(
+        self, run: Run, line: tuple[str, ...], code: int, sentence: str
+    ) -> None:
+        ended = run(*line)
+
+        assert (ended.code, ended.out, ended.err) == (code, "", f"Error: {sentence}\n")
