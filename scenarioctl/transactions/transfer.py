@@ -171,7 +171,8 @@ def native_fee_message(
     name = absolute(transfer.asset.place, transfer.source.para_id)
     own = f"Parachain({hop.hub_id})/"
     there = f"0/{name.removeprefix(own)}" if name.startswith(own) else f"1/{name}"
-    incoming = {"WithdrawAsset": [hop.asset(_RELAY, 1), hop.asset(there, transfer.amount)]}
+    brought = _in_order([(_RELAY, 1), (there, transfer.amount)])
+    incoming = {"WithdrawAsset": [hop.asset(place, amount) for place, amount in brought]}
     return hop.versioned([incoming, "ClearOrigin", *_pay_and_deposit(hop, _RELAY, 1), _TOPIC])
 
 
@@ -359,9 +360,7 @@ def _type_and_then(hop: _Hop, dest: str, transfer_type: str, onward: Mapping[str
     sent = [(hop.asset_place, hop.transfer.amount)]
     fee_place, fee_type = hop.asset_place, transfer_type
     if hop.native_fee:
-        sent.append((_RELAY, hop.native_fee))
-        # XCM takes assets in the order of their locations only.
-        sent.sort(key=lambda item: (item[0].partition("/")[0], item[0] != _RELAY))
+        sent = _in_order([*sent, (_RELAY, hop.native_fee)])
         fee_place, fee_type = _RELAY, "DestinationReserve"
     arguments = {
         "dest": hop.versioned(hop.location(dest)),
@@ -373,6 +372,11 @@ def _type_and_then(hop: _Hop, dest: str, transfer_type: str, onward: Mapping[str
         "weight_limit": "Unlimited",
     }
     return Draft(call=Call(pallet=_xcm_pallet(hop, method), method=method, args=arguments))
+
+
+def _in_order(assets: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return an asset and the relay's in the order of their locations: XCM takes them in no other."""
+    return sorted(assets, key=lambda item: (item[0].partition("/")[0], item[0] != _RELAY))
 
 
 def _pay_and_deposit(hop: _Hop, place: str, fee: int) -> list[dict[str, Any]]:

@@ -330,11 +330,18 @@ class TestMoneyTraps:
 def without_pool(network: Network) -> Iterator[Network]:
     """Take the pool away for which the Asset Hub accepts USDT."""
     client = network.app.client(network.hub)
-    key = storage_key(finish(client.table()), "AssetConversion", "Pools", [[NATIVE, USDT_PLACE]]).hex
-    kept = finish(client.call("state_getStorage", key))
-    finish(client.call("dev_setStorage", [[key, None]]))
+    table = finish(client.table())
+    reserves = finish(client.runtime_call("AssetConversionApi", "get_reserves", NATIVE, USDT_PLACE))
+    holders = finish(client.entries("Assets", "Account", USDT))
+    pool = next(key[1] for key, held in holders if held["balance"] == reserves[1])
+    keys = [
+        storage_key(table, "AssetConversion", "Pools", [[NATIVE, USDT_PLACE]]).hex,
+        storage_key(table, "Assets", "Account", [USDT, pool]).hex,
+    ]
+    kept = [finish(client.call("state_getStorage", key)) for key in keys]
+    finish(client.call("dev_setStorage", [[key, None] for key in keys]))
     yield network
-    finish(client.call("dev_setStorage", [[key, kept]]))
+    finish(client.call("dev_setStorage", [[key, value] for key, value in zip(keys, kept, strict=True)]))
 
 
 class TestFeeAssetThatIsNotAccepted:
