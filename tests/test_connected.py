@@ -1,0 +1,380 @@
+"""Transfers whose form depends on what the chains say: the last hop's fee, what pays on the Asset Hub, what may open."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.application import Application
+from scenarioctl.cli.base import finish
+from scenarioctl.config import load_settings
+from scenarioctl.errors import ChainUnreachable, InvalidRequest
+from scenarioctl.model.calls import Call, UnsignedTransaction
+from scenarioctl.transactions.transfer import Transfer, build_transfer
+from tests.conftest import BOB, Run
+from tests.network import FakeNetwork, table_of
+from tests.node import Refusal
+from tests.test_check import (
+    ALICE,
+    ALICE_KEY,
+    BOB_KEY,
+    DEX_TO_HUB,
+    DOT,
+    NATIVE_UP,
+    USDT_ON_HUB,
+    account,
+    asset,
+    call_effects,
+    incomplete,
+    info,
+    location,
+    message_effects,
+)
+
+USDT_ON_DEX = {
+    "parents": 1,
+    "interior": {"X3": [{"Parachain": 1000}, {"PalletInstance": 50}, {"GeneralIndex": 1984}]},
+}
+HDX_ON_HUB = {"parents": 1, "interior": {"X2": [{"Parachain": 2034}, {"GeneralIndex": 0}]}}
+WEIGHT_FEE = 4_000_000
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[FakeNetwork]:
+    with FakeNetwork(tmp_path) as network:
+        for chain in network.chains.values():
+            chain.api.update(
+                XcmPaymentApi_query_xcm_weight={"Ok": {"ref_time": 600, "proof_size": 8000}},
+                XcmPaymentApi_query_weight_to_asset_fee={"Ok": WEIGHT_FEE},
+                XcmPaymentApi_query_delivery_fees={"Ok": {"V5": []}},
+                XcmPaymentApi_query_acceptable_payment_assets={"Ok": [{"V5": NATIVE_UP}]},
+                TransactionPaymentApi_query_info=info(1000),
+            )
+            chain.store("System", "Account", ALICE_KEY, value=account(10**16))
+        yield network
+
+
+def draft(
+    network: FakeNetwork,
+    source: str,
+    destination: str,
+    asset_id: str,
+    amount: int,
+    sender: bytes | None = None,
+) -> UnsignedTransaction:
+    from scenarioctl.actions.drafting import draft_transfer
+
+    app = Application(load_settings({"config": str(network.config)}, {}))
+    chain = app.registry.find(source)
+    try:
+        return finish(
+            draft_transfer(
+                app,
+                source=chain,
+                destination=app.registry.find(destination),
+                asset=app.assets.find(chain, asset_id),
+                amount=amount,
+                beneficiary=BOB_KEY,
+                sender=sender,
+            )
+        )
+    finally:
+        finish(app.close())
+
+
+class TestLastHopFee:
+    @pytest.mark.parametrize(
+        ("source", "destination", "asset_id", "incoming", "place"),
+        [
+            ("polkadot", "hydraDx", "DOT", "ReserveAssetDeposited", NATIVE_UP),
+            ("hydraDx", "polkadot", "5", "ReceiveTeleportedAsset", {"parents": 0, "interior": "Here"}),
+        ],
+    )
+    def test_twice_what_its_message_would_take_is_set_aside(
+        self, network: FakeNetwork, source: str, destination: str, asset_id: str, incoming: str, place: Any
+    ) -> None:
+        transaction = draft(network, source, destination, asset_id, 3 * DOT)
+
+        onward = next(iter(transaction.call.args["custom_xcm_on_dest"]["V5"][0].values()))
+        fee = onward["xcm"][0]["BuyExecution"]["fees"]
+        assert fee == asset(place, 2 * WEIGHT_FEE)
+        assert transaction.warnings == ()
+        last = network.chains[destination]
+        weighed = dict(last.asked)["XcmPaymentApi_query_xcm_weight"]
+        type_id = last.table.api_method("XcmPaymentApi", "query_xcm_weight").inputs[0].type_id
+        assert [
+            next(iter(item)) if isinstance(item, dict) else item
+            for item in last.table.decode(type_id, weighed)["V5"]
+        ] == [
+            incoming,
+            "ClearOrigin",
+            "BuyExecution",
+            "DepositAsset",
+            "SetTopic",
+        ]
+
+    def test_an_amount_that_offline_is_too_little_goes_where_a_chain_was_asked(
+        self, network: FakeNetwork
+    ) -> None:
+        transaction = draft(network, "polkadot", "hydraDx", "DOT", DOT // 10)
+
+        assert transaction.warnings == ()
+
+    def test_an_amount_that_the_fee_would_eat_is_refused(self, network: FakeNetwork) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            draft(network, "polkadot", "hydraDx", "DOT", 2 * WEIGHT_FEE)
+
+        assert str(refused.value) == (
+            "amount 0.0008 DOT is too little for polkadot to hydraDx, where 0.0008 DOT is set aside for the last hop's fee alone"
+        )
+
+    def test_a_chain_that_does_not_tell_it_is_named(self, network: FakeNetwork) -> None:
+        network.chains["hydraDx"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Err": "AssetNotFound"}
+
+        with pytest.raises(ChainUnreachable) as refused:
+            draft(network, "polkadot", "hydraDx", "DOT", DOT)
+
+        assert str(refused.value) == (
+            "what the last hop of polkadot to hydraDx costs could not be asked for (XcmPaymentApi_query_weight_to_asset_fee of hydraDx answered AssetNotFound); --offline sets half of the amount aside for it"
+        )
+
+    def test_other_routes_ask_no_other_chain(self, network: FakeNetwork) -> None:
+        draft(network, "polkadot", "assetHub", "DOT", DOT)
+
+        assert [name for name, chain in network.chains.items() if chain.node.asked] == ["polkadot"]
+
+
+class TestFeeOnTheAssetHub:
+    def test_an_asset_that_pays_goes_alone_and_without_a_warning(self, network: FakeNetwork) -> None:
+        network.chains["assetHub"].api["XcmPaymentApi_query_acceptable_payment_assets"] = {
+            "Ok": [{"V5": NATIVE_UP}, {"V5": USDT_ON_HUB}]
+        }
+
+        transaction = draft(network, "hydraDx", "assetHub", "10", 10**8)
+
+        assert transaction.call.args["assets"] == {"V5": [asset(USDT_ON_DEX, 10**8)]}
+        assert transaction.warnings == ()
+
+    def test_an_asset_that_does_not_pay_is_refused_with_the_remedy(self, network: FakeNetwork) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            draft(network, "hydraDx", "assetHub", "10", 10**8)
+
+        assert str(refused.value) == (
+            "USDT cannot be sent alone from hydraDx to assetHub: assetHub takes no fees in it now, so the whole transfer would be trapped there; with --check and --sender a little DOT of the sender's goes along and pays the fee"
+        )
+
+    def test_where_it_cannot_be_asked_the_plain_form_comes_with_its_warning(
+        self, network: FakeNetwork
+    ) -> None:
+        network.cut("assetHub")
+
+        transaction = draft(network, "hydraDx", "assetHub", "10", 10**8)
+
+        assert transaction.call.args["assets"] == {"V5": [asset(USDT_ON_DEX, 10**8)]}
+        assert transaction.warnings == (
+            "assetHub takes its fee for this in USDT itself, which works only while it accepts USDT for fees: where it does not, the transfer is trapped there",
+        )
+
+    def test_a_little_native_beside_it_pays_and_the_rest_of_it_arrives_too(
+        self, network: FakeNetwork
+    ) -> None:
+        self.accept_two_assets(network)
+        network.chains["hydraDx"].store("Tokens", "Accounts", ALICE_KEY, 5, value=tokens(10**10))
+        network.chains["hydraDx"].store("Tokens", "Accounts", ALICE_KEY, 10, value=tokens(10**9))
+        network.chains["hydraDx"].store("AssetRegistry", "Assets", 10, value=registered(10_000))
+        network.chains["hydraDx"].store("AssetRegistry", "Assets", 5, value=registered(17_540_000))
+
+        transaction = draft(network, "hydraDx", "assetHub", "10", 10**8, ALICE_KEY)
+
+        fee = 2 * WEIGHT_FEE + DOT // 100
+        decoded = table_of("hydraDx").decode_call(transaction.call_data)
+        assert decoded == Call(
+            pallet="PolkadotXcm",
+            method="transfer_assets_using_type_and_then",
+            args={
+                "dest": {"V5": DEX_TO_HUB},
+                "assets": {"V5": [asset(NATIVE_UP, fee), asset(USDT_ON_DEX, 10**8)]},
+                "assets_transfer_type": "DestinationReserve",
+                "remote_fees_id": {"V5": NATIVE_UP},
+                "fees_transfer_type": "DestinationReserve",
+                "custom_xcm_on_dest": {
+                    "V5": [
+                        {
+                            "DepositAsset": {
+                                "assets": {"Wild": {"AllCounted": 2}},
+                                "beneficiary": location(BOB_KEY),
+                            }
+                        }
+                    ]
+                },
+                "weight_limit": "Unlimited",
+            },
+        )
+        check = transaction.check
+        assert check is not None
+        assert (check.verdict, check.reasons, check.warnings) == ("ok", (), ())
+        assert check.computed == check.credited
+        assert check.computed is not None
+        assert check.computed.human == "100 USDt"
+        assert transaction.warnings == (
+            "0.0108 DOT goes along and pays the fee on assetHub, which takes none in USDT; what is left of it is the receiver's",
+        )
+
+    def test_a_sender_without_the_native_asset_is_told_what_is_missing(self, network: FakeNetwork) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            draft(network, "hydraDx", "assetHub", "10", 10**8, ALICE_KEY)
+
+        assert str(refused.value) == (
+            "USDT cannot be sent alone from hydraDx to assetHub: assetHub takes no fees in it now, so the whole transfer would be trapped there; 0.0108 DOT beside it would pay, but the sender can spend 0 on hydraDx"
+        )
+
+    @staticmethod
+    def accept_two_assets(network: FakeNetwork) -> None:
+        fee = 2 * WEIGHT_FEE + DOT // 100
+        brought = [asset(USDT_ON_HUB, 10**8), asset(NATIVE_UP, fee)]
+        message = {
+            "V5": [
+                {"WithdrawAsset": brought},
+                "ClearOrigin",
+                {"BuyExecution": {"fees": asset(NATIVE_UP, fee), "weight_limit": "Unlimited"}},
+                {"DepositAsset": {"assets": {"Wild": {"AllCounted": 2}}, "beneficiary": location(BOB_KEY)}},
+                {"SetTopic": b"\7" * 32},
+            ]
+        }
+        network.chains["hydraDx"].api["DryRunApi_dry_run_call"] = call_effects((DEX_TO_HUB, message))
+        network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(
+            {"Assets": {"Issued": {"asset_id": 1984, "owner": BOB_KEY, "amount": 10**8}}},
+            {"Balances": {"Minted": {"who": BOB_KEY, "amount": fee - WEIGHT_FEE}}},
+        )
+
+
+class TestRoutesThatOnlyADryRunOpens:
+    AMOUNT = 10**15
+
+    def answers(self, network: FakeNetwork, *, teleport: Any, reserve: Any) -> None:
+        """Let Hydration and the Asset Hub answer to the two ways in which HDX might go."""
+
+        def dry_run(arguments: bytes) -> Any:
+            table = network.chains["hydraDx"].table
+            origin_type, call_type, _ = table.api_method("DryRunApi", "dry_run_call").inputs
+            _, start = table.decode_at(origin_type.type_id, arguments, 0)
+            call, _ = table.decode_call_at(arguments, start)
+            assert call_type.name == "call"
+            kind = call.args["assets_transfer_type"]
+            incoming = "ReceiveTeleportedAsset" if kind == "Teleport" else "ReserveAssetDeposited"
+            return call_effects((DEX_TO_HUB, self.message(incoming)))
+
+        def dry_run_message(arguments: bytes) -> Any:
+            table = network.chains["assetHub"].table
+            location_type, message_type = table.api_method("DryRunApi", "dry_run_xcm").inputs
+            _, start = table.decode_at(location_type.type_id, arguments, 0)
+            message = table.decode_at(message_type.type_id, arguments, start)[0]["V5"]
+            return teleport if "ReceiveTeleportedAsset" in message[0] else reserve
+
+        network.chains["hydraDx"].api["DryRunApi_dry_run_call"] = dry_run
+        network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = dry_run_message
+
+    def message(self, incoming: str) -> dict[str, Any]:
+        fees = asset(HDX_ON_HUB, self.AMOUNT)
+        return {
+            "V5": [
+                {incoming: [fees]},
+                "ClearOrigin",
+                {"BuyExecution": {"fees": fees, "weight_limit": "Unlimited"}},
+                {"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": location(BOB_KEY)}},
+                {"SetTopic": b"\7" * 32},
+            ]
+        }
+
+    def credited(self) -> dict[str, Any]:
+        issued = {"asset_id": HDX_ON_HUB, "owner": BOB_KEY, "amount": self.AMOUNT - WEIGHT_FEE}
+        return message_effects({"ForeignAssets": {"Issued": issued}})
+
+    def test_without_a_check_they_stay_refused(self, network: FakeNetwork) -> None:
+        self.answers(network, teleport=self.credited(), reserve=self.credited())
+
+        with pytest.raises(InvalidRequest) as refused:
+            draft(network, "hydraDx", "assetHub", "0", self.AMOUNT)
+
+        assert "be lost on arrival (UntrustedReserveLocation)" in str(refused.value)
+
+    def test_the_way_that_ends_in_the_credit_is_handed_out(self, network: FakeNetwork) -> None:
+        untrusted = message_effects(outcome=incomplete("UntrustedTeleportLocation"))
+        self.answers(network, teleport=untrusted, reserve=self.credited())
+
+        transaction = draft(network, "hydraDx", "assetHub", "0", self.AMOUNT, ALICE_KEY)
+
+        assert transaction.check is not None
+        assert (transaction.check.verdict, transaction.check.reasons) == ("ok", ())
+        assert transaction.call.args["assets_transfer_type"] == "LocalReserve"
+
+    def test_a_way_that_completes_without_a_credit_stays_closed(
+        self, network: FakeNetwork, scenarioctl: Run
+    ) -> None:
+        untrusted = message_effects(outcome=incomplete("UntrustedReserveLocation"))
+        self.answers(network, teleport=message_effects(), reserve=untrusted)
+        words = ("--from", "hydraDx", "--to", "assetHub", "--assetid", "HDX", "--amount", str(self.AMOUNT))
+
+        ended = scenarioctl(
+            *("--json", "--config", str(network.config), "tx", "check", *words),
+            *("--destinationaddress", BOB, "--sender", ALICE),
+        )
+
+        answer = json.loads(ended.out)
+        assert (answer["verdict"], ended.code) == ("refused", 6)
+        assert [reason for reason in answer["reasons"] if "beside" not in reason] == [
+            "as a teleport: nothing of HDX is credited to the beneficiary on assetHub, though nothing fails there",
+            "as a reserve transfer: on assetHub the message fails: UntrustedReserveLocation, it does not accept the sending chain as the asset's reserve; what was sent would be trapped or lost there",
+        ]
+
+    def test_where_one_way_could_not_be_tried_the_verdict_is_unknown(self, network: FakeNetwork) -> None:
+        def trap(_: bytes) -> Any:
+            raise Refusal(-32603, "wasm trap")
+
+        self.answers(network, teleport=message_effects(), reserve=message_effects())
+        network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = trap
+
+        transaction = draft(network, "hydraDx", "assetHub", "0", self.AMOUNT, ALICE_KEY)
+
+        assert transaction.check is not None
+        assert transaction.check.verdict == "unknown"
+
+
+def test_a_fee_beside_is_the_same_in_every_version_of_xcm() -> None:
+    app = Application(load_settings({}, {}))
+    dex = app.registry.find("hydraDx")
+    transfer = Transfer(
+        source=dex,
+        destination=app.registry.find("assetHub"),
+        asset=app.assets.find(dex, "10"),
+        amount=10**8,
+        beneficiary=BOB_KEY,
+    )
+    table = table_of("hydraDx")
+
+    for version in (3, 4, 5):
+        draft = build_transfer(
+            transfer, table, registry=app.registry, assets=app.assets, xcm_version=version, native_fee=7
+        )
+        assets = table.decode_call(table.encode_call(draft.call)).args["assets"][f"V{version}"]
+
+        assert [item["fun"]["Fungible"] for item in assets] == [7, 10**8]
+
+
+def tokens(free: int) -> dict[str, int]:
+    return {"free": free, "reserved": 0, "frozen": 0}
+
+
+def registered(existential_deposit: int) -> dict[str, Any]:
+    """Return an asset as Hydration's registry keeps it."""
+    return {
+        "name": b"it",
+        "asset_type": "Token",
+        "existential_deposit": existential_deposit,
+        "symbol": b"IT",
+        "decimals": 10,
+        "xcm_rate_limit": None,
+        "is_sufficient": True,
+    }
