@@ -23,7 +23,7 @@ class Refusal(Exception):
 
 
 class Gone(Exception):
-    """The connection is cut in place of an answer."""
+    """The connection is closed in place of an answer; `Gone("killed")` without a word."""
 
 
 class Feed(list[Any]):
@@ -84,7 +84,9 @@ class Node:
                 continue
             try:
                 answer = self._answer(json.loads(message.data))
-            except Gone:
+            except Gone as gone:
+                if gone.args and request.transport is not None:
+                    request.transport.abort()
                 break
             feed = answer.get("result")
             if not isinstance(feed, Feed):

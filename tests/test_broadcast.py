@@ -1,13 +1,16 @@
 """Broadcasting: what is not a signed transaction of its chain is never sent, what is one is sent once."""
 
 import json
+import time
 from collections.abc import Callable
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scenarioctl.chains.connection import Connection, connect
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage import storage_key
@@ -554,6 +557,79 @@ def test_a_lost_answer_says_that_it_may_have_been_sent(
         "code": "chain_unreachable",
     }
     assert sent(node) == 1
+
+
+def test_a_node_that_is_killed_while_it_is_sent_to_says_so_too(send: Send) -> None:
+    def killed(_: str) -> str:
+        raise Gone("killed")
+
+    with Node(answers(author_submitExtrinsic=killed)) as node:
+        ended = send(node, GOOD)
+
+    assert ended.code == 5
+    assert error_of(ended).startswith(
+        f"polkadot did not answer, the transaction {HASH} may have been sent or not ({node.url} did not answer "
+        "author_submitExtrinsic: "
+    )
+    assert sent(node) == 1
+
+
+def test_a_node_that_stalls_when_it_is_sent_to_is_not_sent_to_again(
+    send: Send, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scenarioctl.chains.client.connect", partial(connect, answering=0.5))
+
+    def stall(_: str) -> str:
+        time.sleep(1)
+        return HASH
+
+    with Node(answers(author_submitExtrinsic=stall)) as node:
+        ended = send(node, GOOD)
+
+    assert ended.code == 5
+    assert error_of(ended) == (
+        f"polkadot did not answer, the transaction {HASH} may have been sent or not ({node.url} did not answer "
+        f"author_submitExtrinsic: Connection timed out): {LOOK}"
+    )
+    assert sent(node) == 1
+
+
+def test_a_bug_after_it_was_sent_does_not_say_that_nothing_was(
+    send: Send, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scenarioctl.transactions.submission.read_inclusion", {}.__getitem__)
+
+    with Node(answers()) as node:
+        ended = send(node, GOOD, "--wait", "in-block")
+
+    assert ended.code == 1
+    assert f"; the transaction {HASH} may have been sent; SCENARIOCTL_DEBUG=1 shows" in error_of(ended)
+
+
+def test_an_interruption_says_that_it_may_have_been_sent(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scenarioctl.chains.connection.Connection._result", interrupt_after(5, interrupt))
+
+    with Node(answers()) as node:
+        ended = send(node, GOOD)
+
+    assert (ended.code, ended.out) == (130, "")
+    assert ended.err.strip() == f"Warning: the transaction {HASH} may have been sent"
+    assert sent(node) == 1
+
+
+def interrupt_after(count: int, interrupt: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the reading of answers that is interrupted at the answer number *count*."""
+    read = Connection._result
+    left = [count]
+
+    def result(connection: Connection, answer: dict[str, Any], method: str) -> Any:
+        left[0] -= 1
+        return read(connection, answer, method) if left[0] else interrupt()
+
+    return result
 
 
 @pytest.mark.parametrize(

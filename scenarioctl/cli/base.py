@@ -311,6 +311,9 @@ def draw_facts(facts: Mapping[str, object]) -> None:
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
+    table.add_column()
+    # Whole, on as many lines as it takes: of a hash, nothing may be left out.
+    table.add_column(overflow="fold")
     for name, value in facts.items():
         table.add_row(Text(name, style="bold"), Text(printable(value)))
     Console(soft_wrap=False).print(table)
@@ -402,7 +405,9 @@ def _explain_bug(error: Exception) -> str:
         import traceback
 
         traceback.print_exception(error)
+    # A note says what happened before; without one, nothing did.
+    done = "; ".join(getattr(error, "__notes__", ())) or "nothing was sent or signed"
     return (
         f"this is a bug in scenarioctl, not in what you typed ({type(error).__name__}: {shorten(str(error), 200)}); "
-        "nothing was sent or signed; SCENARIOCTL_DEBUG=1 shows the traceback for a report"
+        f"{done}; SCENARIOCTL_DEBUG=1 shows the traceback for a report"
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from scenarioctl import __version__
-from scenarioctl.cli.base import Group, fail, prepare_output, wants_json
+from scenarioctl.cli.base import Group, fail, prepare_output, say, wants_json
 from scenarioctl.errors import ScenarioctlError
 
 if TYPE_CHECKING:
@@ -92,7 +92,9 @@ def main() -> NoReturn:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
         fail(error, as_json=wants_json(arguments, flags))
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as stop:
+        for note in getattr(stop.__cause__ or stop, "__notes__", ()):
+            say(f"Warning: {note}")
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)

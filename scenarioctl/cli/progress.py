@@ -1,4 +1,4 @@
-"""How far a long operation is, on stderr: a line that changes on a terminal, a line for each step elsewhere."""
+"""How far a long operation is, on stderr: a line for each step, and on a terminal a clock below them."""
 
 import sys
 from collections.abc import Iterator
@@ -18,17 +18,15 @@ def shown_progress() -> Iterator[None]:
             yield
             return
         from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
+        from rich.text import Text
 
         with Progress(
-            SpinnerColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}", markup=False),
-            console=Console(stderr=True),
-            transient=True,
+            SpinnerColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
         ) as progress:
-            task = progress.add_task("")
-            app.tell = lambda words: progress.update(task, description=printable(words))
+            progress.add_task("")
+            # Above the clock, and left standing: the hash in it is wanted when the wait is broken off.
+            app.tell = lambda words: progress.console.print(Text(printable(words)), soft_wrap=True)
             yield
     finally:
         app.tell = before

@@ -1,11 +1,11 @@
 """Forwarding what somebody signed to its chain.  No key is ever here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.operations.signing import parse_hex
 
 if TYPE_CHECKING:
@@ -91,10 +91,20 @@ async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
     submission = Submission(
         client=client, data=data, hash=hash_of(data), signed=signed, number=standing.number, tell=app.tell
     )
-    if not request.wait:
-        warnings += await submission.send()
-        return Broadcasted(hash=submission.hash, warnings=tuple(filter(None, warnings)))
-    block, notes = await submission.send_and_follow(request.wait, seconds)
+    try:
+        return await _send(submission, request.wait, seconds, warnings)
+    except BaseException as stop:
+        # A bug, or ctrl-C: whoever reads of it has to know.
+        if not isinstance(stop, ScenarioctlError):
+            stop.add_note(f"the transaction {submission.hash} may have been sent")
+        raise
+
+
+async def _send(submission: "Submission", wait: str, seconds: float, warnings: Sequence[str]) -> Broadcasted:
+    if not wait:
+        notes = await submission.send()
+        return Broadcasted(hash=submission.hash, warnings=tuple(filter(None, [*warnings, *notes])))
+    block, notes = await submission.send_and_follow(wait, seconds)
     inclusion = await _read_inclusion(submission, block)
     return Broadcasted(
         hash=submission.hash,
