@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.network import FakeNetwork, table_of
 from tests.node import Refusal
+from tests.test_cli import on_a_terminal, without_colours
 
 ALICE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
 ALICE_KEY = bytes.fromhex("d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d")
@@ -275,6 +276,25 @@ def test_offline_nothing_is_checked(network: FakeNetwork, scenarioctl: Run) -> N
 
     assert ended.err == "Error: polkadot was not asked, --offline forbids it: leave --offline out\n"
     assert ended.code == 5
+
+
+def test_on_a_terminal_it_is_a_table(network: FakeNetwork, tmp_path: Path) -> None:
+    words = ("tx", "check", *TRANSFER, "--destinationaddress", BOB, "--sender", ALICE)
+
+    drawn, said, code = on_a_terminal(tmp_path, "--config", str(network.config), *words)
+
+    assert without_colours(drawn) == (
+        "chain     what                        amount  smallest unit\n"
+        "polkadot  leaves the sender          1.5 DOT    15000000000\n"
+        "polkadot  transaction fee          0.016 DOT      160000000\n"
+        "polkadot  delivery of the message   0.03 DOT      300000000\n"
+        "assetHub  fee for the message      0.002 DOT       20000000\n"
+        "assetHub  arrives, computed        1.498 DOT    14980000000\n"
+        "assetHub  arrives, in the dry run  1.498 DOT    14980000000\n"
+        "\n"
+        "ok\n"
+    )
+    assert (said, code) == ("", 0)
 
 
 # Faults: what no chain shows is not claimed

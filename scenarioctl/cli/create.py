@@ -144,6 +144,7 @@ def scenario(**fields: Any) -> None:
     "--route", metavar="HOPS", help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list."
 )
 @option("--chain", metavar="CHAIN", default="hydraDx", help="The exchange parachain (default hydraDx).")
+@check_option
 @transaction_options
 @field_option
 def swap(**fields: Any) -> None:
@@ -152,6 +153,7 @@ def swap(**fields: Any) -> None:
     The id is printed; `--json` gives the unsigned transaction too.
     """
     result = perform("creation.create_swap", "CreateSwap", **fields)
+    show_check(result)
     print_answer(result, plain=result.scenarioid)
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.diagram import read_diagram
-from scenarioctl.operations.checking import check_sender, passed
+from scenarioctl.operations.checking import Checked, check_sender, passed
 from scenarioctl.operations.scenarios import store_document
-from scenarioctl.operations.signing import Signing, check_output_format, write_transaction
+from scenarioctl.operations.signing import check_output_format, write_transaction
 
 if TYPE_CHECKING:
     from scenarioctl.model.checks import Check
@@ -67,7 +67,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Created:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateSwap(Signing):
+class CreateSwap(Checked):
     """Create a swap scenario on the exchange parachain, and draft its transaction."""
 
     #: Id or symbol of the asset sold.
@@ -96,6 +96,7 @@ class Swap:
     offline: bool = False
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    check: "Check | None" = None
 
     def answer(self) -> dict[str, Any]:
         swap: dict[str, Any] = {
@@ -105,13 +106,17 @@ class Swap:
         }
         if self.offline:
             swap["offline"] = True
-        return {"success": True, "swap": swap}
+        answer: dict[str, Any] = {"success": True, "swap": swap}
+        if self.check is not None:
+            answer["check"] = self.check.answer()
+        return answer
 
 
 async def create_swap(app: Application, request: CreateSwap) -> Swap:
     from scenarioctl.actions import draft_first, swap_diagram
 
     check_output_format(request.output_format)
+    sender = check_sender(request.check, request.sender)
     document = swap_diagram(
         app,
         chain=request.chain,
@@ -123,7 +128,8 @@ async def create_swap(app: Application, request: CreateSwap) -> Swap:
         max_impact=request.max_impact,
         route=request.route,
     )
-    drafted = await draft_first(app, read_diagram(document))
+    drafted = await draft_first(app, read_diagram(document), sender=sender)
+    check = passed(drafted.transaction)
     swap_tx = await write_transaction(app, drafted.transaction, request)
     return Swap(
         swap_tx=swap_tx,
@@ -132,6 +138,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Swap:
         offline=drafted.transaction.offline,
         warnings=drafted.transaction.warnings,
         notes=drafted.transaction.notes,
+        check=check,
     )
 
 
