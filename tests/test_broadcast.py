@@ -3,15 +3,19 @@
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scenarioctl.chains.connection import Connection, connect
 from scenarioctl.chains.registry import Registry
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage import storage_key
 from scenarioctl.transactions.extrinsic import (
@@ -21,6 +25,7 @@ from scenarioctl.transactions.extrinsic import (
     encode_era,
     signing_payload,
 )
+from scenarioctl.transactions.judging import check_form, read_for
 from scenarioctl.transactions.signatures import SIGNED_V4, signed_extrinsic
 from tests.conftest import DATA, Ended, Run
 from tests.node import Feed, Gone, Node, Refusal
@@ -217,6 +222,22 @@ def test_every_good_signature_is_found_good(send: Send, make: Callable[[], str])
     assert ended == Ended(out=f"{expected}\n", err="", code=0)
 
 
+def test_a_metadata_hash_is_computed_with_the_symbol_that_the_node_tells_too(send: Send) -> None:
+    from scenarioctl.runtime.digest import metadata_digest
+
+    other = metadata_digest(TABLE, ss58_prefix=0, decimals=12, symbol="UNIT")
+    tx = signed(given=options(mode=1, metadata_hash=other))
+    given = answers(
+        system_properties={"tokenSymbol": ["UNIT"], "tokenDecimals": [12]},
+        author_submitExtrinsic="0x" + blake2b(unhex(tx), digest_size=32).hexdigest(),
+    )
+
+    with Node(given) as node:
+        ended = send(node, tx)
+
+    assert (ended.code, ended.err) == (0, "")
+
+
 def test_a_nonce_that_is_ahead_is_sent_with_a_warning(send: Send) -> None:
     tx = signed(given=options(nonce=NONCE + 3))
     with Node(answers(author_submitExtrinsic="0x" + blake2b(unhex(tx), digest_size=32).hexdigest())) as node:
@@ -267,6 +288,19 @@ def test_an_era_whose_block_the_node_forgot_is_left_to_the_chain(send: Send) -> 
 
 
 # What is not sent
+
+
+@settings(max_examples=300)
+@given(place=st.integers(0, len(unhex(GOOD)) - 1), byte=st.integers(1, 255), cut=st.integers(0, 111))
+def test_a_damaged_transaction_is_refused_or_read_and_never_a_bug(place: int, byte: int, cut: int) -> None:
+    data = bytearray(unhex(GOOD))
+    data[place] ^= byte
+    length = encode_compact(cut)
+
+    for damaged in (bytes(data), bytes(data[:cut]) or b"\0", length + bytes(data[2 : 2 + cut])):
+        with suppress(InvalidRequest):
+            check_form(CHAIN, TABLE, damaged)
+            read_for(CHAIN, TABLE, damaged)
 
 
 PAYLOAD = signing_payload(TABLE, TABLE.encode_call(REMARK), options())

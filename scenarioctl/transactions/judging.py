@@ -226,17 +226,19 @@ async def check_signature(
         return f"the signature was not checked here, its kind or its signer is not known: {chain.name} will check it"
     check = _Check(client=client, table=table, signed=signed, number=standing.number)
     await check.prepare(1)
-    hashes: tuple[bytes | None, ...] = (None,)
-    if signed.mode:
-        hashes = await _metadata_hashes(client, table)
-        if not hashes:
-            return f"the signature was not checked here, since it commits to a metadata hash that cannot be computed: {chain.name} will check it"
+    hashes: tuple[bytes | None, ...] = (_digest(chain, table) if signed.mode else None,)
+    if signed.mode and hashes == (None,):
+        return f"the signature was not checked here, since it commits to a metadata hash that cannot be computed: {chain.name} will check it"
     era = decode_era(signed.era)
     if not check.births and era is not None and era_start(signed.era, standing.number + 1) <= standing.number:
         return f"the signature was not checked here, the node does not know the block that its era starts from: {chain.name} will check it"
     try:
         if any(_fits(signed, payload) for each in hashes for _, payload in check.payloads(each)):
             return ""
+        if signed.mode:
+            hashes = (*hashes, *await _hashes_as_told(client, table))
+            if any(_fits(signed, payload) for _, payload in check.payloads(hashes[-1])):
+                return ""
     except InvalidRequest as error:
         return f"the signature was not checked here ({error}): {chain.name} will check it"
     await check.prepare(1 + _EXPIRED_ERAS)
@@ -304,36 +306,31 @@ def _is_of(chain: "Chain", table: "RuntimeTable", data: bytes) -> bool:
     return _fits(signed, payload)
 
 
-async def _metadata_hashes(client: "Client", table: "RuntimeTable") -> tuple[bytes, ...]:
-    """Return the metadata hashes that a sender may have signed: one, and another where the node names the asset otherwise."""
+async def _hashes_as_told(client: "Client", table: "RuntimeTable") -> tuple[bytes, ...]:
+    """Return the metadata hash for the native asset as the node names it, which may be otherwise than the registry."""
     from dataclasses import replace
 
-    chain = client.chain
-    found = _digest(chain, table)
-    if found is None:
-        return ()
     try:
         properties = await client.call("system_properties")
     except ChainRefused:
-        properties = None
+        return ()
     first = {
         key: value[0] if isinstance(value, list) and value else value
         for key, value in (properties if isinstance(properties, dict) else {}).items()
     }
     symbol, decimals = first.get("tokenSymbol"), first.get("tokenDecimals")
     if not (isinstance(symbol, str) and isinstance(decimals, int)):
-        return (found,)
-    if (symbol, decimals) == (chain.symbol, chain.decimals):
-        return (found,)
-    told = replace(chain, symbol=symbol, decimals=decimals)
-    other = _digest(told, table)
-    return (found,) if other is None else (found, other)
+        return ()
+    found = _digest(replace(client.chain, symbol=symbol, decimals=decimals), table)
+    return () if found is None else (found,)
 
 
 def _digest(chain: "Chain", table: "RuntimeTable") -> bytes | None:
     try:
-        from scenarioctl.runtime.digest import metadata_digest
+        from scenarioctl.runtime.digest import has_digest, metadata_digest
 
+        if not has_digest(table):
+            return None
         # The runtime's own prefix, which is hashed, and not the registry's, which is printed.
         prefix = table.constant("System", "SS58Prefix")
         return metadata_digest(table, ss58_prefix=prefix, decimals=chain.decimals, symbol=chain.symbol)
