@@ -112,7 +112,13 @@ class _Describer(ValueWriter):
                 method, args = next(iter(inner.items()))
                 return self.call(label, method, args)
             return self.call(label, inner, {})
-        return super().variant(name, variants, value)
+        described = super().variant(name, variants, value)
+        if isinstance(value, Mapping) and isinstance(value.get("AccountId32"), Mapping):
+            # A junction of XCM: to its type no account, to a reader nothing else.
+            account = value["AccountId32"].get("id")
+            if isinstance(account, bytes):
+                described["AccountId32"]["id"] = write_account(account, self._chain)
+        return described
 
     def _xcm_assets(self, type_id: int, value: Any) -> Any:
         """Return the assets of an XCM call with their amounts as people write them.

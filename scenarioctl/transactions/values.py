@@ -325,8 +325,6 @@ class ValueWriter:
         label, inner = next(iter(value.items()))
         fields = next(variant[2] for variant in variants if variant[0] == label)
         described = self._fields(fields, inner)
-        if label == "AccountId32" and isinstance(inner, Mapping) and isinstance(inner.get("id"), bytes):
-            described["id"] = write_account(inner["id"], self._chain)
         # An Id is what everybody means by an address.
         return described if name == "MultiAddress" and label == "Id" else {label: described}
 
