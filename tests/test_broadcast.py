@@ -290,7 +290,7 @@ def test_an_era_whose_block_the_node_forgot_is_left_to_the_chain(send: Send) -> 
 # What is not sent
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(place=st.integers(0, len(unhex(GOOD)) - 1), byte=st.integers(1, 255), cut=st.integers(0, 111))
 def test_a_damaged_transaction_is_refused_or_read_and_never_a_bug(place: int, byte: int, cut: int) -> None:
     data = bytearray(unhex(GOOD))

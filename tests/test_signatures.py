@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
@@ -94,6 +94,8 @@ def test_an_unsigned_extrinsic_is_not_read_as_a_signed_one() -> None:
         read_signed(table, bare_extrinsic(table.encode_call(REMARK)))
 
 
+# The first of each library's checks loads it.
+@settings(deadline=None)
 @given(message=st.binary(max_size=300), other=st.binary(max_size=300))
 def test_a_signature_fits_its_message_and_no_other(message: bytes, other: bytes) -> None:
     account, signature = ecdsa_signature(message)
