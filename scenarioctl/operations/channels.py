@@ -56,7 +56,7 @@ async def open_channels(app: Application, request: OpenChannels) -> Channels:
     wanted = [("Hrmp", entry, (paraid,)) for entry in entries]
     *found, lifecycle = await client.storages([*wanted, ("Paras", "ParaLifecycles", (paraid,))])
     channels = sorted({number for numbers in found for number in numbers})
-    warnings = ()
+    warnings: tuple[str, ...] = ()
     if not channels and lifecycle is None:
         warnings = (f"{relay.name} has no parachain {paraid}",)
     return Channels(open_hrmp_channels=tuple(channels), sourcechain=paraid, warnings=warnings)
