@@ -128,8 +128,7 @@ def test_lrna_can_be_sold_with_a_warning() -> None:
     draft = swap(1, 0, 10**12, 1, "1>omnipool>0")
 
     assert draft.warnings == (
-        "LRNA is the Omnipool's hub asset: it can be sold only while the pool's HubAssetTradability allows it, and "
-        "its price is not that of the usual quote",
+        "LRNA is the Omnipool's hub asset: it can be sold only while the pool's HubAssetTradability allows it",
     )
 
 

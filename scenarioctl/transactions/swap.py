@@ -251,7 +251,7 @@ def _check_omnipool(swap: Swap, hops: tuple[Hop, ...], table: "RuntimeTable") ->
     warnings = []
     if any(hop.asset_in == hub_asset for hop in traded):
         warnings.append(
-            "LRNA is the Omnipool's hub asset: it can be sold only while the pool's HubAssetTradability allows it, and its price is not that of the usual quote"
+            "LRNA is the Omnipool's hub asset: it can be sold only while the pool's HubAssetTradability allows it"
         )
     if swap.route is None:
         warnings.append(
