@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import BOB, BOB_HEX, Run
+from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.scale import encode_compact
+from tests.conftest import BOB, BOB_HEX, DATA, Run
 from tests.network import FakeNetwork, table_of
 from tests.node import Refusal
 from tests.test_cli import on_a_terminal, without_colours
@@ -508,6 +510,68 @@ def test_nothing_is_called_ok_that_is_not_shown(
     assert (answer["verdict"], answer["exit"]) == (verdict, {"refused": 6, "unknown": 5}[verdict])
     # Where a sentence goes on with the system's own words, its beginning counts.
     assert [given[: len(reason)] for given in answer["reasons"]] == [reason]
+
+
+def old_runtime(network: FakeNetwork, chain: str, file: str, spec_version: int) -> None:
+    """Let *chain* run a runtime of the past, whose metadata the node serves in its own version 14."""
+    data = (DATA / "metadata" / file).read_bytes()
+    fake = network.chains[chain]
+    version = {"specName": fake.table.spec_name, "specVersion": spec_version}
+    fake.node.answers.update(state_getRuntimeVersion=version, state_getMetadata="0x" + data.hex())
+
+    def call(name: str, _: str, *__: Any) -> Any:
+        raise Refusal(-32603, f"Exported method {name} is not found")
+
+    fake.node.answers["state_call"] = call
+
+
+def test_a_source_without_dry_runs_proves_nothing(network: FakeNetwork, check: Check) -> None:
+    old_runtime(network, "polkadot", "polkadot-1002005.v14.scale", 1002005)
+
+    answer = transfer_check(check)
+
+    assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
+    assert "the runtime polkadot 1002005 of polkadot has no DryRunApi_dry_run_call" in answer["reasons"]
+
+
+def test_messages_of_an_older_version_of_xcm_are_followed_too(network: FakeNetwork, check: Check) -> None:
+    relay = network.chains["polkadot"]
+    metadata = (DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes()
+    relay.table = read_metadata(metadata)
+    relay.node.answers["state_getRuntimeVersion"] = {"specName": "polkadot", "specVersion": 1006000}
+    served = relay.node.answers["state_call"]
+
+    def call(name: str, data: str, *rest: Any) -> Any:
+        if name != "Metadata_metadata_at_version":
+            return served(name, data, *rest)
+        return "0x01" + (encode_compact(len(metadata)) + metadata).hex() if data == "0x0f000000" else "0x00"
+
+    relay.node.answers["state_call"] = call
+    forwarded = {**message(), "V4": message()["V5"]}
+    del forwarded["V5"]
+    effects = call_effects()
+    effects["Ok"]["forwarded_xcms"] = [[{"V4": RELAY_TO_HUB}, [forwarded]]]
+    relay.api["DryRunApi_dry_run_call"] = effects
+    relay.api["XcmPaymentApi_query_delivery_fees"] = {
+        "Ok": {"V4": [asset({"parents": 0, "interior": "Here"}, DELIVERY)]}
+    }
+
+    answer = transfer_check(check)
+
+    assert (answer["verdict"], answer["reasons"], answer["warnings"]) == ("ok", [], [])
+
+
+def test_what_a_check_warns_of_is_said_where_it_is_built_too(network: FakeNetwork, scenarioctl: Run) -> None:
+    balance(free=2 * DOT)(network)
+    words = ("--config", str(network.config), "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB)
+
+    ended = scenarioctl(*words, "--check", "--sender", ALICE)
+
+    assert ended.code == 0
+    assert ended.err == (
+        "Warning: 0.454 DOT would stay with the sender on polkadot, less than the existential deposit of 1 DOT: the "
+        "account can be closed, and that is lost\n"
+    )
 
 
 def test_an_arrival_below_the_existential_deposit_is_lost(network: FakeNetwork, check: Check) -> None:

@@ -39,6 +39,8 @@ USDT_ON_DEX = {
 }
 HDX_ON_HUB = {"parents": 1, "interior": {"X2": [{"Parachain": 2034}, {"GeneralIndex": 0}]}}
 WEIGHT_FEE = 4_000_000
+#: What a failed call still tells of its weight.
+FREE = {"actual_weight": None, "pays_fee": "Yes"}
 
 
 @pytest.fixture
@@ -328,6 +330,29 @@ class TestRoutesThatOnlyADryRunOpens:
             "as a teleport: nothing of HDX is credited to the beneficiary on assetHub, though nothing fails there",
             "as a reserve transfer: on assetHub the message fails: UntrustedReserveLocation, it does not accept the sending chain as the asset's reserve; what was sent would be trapped or lost there",
         ]
+
+    def test_the_way_back_is_tried_in_its_own_two_ways(self, network: FakeNetwork) -> None:
+        tried = []
+
+        def dry_run(arguments: bytes) -> Any:
+            table = network.chains["assetHub"].table
+            origin_type = table.api_method("DryRunApi", "dry_run_call").inputs[0]
+            _, start = table.decode_at(origin_type.type_id, arguments, 0)
+            call, _ = table.decode_call_at(arguments, start)
+            tried.append((call.args["assets"]["V5"], call.args["assets_transfer_type"]))
+            return call_effects(result={"Err": {"post_info": FREE, "error": "BadOrigin"}})
+
+        network.chains["assetHub"].api["DryRunApi_dry_run_call"] = dry_run
+
+        transaction = draft(network, "assetHub", "hydraDx", "HDX", self.AMOUNT, ALICE_KEY)
+
+        assert tried == [
+            ([asset(HDX_ON_HUB, self.AMOUNT)], "Teleport"),
+            ([asset(HDX_ON_HUB, self.AMOUNT)], "DestinationReserve"),
+        ]
+        assert transaction.check is not None
+        assert transaction.check.verdict == "refused"
+        assert "as a teleport: assetHub refuses the call: BadOrigin" in transaction.check.reasons
 
     def test_where_one_way_could_not_be_tried_the_verdict_is_unknown(self, network: FakeNetwork) -> None:
         def trap(_: bytes) -> Any:

@@ -77,7 +77,7 @@ async def draft_transfer(
     if sender is None:
         return _encode(app, source, table, await builder.build())
     draft, check = await builder.build_checked(sender)
-    return replace(_encode(app, source, table, draft), check=check)
+    return _with_check(_encode(app, source, table, draft), check)
 
 
 async def check_draft(
@@ -92,7 +92,12 @@ async def check_draft(
     check = await check_call(
         app.client, app.registry, app.assets, chain=chain, call=transaction.call, sender=sender
     )
-    return replace(transaction, check=check)
+    return _with_check(transaction, check)
+
+
+def _with_check(transaction: UnsignedTransaction, check: "Check") -> UnsignedTransaction:
+    warnings = tuple(dict.fromkeys((*transaction.warnings, *check.warnings)))
+    return replace(transaction, check=check, warnings=warnings)
 
 
 def require_check(transaction: UnsignedTransaction) -> "Check":

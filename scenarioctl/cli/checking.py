@@ -31,8 +31,11 @@ _WORDS = {
 
 def show_check(result: Any) -> None:
     """Draw the check of a transaction beside it: on stderr, and only where a person looks."""
+    from dataclasses import replace
+
     if result.check is not None and sys.stderr.isatty() and not asked_for_json():
-        draw_check(result.check, err=True)
+        # The warnings stand on stderr already, wherever that leads.
+        draw_check(replace(result.check, warnings=()), err=True)
 
 
 def draw_check(check: "Check", *, err: bool = False) -> None:

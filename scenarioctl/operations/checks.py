@@ -70,11 +70,11 @@ async def check_transaction(app: Application, request: CheckTransaction) -> Chec
     sender = parse_sender(request.sender)
     transaction = await (_read(app, request, sender) if request.tx else _build(app, request, sender))
     check = require_check(transaction)
-    warnings = tuple(dict.fromkeys((*transaction.warnings, *check.warnings)))
     return CheckedTransaction(
         chain=transaction.chain,
         txdata="0x" + bare_extrinsic(transaction.call_data).hex(),
-        check=replace(check, warnings=warnings),
+        # Of what it is about, and of how it would go: on one list.
+        check=replace(check, warnings=transaction.warnings),
         spec_version=transaction.spec_version,
     )
 

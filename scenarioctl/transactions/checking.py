@@ -19,7 +19,8 @@ from scenarioctl.transactions.arrival import (
 )
 from scenarioctl.transactions.balances import existential_deposit, free_balance, pays_fees_in
 from scenarioctl.transactions.dry_run import Clients, Encoded, Event, Hop, Message, Unproven, ask, trace_call
-from scenarioctl.transactions.extrinsic import SigningOptions, encode_compact, encode_era, signing_payload
+from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
+from scenarioctl.transactions.signatures import signed_extrinsic
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -57,7 +58,7 @@ _REPORTING = {
 #: Events by which a call that succeeds tells that a call inside it did not.
 _FAILURES = frozenset(("Utility.BatchInterrupted", "Utility.BatchCompletedWithErrors", "Utility.ItemFailed"))
 #: A signature that reads as one, for the fee of a transaction that nobody has signed yet.
-_SIGNATURE = {"Sr25519": bytes((1,)) * 64}
+_SIGNATURE = bytes((1,)) * 64
 
 
 async def check_transfer(
@@ -440,17 +441,8 @@ def _signed_alike(table: "RuntimeTable", call_data: bytes, sender: bytes, nonce:
     options = SigningOptions(
         nonce=nonce, era=era, genesis_hash=bytes(32), block_hash=bytes(32), mode=0, metadata_hash=None
     )
-    address: Any = {"Id": sender} if "Id" in table.variants(table.address_type) else sender
-    body = b"".join(
-        (
-            b"\x84",
-            table.encode(table.address_type, address),
-            table.encode(table.signature_type, _SIGNATURE),
-            signing_payload(table, call_data, options).extra,
-            call_data,
-        )
-    )
-    return encode_compact(len(body)) + body
+    extra = signing_payload(table, call_data, options).extra
+    return signed_extrinsic(table, call_data, extra, account=sender, scheme="sr25519", signature=_SIGNATURE)
 
 
 def _say_failure(hop: Hop) -> str:

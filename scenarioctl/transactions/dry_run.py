@@ -155,13 +155,9 @@ async def _try_call(
     clients: Clients, registry: "Registry", chain: "Chain", call: "Call", sender: bytes
 ) -> Hop:
     client = clients(chain)
-    try:
-        table = await client.table()
-        arguments: list[Any] = [{"system": {"Signed": sender}}, Encoded(table.encode_call(call))]
-        if len(table.api_method("DryRunApi", "dry_run_call").inputs) > 2:
-            arguments.append(_result_version(table))
-    except InvalidRequest:
-        return Hop(chain=chain, unknown=f"the runtime {table} of {chain.name} has no DryRunApi_dry_run_call")
+    table = await client.table()
+    # The origin's own number differs from runtime to runtime: its type tells.
+    arguments = ({"system": {"Signed": sender}}, Encoded(table.encode_call(call)), _result_version(table))
     try:
         effects = _read_effects(chain, await ask_result(client, "DryRunApi", "dry_run_call", *arguments))
         events = _events(effects)

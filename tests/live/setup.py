@@ -14,7 +14,8 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.cli.base import finish
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.dry_run import Event
-from scenarioctl.transactions.extrinsic import SigningOptions, encode_compact, signing_payload
+from scenarioctl.transactions.extrinsic import SigningOptions, signing_payload
+from scenarioctl.transactions.signatures import signed_extrinsic
 
 #: Seconds that a message may take to be executed on the next chain.
 PATIENCE = 60.0
@@ -38,18 +39,14 @@ def sign(app: Application, chain: Chain, call_data: bytes, key: Keypair) -> byte
     genesis = bytes.fromhex(chain.genesis[2:])
     options = SigningOptions(nonce=nonce, genesis_hash=genesis, block_hash=genesis)
     payload = signing_payload(table, call_data, options)
-    address: Any = {"Id": key.public_key} if "Id" in table.variants(table.address_type) else key.public_key
-    signature = {"Sr25519": key.sign(payload.bytes_to_sign)}
-    body = b"".join(
-        (
-            b"\x84",
-            table.encode(table.address_type, address),
-            table.encode(table.signature_type, signature),
-            payload.extra,
-            call_data,
-        )
+    return signed_extrinsic(
+        table,
+        call_data,
+        payload.extra,
+        account=key.public_key,
+        scheme="sr25519",
+        signature=key.sign(payload.bytes_to_sign),
     )
-    return encode_compact(len(body)) + body
 
 
 def send(app: Application, chain: Chain, call: Call | bytes, key: Keypair) -> list[Event]:
