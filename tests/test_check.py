@@ -683,6 +683,54 @@ def test_the_accounts_that_a_message_names_must_be_credited(network: FakeNetwork
     ]
 
 
+def two_assets() -> dict[str, Any]:
+    """Return a message in which DOT pays the fee for USDT."""
+    brought = [asset(USDT_ON_HUB, 10**8), asset(NATIVE_UP, EXECUTION)]
+    return {
+        "V5": [
+            {"WithdrawAsset": brought},
+            "ClearOrigin",
+            {"BuyExecution": {"fees": asset(NATIVE_UP, EXECUTION), "weight_limit": "Unlimited"}},
+            {"DepositAsset": {"assets": {"Wild": {"AllCounted": 2}}, "beneficiary": location(BOB_KEY)}},
+            {"SetTopic": b"\7" * 32},
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("event", "verdict", "reasons"),
+    [
+        ({"Assets": {"Issued": {"asset_id": 1984, "owner": BOB_KEY, "amount": 10**8}}}, "ok", []),
+        (
+            minted(amount=1),
+            "refused",
+            ["nothing of USDt is credited to the beneficiary on assetHub, though nothing fails there"],
+        ),
+    ],
+    ids=["the asset", "only what was left of the fee"],
+)
+def test_what_pays_the_fee_for_another_asset_may_be_used_up(
+    network: FakeNetwork, check: Check, event: Any, verdict: str, reasons: list[str]
+) -> None:
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, two_assets()))
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(event)
+
+    answer = check(REMARK, "--chain", "polkadot")
+
+    assert (answer["verdict"], answer["reasons"]) == (verdict, reasons)
+    assert answer["arrival"]["computed"] == {"value": "100000000", "asset": "USDt", "human": "100 USDt"}
+
+
+def test_a_credit_that_is_reported_twice_counts_once(network: FakeNetwork, check: Check) -> None:
+    again = {"Balances": {"Deposit": {"who": BOB_KEY, "amount": ARRIVING}}}
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(), again)
+
+    answer = transfer_check(check)
+
+    assert answer["arrival"]["credited"]["human"] == "1.498 DOT"
+    assert answer["warnings"] == []
+
+
 def test_a_message_that_deposits_to_nobody_proves_nothing(network: FakeNetwork, check: Check) -> None:
     nothing = {"V5": ["ClearOrigin", {"SetTopic": b"\1" * 32}]}
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, nothing))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.transfer import Transfer
 
 #: (pallet, event) -> the fields that name the asset ("" for the native one), who is credited, and how much.
-#: Hydration reports a deposit of tokens by Tokens and by Currencies; the first pallet that reports it counts.
+#: Of a pallet's events the first kind that credits an account counts: another may report the same money again.
 CREDITS: Mapping[tuple[str, str], tuple[str, str, str]] = {
     ("Balances", "Minted"): ("", "who", "amount"),
     ("Balances", "Deposit"): ("", "who", "amount"),
@@ -47,13 +47,13 @@ CREDITS: Mapping[tuple[str, str], tuple[str, str, str]] = {
     ("Currencies", "Deposited"): ("currency_id", "who", "amount"),
     ("Currencies", "Transferred"): ("currency_id", "to", "amount"),
 }
-#: An asset's kind -> the pallets that report its credits.
+#: An asset's kind -> the pallet that reports its credits; Hydration's Currencies repeats what Tokens reports.
 _REPORTING = {
-    "native": ("Balances",),
-    "assets": ("Assets",),
-    "foreign": ("ForeignAssets",),
-    "tokens": ("Tokens",),
-    "erc20": ("Currencies",),
+    "native": "Balances",
+    "assets": "Assets",
+    "foreign": "ForeignAssets",
+    "tokens": "Tokens",
+    "erc20": "Currencies",
 }
 #: Events by which a call that succeeds tells that a call inside it did not.
 _FAILURES = frozenset(("Utility.BatchInterrupted", "Utility.BatchCompletedWithErrors", "Utility.ItemFailed"))
@@ -99,24 +99,19 @@ async def check_call(
 
 def find_credit(events: Sequence[Event], asset: "Asset", account: bytes) -> int:
     """Return how much of *asset* the events credit to *account*, raw; 0 where they do not."""
-    for pallet in _REPORTING[asset.kind]:
-        found = [amount for label, amount in _credits(events, account, pallet) if _is_asset(label, asset)]
-        if found:
-            return sum(found)
+    for (pallet, name), names in CREDITS.items():
+        if pallet == _REPORTING[asset.kind]:
+            found = [
+                event.fields[names[2]]
+                for event in events
+                if (event.pallet, event.name) == (pallet, name)
+                and isinstance(event.fields, Mapping)
+                and event.fields[names[1]] == account
+                and _is_asset(event.fields[names[0]] if names[0] else "", asset)
+            ]
+            if found:
+                return sum(found)
     return 0
-
-
-def _credits(events: Sequence[Event], account: bytes, pallet: str) -> list[tuple[Any, int]]:
-    found = []
-    for event in events:
-        names = CREDITS.get((event.pallet, event.name)) if event.pallet == pallet else None
-        if names is None or not isinstance(event.fields, Mapping):
-            continue
-        label, who, amount = names
-        value = event.fields.get(amount)
-        if event.fields.get(who) == account and isinstance(value, int):
-            found.append((event.fields.get(label) if label else "", value))
-    return found
 
 
 def _is_asset(label: Any, asset: "Asset") -> bool:
@@ -366,11 +361,15 @@ class _Checker:
                 self.open.append(
                     f"a message brings an asset to {hop.chain.name} that is not listed here, its credit could not be looked for"
                 )
-            for asset in known:
+            fees = message.first("BuyExecution")
+            fee_place = "" if fees is None else write_location(fees["fees"]["id"])
+            # What only pays the fee for others may be used up.
+            for asset in sorted(known, key=lambda asset: asset.place != fee_place):
                 if arrival is not None:
                     self._expect(arrival, asset, hop.chain)
                 for account in accounts:
-                    if not self._take_credit(hop, asset, account) and asset is known[-1]:
+                    needed = asset.place != fee_place or len(known) == 1
+                    if not self._take_credit(hop, asset, account) and needed:
                         self.refusals.append(await self._say_no_credit(hop.chain, asset, account))
 
     async def _compute(self) -> Arrival | None:
