@@ -84,6 +84,11 @@ def price_fees(app: Application, dex: Chain) -> None:
     finish(app.client(dex).call("dev_setStorage", storage))
 
 
+def has_prices(app: Application, dex: Chain) -> bool:
+    """Tell whether the prices are still there: a late block takes them away."""
+    return finish(app.client(dex).storage("MultiTransactionPayment", "AcceptedCurrencyPrice", 10)) is not None
+
+
 def wait_for_quiet(app: Application, chain: Chain) -> None:
     """Wait until no block has come for a while: the last message may still be on its way."""
     head, since = finish(app.client(chain).head())[0], time.monotonic()

@@ -1,9 +1,9 @@
 """Checks before signing, held against what then happens; and the ways to lose money, each refused."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -26,6 +26,7 @@ from tests.live.setup import (
     create_fee_pool,
     dev_key,
     fund_teleports,
+    has_prices,
     price_fees,
     send,
     wait_for_quiet,
@@ -33,6 +34,7 @@ from tests.live.setup import (
 
 pytestmark = pytest.mark.live
 
+T = TypeVar("T")
 ALICE = dev_key("//Alice")
 USDT = 1984
 NATIVE = {"parents": 1, "interior": "Here"}
@@ -63,10 +65,9 @@ class Network:
         self, source: str, destination: str, asset: str, amount: int, *, to: bytes = b"", by: bytes = b""
     ) -> UnsignedTransaction:
         """Return a checked transfer to *to*, or to an account that holds nothing yet."""
-        self.price()
         chain = self.app.registry.find(source)
-        return finish(
-            draft_transfer(
+        return self.priced(
+            lambda: draft_transfer(
                 self.app,
                 source=chain,
                 destination=self.app.registry.find(destination),
@@ -84,12 +85,11 @@ class Network:
 
     def check_bytes(self, chain: Chain, call: Call, *, by: bytes = b"") -> Check:
         """Return what `tx check HEX` says of a call made by hand."""
-        self.price()
         data = finish(self.app.client(chain).table()).encode_call(call)
         request = CheckTransaction(
             tx="0x" + data.hex(), chain=chain.name, sender="0x" + (by or ALICE.public_key).hex()
         )
-        return finish(check_transaction(self.app, request)).check
+        return self.priced(lambda: check_transaction(self.app, request)).check
 
     def build(self, source: Chain, destination: Chain, asset: str, amount: int, **options: Any) -> Call:
         """Return the call of a transfer, with what its builder would measure given by hand."""
@@ -107,6 +107,15 @@ class Network:
 
     def price(self) -> None:
         price_fees(self.app, self.dex)
+
+    def priced(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what *ask* finds while the exchange has its prices, from first to last."""
+        for _ in range(5):
+            self.price()
+            answer = finish(ask())
+            if has_prices(self.app, self.dex):
+                return answer
+        raise RuntimeError(f"{self.dex.name} did not come to rest")
 
     def arrived(self, transaction: UnsignedTransaction, destination: str, asset: str, to: bytes) -> int:
         """Sign and submit *transaction*, and return what is credited to *to* on the last chain."""
