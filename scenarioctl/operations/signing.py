@@ -62,7 +62,7 @@ async def write_transaction(app: Application, transaction: UnsignedTransaction, 
         options = await signing_options(app, chain, request)
         payload = signing_payload(await app.runtime(chain), transaction.call_data, options)
         return "0x" + payload.payload.hex()
-    from scenarioctl.transactions.extrinsic import bare_extrinsic
+    from scenarioctl.transactions.bare import bare_extrinsic
 
     return "0x" + bare_extrinsic(transaction.call_data).hex()
 
