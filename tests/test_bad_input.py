@@ -1758,7 +1758,7 @@ LINES = [
     case(
         "no destination",
         transfer(to=None),
-        "destchain is missing, expected --destchain/--deschain/--dest-chain/--to",
+        "destchain is missing, expected --destchain/--dest-chain/--deschain/--to",
     ),
     case("no amount", scenario(amount=None), "amount is missing, expected --amount"),
     case("no asset", swap(assetout=None), "assetout is missing, expected --assetout/--asset-out"),

@@ -6,6 +6,7 @@ import click
 
 from scenarioctl.cli.base import Group, field_option, option, perform, print_answer, read_text
 from scenarioctl.cli.checking import check_option, show_check
+from scenarioctl.cli.fields import TOKENS, swap_options, transfer_options
 from scenarioctl.cli.signing import transaction_options
 from scenarioctl.errors import InvalidRequest
 
@@ -63,42 +64,7 @@ def create(context: click.Context, flow: str | None, syntax: str) -> None:
     example="scenarioctl create scenario --from polkadot --to assetHub --amount 1.5 --asset DOT \\\n"
     "    --destination-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
-@option(
-    "--source-chain",
-    "--sourchain",
-    "--from",
-    "source_chain",
-    metavar="CHAIN",
-    required=True,
-    help="Chain it leaves.",
-)
-@option(
-    "--dest-chain",
-    "--destchain",
-    "--deschain",
-    "--to",
-    "dest_chain",
-    metavar="CHAIN",
-    required=True,
-    help="Chain it reaches.",
-)
-@option(
-    "--destination-address",
-    "--destinationaddress",
-    "destination_address",
-    metavar="ADDRESS",
-    required=True,
-    help="Receiver on the destination chain: SS58 of any prefix, or 0x public key.",
-)
-@option("--amount", metavar="TOKENS", required=True, help="Whole tokens, like 1.5.")
-@option(
-    "--assetid",
-    "--asset",
-    "assetid",
-    metavar="ASSET",
-    required=True,
-    help="Id or symbol on the source chain.",
-)
+@transfer_options("source_chain", "dest_chain", "destination_address", amount=TOKENS)
 @check_option
 @option("--sender", metavar="ADDRESS", default="", help="Account that will sign, for --check.")
 def scenario(**fields: Any) -> None:
@@ -112,38 +78,17 @@ def scenario(**fields: Any) -> None:
     operation="creation.create_swap",
     example="scenarioctl --offline create swap --assetin DOT --assetout HDX --amount 2 --min-amount-out 900000000000000",
 )
-@option(
-    "--assetin",
-    "--asset-in",
-    "assetin",
-    metavar="ASSET",
-    required=True,
-    help="Id or symbol of the asset sold.",
-)
-@option(
-    "--assetout",
-    "--asset-out",
-    "assetout",
-    metavar="ASSET",
-    required=True,
-    help="Id or symbol of the asset received.",
-)
-@option("--amount", metavar="TOKENS", required=True, help="Whole tokens sold, like 1.5.")
+@swap_options
 @option(
     "--min-amount-out",
     metavar="RAW",
     help="Least to receive, in its smallest unit; the swap fails on chain below it.",
 )
-@option("--slippage", metavar="PERCENT", help="How far below the quote the minimum lies (default 1).")
 @option(
     "--max-impact",
     metavar="PERCENT",
     help="How far the size of the swap may worsen its own price (default 5).",
 )
-@option(
-    "--route", metavar="HOPS", help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list."
-)
-@option("--chain", metavar="CHAIN", default="hydraDx", help="The exchange parachain (default hydraDx).")
 @check_option
 @transaction_options
 @field_option

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from scenarioctl.cli.base import Command, draw_facts, field_option, option, perform, print_answer
+from scenarioctl.cli.fields import swap_options
 
 
 @click.command(
@@ -13,34 +14,13 @@ from scenarioctl.cli.base import Command, draw_facts, field_option, option, perf
     example="scenarioctl quote --assetin DOT --assetout HDX --amount 2\n"
     "  scenarioctl quote --assetin DOT --assetout HDX --amount 2 --field min_amount_out",
 )
-@option(
-    "--assetin",
-    "--asset-in",
-    "assetin",
-    metavar="ASSET",
-    required=True,
-    help="Id or symbol of the asset sold.",
-)
-@option(
-    "--assetout",
-    "--asset-out",
-    "assetout",
-    metavar="ASSET",
-    required=True,
-    help="Id or symbol of the asset received.",
-)
-@option("--amount", metavar="TOKENS", required=True, help="Whole tokens sold, like 1.5.")
-@option("--slippage", metavar="PERCENT", help="How far below the quote the minimum lies (default 1).")
-@option(
-    "--route", metavar="HOPS", help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list."
-)
+@swap_options
 @option(
     "--sender",
     metavar="ADDRESS",
     default="",
     help="Account that would swap: the quote is held against a dry run of theirs.",
 )
-@option("--chain", metavar="CHAIN", default="hydraDx", help="The exchange parachain (default hydraDx).")
 @field_option
 def quote(**fields: Any) -> None:
     """Ask the exchange parachain what a swap would bring now.

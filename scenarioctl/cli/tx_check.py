@@ -6,6 +6,7 @@ import click
 
 from scenarioctl.cli.base import Command, field_option, option, perform, print_answer, read_text
 from scenarioctl.cli.checking import draw_check
+from scenarioctl.cli.fields import RAW, transfer_options
 
 #: The largest transaction that a chain takes is smaller than this, as hex.
 TX_LIMIT = 16 * 1024 * 1024
@@ -22,42 +23,7 @@ TX_LIMIT = 16 * 1024 * 1024
 @click.argument("tx", metavar="[HEX|-]", default="")
 @option("--chain", metavar="CHAIN", default="", help="Chain that HEX is meant for.")
 @option("--sender", metavar="ADDRESS", required=True, help="Account that will sign: SS58 or 0x public key.")
-@option(
-    "--sourchain",
-    "--source-chain",
-    "--from",
-    "sourchain",
-    metavar="CHAIN",
-    default="",
-    help="Chain that a transfer leaves.",
-)
-@option(
-    "--destchain",
-    "--deschain",
-    "--dest-chain",
-    "--to",
-    "destchain",
-    metavar="CHAIN",
-    default="",
-    help="Chain that it reaches.",
-)
-@option(
-    "--assetid",
-    "--asset",
-    "assetid",
-    metavar="ASSET",
-    default="",
-    help="Id or symbol on the source chain.",
-)
-@option("--amount", metavar="RAW", default="", help="Amount in the smallest unit: 10000000000 is 1 DOT.")
-@option(
-    "--destinationaddress",
-    "--destination-address",
-    "destinationaddress",
-    metavar="ADDRESS",
-    default="",
-    help="Receiver: SS58 of any prefix, or 0x public key.",
-)
+@transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW, needed=False)
 @field_option
 def check(tx: str, **fields: Any) -> None:
     """Try a transaction on every chain it touches before it is signed.

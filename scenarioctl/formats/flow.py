@@ -18,7 +18,10 @@ MAX_BYTES = 1024 * 1024
 #: Each kind of step with the keys that it must have and those that it may have.
 STEPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "xTransfer": (("source_chain", "dest_chain", "destination_address", "amount", "assetid"), ()),
-    "swap": (("assetin", "assetout", "amount"), ("chain", "min_amount_out", "slippage", "max_impact", "route")),
+    "swap": (
+        ("assetin", "assetout", "amount"),
+        ("chain", "min_amount_out", "slippage", "max_impact", "route"),
+    ),
     "Remark": (("chain", "text"), ("plain",)),
     "chainQuery": (("chain", "pallet_name", "method_name"), ("params", "block")),
     "chainTx": (("chain", "pallet_name", "method_name"), ("params",)),

@@ -1,0 +1,97 @@
+"""Options that several commands take, spelled once: the fields of a transfer and of a swap."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from scenarioctl.cli.base import option
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Each field of a transfer with every spelling that is accepted for it.
+_SPELLINGS = {
+    "source": ("--source-chain", "--sourchain", "--from"),
+    "destination": ("--dest-chain", "--destchain", "--deschain", "--to"),
+    "address": ("--destination-address", "--destinationaddress"),
+}
+
+TOKENS = ("TOKENS", "Whole tokens, like 1.5.")
+RAW = ("RAW", "Amount in the smallest unit: 10000000000 is 1 DOT.")
+
+
+def transfer_options(
+    source: str, destination: str, address: str, *, amount: tuple[str, str], needed: bool = True
+) -> Callable[[F], F]:
+    """Add the fields of a transfer, called as the operation calls them; their own spelling stands first.
+
+    *amount* is the metavar and the help of the amount; with *needed* false, all may be left out.
+    """
+    presence: dict[str, Any] = {"required": True} if needed else {"default": ""}
+    unit, explained = amount
+    options = (
+        _option("source", source, metavar="CHAIN", help="Chain it leaves.", **presence),
+        _option("destination", destination, metavar="CHAIN", help="Chain it reaches.", **presence),
+        option(
+            "--assetid",
+            "--asset",
+            "assetid",
+            metavar="ASSET",
+            help="Id or symbol on the source chain.",
+            **presence,
+        ),
+        option("--amount", metavar=unit, help=explained, **presence),
+        _option(
+            "address",
+            address,
+            metavar="ADDRESS",
+            help="Receiver on the destination chain: SS58 of any prefix, or 0x public key.",
+            **presence,
+        ),
+    )
+    return _adding(options)
+
+
+def swap_options(function: F) -> F:
+    """Add what is sold, what for, how much and by which way."""
+    options = (
+        option(
+            "--assetin",
+            "--asset-in",
+            "assetin",
+            metavar="ASSET",
+            required=True,
+            help="Id or symbol of the asset sold.",
+        ),
+        option(
+            "--assetout",
+            "--asset-out",
+            "assetout",
+            metavar="ASSET",
+            required=True,
+            help="Id or symbol of the asset received.",
+        ),
+        option("--amount", metavar="TOKENS", required=True, help="Whole tokens sold, like 1.5."),
+        option("--slippage", metavar="PERCENT", help="How far below the quote the minimum lies (default 1)."),
+        option(
+            "--route",
+            metavar="HOPS",
+            help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list.",
+        ),
+        option(
+            "--chain", metavar="CHAIN", default="hydraDx", help="The exchange parachain (default hydraDx)."
+        ),
+    )
+    return _adding(options)(function)
+
+
+def _option(kind: str, field: str, **attributes: Any) -> Callable[[F], F]:
+    own = "--" + field.replace("_", "-")
+    return option(own, *(each for each in _SPELLINGS[kind] if each != own), field, **attributes)
+
+
+def _adding(options: tuple[Callable[[Any], Any], ...]) -> Callable[[F], F]:
+    def add(function: F) -> F:
+        for each in reversed(options):
+            function = each(function)
+        return function
+
+    return add
