@@ -13,7 +13,7 @@ from scenarioctl.errors import ChainUnreachable
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable, load_bundled, load_cached
 from tests.conftest import BOB, DATA, Run
-from tests.node import Node
+from tests.node import Gone, Node
 
 POLKADOT_GENESIS = "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3"
 OLDER = DATA / "metadata" / "polkadot-1006000.v15.scale"
@@ -78,6 +78,57 @@ def test_another_version_is_read_from_the_node_and_kept(tmp_path: Path) -> None:
     assert table.spec_version == 1006000
     assert kept is not None
     assert kept.spec_version == 1006000
+
+
+def test_an_upgrade_is_noticed_by_a_client_that_stays_connected(tmp_path: Path) -> None:
+    bundled = load_bundled("polkadot")
+    assert bundled is not None
+    now = {"specName": "polkadot", "specVersion": 1006000}
+
+    with Node(answers(state_getRuntimeVersion=lambda: dict(now))) as node:
+        client = Client(polkadot_at(node.url), known=bundled, cache=tmp_path)
+        # As if a second passed between any two questions.
+        client.believed = 0
+        before = finish(client.table())
+        now["specVersion"] = bundled.spec_version
+        after = finish(client.table())
+        finish(client.close())
+
+    assert (before.spec_version, after.spec_version) == (1006000, bundled.spec_version)
+
+
+def test_a_node_of_another_version_does_not_answer_for_one_that_went_away(tmp_path: Path) -> None:
+    gone = answers(state_getStorage=Gone())
+    other = answers(
+        state_getRuntimeVersion={"specName": "polkadot", "specVersion": 2000000}, state_getStorage=None
+    )
+
+    with Node(gone) as first, Node(other) as second:
+        client = Client(polkadot_at(first.url, second.url), known=load_bundled("polkadot"), cache=tmp_path)
+        with pytest.raises(ChainUnreachable) as refused:
+            finish(client.storage("System", "Number"))
+        again = finish(client.storage("System", "Number"))
+        finish(client.close())
+
+    assert str(refused.value) == (
+        f"{first.url} went away, and {second.url} runs another runtime, polkadot 2000000: try again"
+    )
+    assert again == 0
+
+
+def test_a_client_believes_the_version_for_a_moment(tmp_path: Path) -> None:
+    bundled = load_bundled("polkadot")
+    assert bundled is not None
+    version = {"specName": "polkadot", "specVersion": bundled.spec_version}
+
+    with Node(answers(state_getRuntimeVersion=version)) as node:
+        client = Client(polkadot_at(node.url), known=bundled, cache=tmp_path)
+        client.believed = 60
+        for _ in range(3):
+            finish(client.table())
+        finish(client.close())
+
+    assert node.asked.count("state_getRuntimeVersion") == 1
 
 
 def test_a_node_of_before_metadata_versions_is_read_too(tmp_path: Path) -> None:

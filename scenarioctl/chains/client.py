@@ -1,5 +1,6 @@
 """A chain as handlers ask it: storage, runtime APIs, blocks, by name and decoded with its own runtime's types."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,8 @@ class Client:
         self.chain = chain
         #: Seconds for opening an endpoint.
         self.opening = OPENING
+        #: Seconds for which a chain is believed to run what it said that it runs.
+        self.believed = 1.0
         self._known = known
         self._cache = cache
         self._connection: Connection | None = None
@@ -90,8 +93,8 @@ class Client:
         return block
 
     async def version(self) -> dict[str, Any]:
-        """Return `state_getRuntimeVersion` as it was when the connection opened."""
-        return await self._run(lambda: self._open().version)
+        """Return `state_getRuntimeVersion` as it is now, or was a moment ago."""
+        return await self._run(self._current_version)
 
     @property
     def endpoint(self) -> str:
@@ -203,8 +206,14 @@ class Client:
             return ask(connection)
         except ChainUnreachable:
             self._forget()
-            self._connection = connect(self.chain, opening=self.opening, avoid=(connection.endpoint,))
-            return ask(self._connection)
+            self._connection = other = connect(self.chain, opening=self.opening, avoid=(connection.endpoint,))
+            if _runtime_of(other.version) != _runtime_of(connection.version):
+                # What was asked is written in the types of the runtime that is gone, and so would the answer be read.
+                name, number = _runtime_of(other.version)
+                raise ChainUnreachable(
+                    f"{connection.endpoint} went away, and {other.endpoint} runs another runtime, {name} {number}: try again"
+                ) from None
+            return ask(other)
 
     def _forget(self) -> None:
         if self._connection is not None:
@@ -213,16 +222,20 @@ class Client:
         self._connection = self._table = None
 
     def _current_table(self) -> RuntimeTable:
-        version = self._open().version
-        runs = (version.get("specName"), version.get("specVersion"))
+        runs = _runtime_of(self._current_version())
         for table in (self._table, self._known):
-            # The name too: chains that share a genesis, as forks do, may share a version number.
             if table is not None and (table.spec_name, table.spec_version) == runs:
                 self._table = table
                 return table
         # Where a newer table is known than the one this node runs, it may be kept all the same.
         self._table = self._kept_table(runs) or self._fetch_table(runs)
         return self._table
+
+    def _current_version(self) -> dict[str, Any]:
+        """Return what the chain runs, asked anew of a connection that stands for longer: runtimes are upgraded."""
+        if time.monotonic() - self._open().version_told > self.believed:
+            self._read(lambda connection: connection.ask_version())
+        return self._open().version
 
     def _kept_table(self, runs: tuple[Any, Any]) -> RuntimeTable | None:
         if not self.chain.genesis or not isinstance(runs[1], int):
@@ -231,8 +244,7 @@ class Client:
         return table if table is not None and table.spec_name == runs[0] else None
 
     def _refresh_table(self) -> RuntimeTable:
-        version = self._open().version
-        self._table = self._fetch_table((version.get("specName"), version.get("specVersion")))
+        self._table = self._fetch_table(_runtime_of(self._current_version()))
         return self._table
 
     def _older_table(self, block: str) -> RuntimeTable:
@@ -240,7 +252,7 @@ class Client:
             version = self._read(lambda connection: connection.call("state_getRuntimeVersion", block))
         except ChainRefused as error:
             raise self._explain_block(error, block) from None
-        runs = (version.get("specName"), version.get("specVersion"))
+        runs = _runtime_of(version)
         current = self._current_table()
         if runs == (current.spec_name, current.spec_version):
             return current
@@ -282,6 +294,14 @@ class Client:
                 else table.decode(key.entry.value_type, key.entry.default)
             )
         return self.decode(table, key.entry.value_type, answer)
+
+
+def _runtime_of(version: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the name and number of a runtime.
+
+    The name too: chains that share a genesis, as forks do, may share a version number.
+    """
+    return version.get("specName"), version.get("specVersion")
 
 
 def _fetch_metadata(connection: Connection, block: str | None) -> bytes:

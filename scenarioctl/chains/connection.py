@@ -50,14 +50,22 @@ class Connection:
         try:
             genesis, version = self.call_many([("chain_getBlockHash", (0,)), ("state_getRuntimeVersion", ())])
             self._check_genesis(genesis)
-            #: As `state_getRuntimeVersion` answers.
-            self.version: dict[str, Any] = version if isinstance(version, dict) else {}
+            self._keep_version(version)
         except ScenarioctlError:
             self.close()
             raise
         #: Seconds from opening to the first answers.
         self.latency = time.perf_counter() - started
         self._socket.settimeout(answering)
+
+    def ask_version(self) -> None:
+        """Ask what the chain runs now."""
+        self._keep_version(self.call("state_getRuntimeVersion"))
+
+    def _keep_version(self, version: object) -> None:
+        #: As `state_getRuntimeVersion` answered, and when (time.monotonic).
+        self.version: dict[str, Any] = version if isinstance(version, dict) else {}
+        self.version_told = time.monotonic()
 
     def _check_genesis(self, genesis: object) -> None:
         if self.chain.genesis and genesis != self.chain.genesis:
