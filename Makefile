@@ -9,8 +9,9 @@ JOBS ?= auto
 demo: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
 
+# What is live is replayed here, see docs/live.md.
 test: $(VENV)/.developed
-	$(BIN)/python -m pytest -n $(JOBS) -m "not soak and not live"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not soak"
 
 check: $(VENV)/.developed
 	$(BIN)/ruff check .

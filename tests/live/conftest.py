@@ -1,10 +1,15 @@
 """Chains that the environment names: SCENARIOCTL_LIVE_RELAY, _ASSET_HUB, _DEX, _CONTRACTS, _OMNIPOOL.
 
 The genesis hash is whatever the endpoint reports first: a rig has one of its own.
+
+With SCENARIOCTL_RECORD=1, what is said to these chains is written to tests/data/conversations/, a file for each test
+module in which nothing fails.  Where no variable is set, a module that has such a file is replayed from it, if the metadata
+is at hand (see recorder.py); a module that has none is skipped.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +21,17 @@ from scenarioctl.chains.connection import Connection
 from scenarioctl.chains.registry import Registry
 from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
+from tests.conftest import DATA
+from tests.live.recorder import (
+    FOLDER,
+    Conversations,
+    Recorder,
+    Replay,
+    metadata_at_hand,
+    read_conversations,
+    repeatable,
+    write_conversations,
+)
 
 #: Variable -> the chain's name in the tests, and what the configuration says of it.
 CHAINS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -75,10 +91,72 @@ class Live:
     endpoint: str
 
 
-def describe(variable: str) -> dict[str, Any]:
+CONVERSATIONS = DATA / "conversations"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wire:
+    """Where the chains of a module are reached: live ones, live ones through a recorder, or replayed ones."""
+
+    endpoints: Mapping[str, str]
+    #: Whether it is a replay, or recorded for one: there is no metadata then that tells of runtime APIs.
+    replayed: bool = False
+    #: Why a chain that has no endpoint has none.
+    reason: str = "names no endpoint, and there is no recording of it to replay"
+
+
+@pytest.fixture(scope="module")
+def wire(request: pytest.FixtureRequest) -> Iterator[Wire]:
+    recording = CONVERSATIONS / f"{request.path.stem}.json"
+    named = {variable: os.environ[variable] for variable in CHAINS if os.environ.get(variable)}
+    if named and os.environ.get("SCENARIOCTL_RECORD"):
+        yield from _record(recording, named, request.session)
+    elif named:
+        yield Wire(endpoints=named)
+    elif not recording.exists():
+        yield Wire(endpoints={})
+    elif not metadata_at_hand():
+        yield Wire(endpoints={}, reason=f"names no endpoint, and a replay needs the metadata in {FOLDER}")
+    else:
+        yield from _replay(recording)
+
+
+def _record(recording: Path, named: Mapping[str, str], session: pytest.Session) -> Iterator[Wire]:
+    failed = session.testsfailed
+    salt, signatures = os.urandom(16).hex(), dict[str, str]()
+    with ExitStack() as stack:
+        recorders = {variable: stack.enter_context(Recorder(url)) for variable, url in named.items()}
+        stack.enter_context(repeatable(salt, signatures))
+        yield Wire(endpoints={variable: each.url for variable, each in recorders.items()}, replayed=True)
+    chains = {variable: each.exchanges for variable, each in recorders.items()}
+    if session.testsfailed > failed or not any(chains.values()):
+        return
+    CONVERSATIONS.mkdir(exist_ok=True)
+    write_conversations(recording, Conversations(chains=chains, salt=salt, signatures=signatures))
+
+
+def _replay(recording: Path) -> Iterator[Wire]:
+    kept = read_conversations(recording)
+    with ExitStack() as stack:
+        replays = {
+            variable: stack.enter_context(Replay(exchanges)) for variable, exchanges in kept.chains.items()
+        }
+        stack.enter_context(repeatable(kept.salt, dict(kept.signatures), hurried=True))
+        yield Wire(endpoints={variable: each.url for variable, each in replays.items()}, replayed=True)
+
+
+@pytest.fixture(scope="module")
+def runtime_apis(wire: Wire) -> None:
+    """Skip where the metadata is of version 14, for a test that needs what it does not tell."""
+    if wire.replayed or not wire.endpoints:
+        pytest.skip(
+            "needs endpoints: a replay's metadata, version 14, tells of no runtime APIs and has no hash"
+        )
+
+
+def describe(variable: str, endpoint: str) -> dict[str, Any]:
     """Return the configuration of the chain behind *variable*, completed by what its node reports."""
     name, given = CHAINS[variable]
-    endpoint = os.environ[variable]
     # Whatever the genesis: it is read here, and pinned from then on.
     plain = {"role": "parachain", "symbol": "UNIT", "decimals": 12, "endpoints": [endpoint]}
     connection = Connection(Registry({"probe": plain}).find("probe"), endpoint)
@@ -104,43 +182,43 @@ def describe(variable: str) -> dict[str, Any]:
     return table
 
 
-def _live(variable: str) -> Live:
-    if not os.environ.get(variable):
-        pytest.skip(f"{variable} names no endpoint")
-    return Live(name=CHAINS[variable][0], endpoint=os.environ[variable])
+def _live(wire: Wire, variable: str) -> Live:
+    if variable not in wire.endpoints:
+        pytest.skip(f"{variable} {wire.reason}")
+    return Live(name=CHAINS[variable][0], endpoint=wire.endpoints[variable])
 
 
-@pytest.fixture(scope="session")
-def relay() -> Live:
-    return _live("SCENARIOCTL_LIVE_RELAY")
+@pytest.fixture(scope="module")
+def relay(wire: Wire) -> Live:
+    return _live(wire, "SCENARIOCTL_LIVE_RELAY")
 
 
-@pytest.fixture(scope="session")
-def asset_hub() -> Live:
-    return _live("SCENARIOCTL_LIVE_ASSET_HUB")
+@pytest.fixture(scope="module")
+def asset_hub(wire: Wire) -> Live:
+    return _live(wire, "SCENARIOCTL_LIVE_ASSET_HUB")
 
 
-@pytest.fixture(scope="session")
-def dex() -> Live:
-    return _live("SCENARIOCTL_LIVE_DEX")
+@pytest.fixture(scope="module")
+def dex(wire: Wire) -> Live:
+    return _live(wire, "SCENARIOCTL_LIVE_DEX")
 
 
-@pytest.fixture(scope="session")
-def contracts() -> Live:
-    return _live("SCENARIOCTL_LIVE_CONTRACTS")
+@pytest.fixture(scope="module")
+def contracts(wire: Wire) -> Live:
+    return _live(wire, "SCENARIOCTL_LIVE_CONTRACTS")
 
 
-@pytest.fixture(scope="session")
-def omnipool() -> Live:
-    return _live("SCENARIOCTL_LIVE_OMNIPOOL")
+@pytest.fixture(scope="module")
+def omnipool(wire: Wire) -> Live:
+    return _live(wire, "SCENARIOCTL_LIVE_OMNIPOOL")
 
 
-@pytest.fixture(scope="session")
-def live_config(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a config.toml with every chain that the environment names."""
+@pytest.fixture(scope="module")
+def live_config(wire: Wire, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a config.toml with every chain that there is."""
     import tomli_w
 
-    chains = {CHAINS[variable][0]: describe(variable) for variable in CHAINS if os.environ.get(variable)}
+    chains = {CHAINS[variable][0]: describe(variable, url) for variable, url in wire.endpoints.items()}
     folder = tmp_path_factory.mktemp("live")
     document = {"store": str(folder / "scenarios.db"), "cache": str(folder / "cache"), "chains": chains}
     path = folder / "config.toml"

@@ -16,6 +16,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.transactions.dry_run import Event
 from scenarioctl.transactions.extrinsic import SigningOptions, signing_payload
 from scenarioctl.transactions.signatures import signed_extrinsic
+from tests.live.recorder import pause
 
 #: Seconds that a message may take to be executed on the next chain.
 PATIENCE = 60.0
@@ -74,7 +75,7 @@ def blocks_after(app: Application, chain: Chain, number: int) -> Iterator[list[E
             number += 1
             block = finish(client.call("chain_getBlockHash", number))
             yield [_event(row["event"]) for row in finish(client.storage("System", "Events", at=block))]
-        time.sleep(0.1)
+        pause(0.1)
 
 
 def price_fees(app: Application, dex: Chain) -> None:
@@ -94,7 +95,7 @@ def wait_for_quiet(app: Application, chain: Chain) -> None:
     head, since = finish(app.client(chain).head())[0], time.monotonic()
     deadline = since + PATIENCE
     while time.monotonic() - since < 1.5 and time.monotonic() < deadline:
-        time.sleep(0.2)
+        pause(0.2)
         now = finish(app.client(chain).head())[0]
         if now != head:
             head, since = now, time.monotonic()

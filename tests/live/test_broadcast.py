@@ -1,7 +1,6 @@
 """Built by the program, signed here by a dev key, assembled and broadcast by the program: on real runtimes."""
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
 from tests.conftest import Ended, Run
 from tests.live.conftest import Live
+from tests.live.recorder import fresh, pause
 from tests.signing import dev_key, ecdsa_signature, ed25519_key
 
 pytestmark = pytest.mark.live
@@ -46,17 +46,17 @@ def alice() -> Wallet:
 
 def stranger() -> Wallet:
     """Return an account that nobody has used."""
-    key = dev_key(f"//scenarioctl//{os.urandom(8).hex()}")
+    key = dev_key(f"//scenarioctl//{fresh(8).hex()}")
     return Wallet(account=key.public_key, sign=key.sign)
 
 
 def by_ed25519() -> Wallet:
-    key = ed25519_key(os.urandom(32))
+    key = ed25519_key(fresh(32))
     return Wallet(account=key.public_key, sign=key.sign)
 
 
 def by_ecdsa() -> Wallet:
-    seed = os.urandom(32)
+    seed = fresh(32)
     return Wallet(account=ecdsa_signature(b"", seed)[0], sign=lambda data: ecdsa_signature(data, seed)[1])
 
 
@@ -143,7 +143,7 @@ def test_a_teleport_that_is_broadcast_arrives(relay: Live, asset_hub: Live, tool
 
     deadline = time.monotonic() + 60
     while not tool.free("liveHub", receiver) and time.monotonic() < deadline:
-        time.sleep(0.5)
+        pause(0.5)
     arrived = tool.free("liveHub", receiver)
     assert answer["success"]
     assert AMOUNT * 99 // 100 < arrived < AMOUNT
@@ -173,8 +173,10 @@ def test_other_kinds_of_keys_sign_too(
     ids=["immortal", "immortal with a metadata hash", "a long era and a tip"],
 )
 def test_every_kind_of_signature_is_found_good_here_and_there(
-    relay: Live, tool: Tool, more: tuple[str, ...]
+    relay: Live, tool: Tool, more: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
+    if "auto" in more:
+        request.getfixturevalue("runtime_apis")
     tx = tool.signed("liveRelay", tool.transfer("liveRelay", stranger().account), alice(), *more)
 
     ended = tool("--json", "broadcast", "liveRelay", tx, "--wait", "in-block")

@@ -1,6 +1,5 @@
 """Checks before signing, held against what then happens; and the ways to lose money, each refused."""
 
-import os
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +20,7 @@ from scenarioctl.runtime.storage import storage_key
 from scenarioctl.transactions.checking import find_credit
 from scenarioctl.transactions.transfer import Transfer, build_transfer
 from tests.live.conftest import Live
+from tests.live.recorder import fresh
 from tests.live.setup import (
     blocks_after,
     create_fee_pool,
@@ -32,7 +32,7 @@ from tests.live.setup import (
     wait_for_quiet,
 )
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
 
 T = TypeVar("T")
 ALICE = dev_key("//Alice")
@@ -73,7 +73,7 @@ class Network:
                 destination=self.app.registry.find(destination),
                 asset=self.app.assets.find(chain, asset),
                 amount=amount,
-                beneficiary=to or os.urandom(32),
+                beneficiary=to or fresh(32),
                 sender=by or ALICE.public_key,
             )
         )
@@ -98,7 +98,7 @@ class Network:
             destination=destination,
             asset=self.app.assets.find(source, asset),
             amount=amount,
-            beneficiary=os.urandom(32),
+            beneficiary=fresh(32),
         )
         table = finish(self.app.client(source).table())
         return build_transfer(
@@ -156,7 +156,7 @@ def accepted_assets(network: Network) -> list[Any]:
 def test_on_every_route_what_is_predicted_arrives(network: Network) -> None:
     rows = []
     for source, destination, asset, amount in ROUTES:
-        to = os.urandom(32)
+        to = fresh(32)
         transaction = network.draft(source, destination, asset, amount, to=to)
         check = transaction.check
         assert check is not None
@@ -236,7 +236,7 @@ class TestMoneyTraps:
             destchain="liveHub",
             assetid="0",
             amount=10**15,
-            destinationaddress="0x" + os.urandom(32).hex(),
+            destinationaddress="0x" + fresh(32).hex(),
             sender="0x" + ALICE.public_key.hex(),
             check=True,
         )
@@ -290,7 +290,7 @@ class TestMoneyTraps:
         )
 
     def test_a_sender_without_native_for_the_delivery_is_refused(self, network: Network) -> None:
-        poor = os.urandom(32)
+        poor = fresh(32)
         transfer = Call(
             pallet="Assets",
             method="transfer",
@@ -365,7 +365,7 @@ class TestFeeAssetThatIsNotAccepted:
                     destination=without_pool.hub,
                     asset=app.assets.find(without_pool.dex, "10"),
                     amount=100 * 10**6,
-                    beneficiary=os.urandom(32),
+                    beneficiary=fresh(32),
                 )
             )
 
@@ -375,7 +375,7 @@ class TestFeeAssetThatIsNotAccepted:
         )
 
     def test_with_a_little_native_beside_it_it_arrives_whole(self, without_pool: Network) -> None:
-        to = os.urandom(32)
+        to = fresh(32)
         transaction = without_pool.draft("liveDex", "liveHub", "10", 100 * 10**6, to=to)
 
         arrived = without_pool.arrived(transaction, "liveHub", "10", to)

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +25,27 @@ ROLES = ("relay", "asset_hub", "dex", "contracts")
 Ask = Callable[..., str]
 
 
-@pytest.fixture(scope="session", params=ROLES)
+@pytest.fixture(scope="module", params=ROLES)
 def chain(request: pytest.FixtureRequest) -> Live:
     found: Live = request.getfixturevalue(request.param)
     return found
 
 
-@contextmanager
-def other(live: Live) -> Iterator[SubstrateInterface]:
-    """Yield another client of the same node."""
-    client = SubstrateInterface(url=live.endpoint)
-    try:
-        yield client
-    finally:
+Other = Callable[[Live], SubstrateInterface]
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[Other]:
+    """Return another client of the same node; one for all tests, for it takes seconds to read the metadata."""
+    clients: dict[str, SubstrateInterface] = {}
+
+    def connect(live: Live) -> SubstrateInterface:
+        if live.name not in clients:
+            clients[live.name] = SubstrateInterface(url=live.endpoint)
+        return clients[live.name]
+
+    yield connect
+    for client in clients.values():
         client.close()
 
 
@@ -95,34 +102,32 @@ CONSTANTS = (
 )
 
 
-def test_values_and_constants_are_what_another_client_reads(chain: Live, ask: Ask) -> None:
-    with other(chain) as theirs:
-        for pallet, entry in PLAIN:
-            assert read(ask("query", chain.name, pallet, entry)) == as_text(theirs.query(pallet, entry).value)
-        for pallet, name in CONSTANTS:
-            assert read(ask("query", chain.name, pallet, name)) == as_text(
-                theirs.get_constant(pallet, name).value
-            )
+def test_values_and_constants_are_what_another_client_reads(chain: Live, ask: Ask, other: Other) -> None:
+    theirs = other(chain)
+    for pallet, entry in PLAIN:
+        assert read(ask("query", chain.name, pallet, entry)) == as_text(theirs.query(pallet, entry).value)
+    for pallet, name in CONSTANTS:
+        assert read(ask("query", chain.name, pallet, name)) == as_text(
+            theirs.get_constant(pallet, name).value
+        )
 
 
-def test_an_account_is_what_another_client_reads_at_every_block(chain: Live, ask: Ask) -> None:
-    with other(chain) as theirs:
-        newest = theirs.get_block_number(None)
-        for number in range(max(1, newest - 3), newest + 1):
-            block = theirs.get_block_hash(number)
-            expected = as_text(
-                theirs.query("System", "Account", [ALICE.ss58_address], block_hash=block).value
-            )
-            line = ("query", chain.name, "System", "Account", ALICE.ss58_address, "--block")
+def test_an_account_is_what_another_client_reads_at_every_block(chain: Live, ask: Ask, other: Other) -> None:
+    theirs = other(chain)
+    newest = theirs.get_block_number(None)
+    for number in range(max(1, newest - 3), newest + 1):
+        block = theirs.get_block_hash(number)
+        expected = as_text(theirs.query("System", "Account", [ALICE.ss58_address], block_hash=block).value)
+        line = ("query", chain.name, "System", "Account", ALICE.ss58_address, "--block")
 
-            assert read(ask(*line, block)) == expected
-            assert read(ask(*line, str(number))) == expected
+        assert read(ask(*line, block)) == expected
+        assert read(ask(*line, str(number))) == expected
 
 
-def test_the_entries_of_a_map_are_those_another_client_finds(chain: Live, ask: Ask) -> None:
-    with other(chain) as theirs:
-        accounts = {key.value: as_text(value.value) for key, value in theirs.query_map("System", "Account")}
-        blocks = {str(key.value): value.value for key, value in theirs.query_map("System", "BlockHash")}
+def test_the_entries_of_a_map_are_those_another_client_finds(chain: Live, ask: Ask, other: Other) -> None:
+    theirs = other(chain)
+    accounts = {key.value: as_text(value.value) for key, value in theirs.query_map("System", "Account")}
+    blocks = {str(key.value): value.value for key, value in theirs.query_map("System", "BlockHash")}
 
     found = read(ask("query", chain.name, "System", "Account", "--limit", "10000"))
     assert {row["key"]: row["value"] for row in found} == accounts
@@ -131,17 +136,15 @@ def test_the_entries_of_a_map_are_those_another_client_finds(chain: Live, ask: A
 
 
 def test_a_double_map_is_read_whole_by_its_first_part_and_by_both(
-    asset_hub: Live, dex: Live, ask: Ask
+    asset_hub: Live, dex: Live, ask: Ask, other: Other
 ) -> None:
-    with other(asset_hub) as theirs:
-        held = {
-            key.value: as_text(value.value) for key, value in theirs.query_map("Assets", "Account", [1984])
-        }
-    with other(dex) as theirs:
-        tokens = {
-            str(key.value): as_text(value.value)
-            for key, value in theirs.query_map("Tokens", "Accounts", [ALICE.ss58_address])
-        }
+    theirs = other(asset_hub)
+    held = {key.value: as_text(value.value) for key, value in theirs.query_map("Assets", "Account", [1984])}
+    theirs = other(dex)
+    tokens = {
+        str(key.value): as_text(value.value)
+        for key, value in theirs.query_map("Tokens", "Accounts", [ALICE.ss58_address])
+    }
     partial = read(ask("query", asset_hub.name, "Assets", "Account", "1984", "--limit", "10000"))
     of_alice = read(ask("query", dex.name, "Tokens", "Accounts", ALICE.ss58_address))
 
@@ -153,10 +156,11 @@ def test_a_double_map_is_read_whole_by_its_first_part_and_by_both(
         assert read(ask("query", dex.name, "tokens", "accounts", ALICE.ss58_address, asset)) == value
 
 
-def test_runtime_apis_answer_as_the_node_does(chain: Live, ask: Ask) -> None:
-    with other(chain) as theirs:
-        version = theirs.rpc_request("state_getRuntimeVersion", [])["result"]
-        nonce = theirs.rpc_request("system_accountNextIndex", [ALICE.ss58_address])["result"]
+@pytest.mark.usefixtures("runtime_apis")
+def test_runtime_apis_answer_as_the_node_does(chain: Live, ask: Ask, other: Other) -> None:
+    theirs = other(chain)
+    version = theirs.rpc_request("state_getRuntimeVersion", [])["result"]
+    nonce = theirs.rpc_request("system_accountNextIndex", [ALICE.ss58_address])["result"]
     ours = read(ask("query", chain.name, "Core", "version"))
 
     assert ours["spec_name"] == version["specName"]
@@ -165,20 +169,19 @@ def test_runtime_apis_answer_as_the_node_does(chain: Live, ask: Ask) -> None:
     assert ask("query", chain.name, "account_nonce_api", "accountNonce", ALICE.ss58_address) == str(nonce)
 
 
-def test_channels_are_those_the_relay_chain_keeps(relay: Live, ask: Ask) -> None:
-    with other(relay) as theirs:
-        for paraid in (1000, 2034):
-            ingress, egress = (
-                theirs.query("Hrmp", f"Hrmp{way}ChannelsIndex", [paraid]).value
-                for way in ("Ingress", "Egress")
-            )
-            line = ("--json", "hrmp", "openchannels", relay.name, str(paraid))
+def test_channels_are_those_the_relay_chain_keeps(relay: Live, ask: Ask, other: Other) -> None:
+    theirs = other(relay)
+    for paraid in (1000, 2034):
+        ingress, egress = (
+            theirs.query("Hrmp", f"Hrmp{way}ChannelsIndex", [paraid]).value for way in ("Ingress", "Egress")
+        )
+        line = ("--json", "hrmp", "openchannels", relay.name, str(paraid))
 
-            for way, expected in (("ingress", ingress), ("egress", egress), ("both", {*ingress, *egress})):
-                assert json.loads(ask(*line, "--direction", way)) == {
-                    "open_hrmp_channels": sorted(expected),
-                    "sourcechain": paraid,
-                }
+        for way, expected in (("ingress", ingress), ("egress", egress), ("both", {*ingress, *egress})):
+            assert json.loads(ask(*line, "--direction", way)) == {
+                "open_hrmp_channels": sorted(expected),
+                "sourcechain": paraid,
+            }
 
 
 def test_new_blocks_are_followed(relay: Live, live_config: Path, live_app: Application) -> None:
@@ -220,10 +223,12 @@ def _make_block(app: Application, chain: Live) -> None:
         pass
 
 
-def test_endpoints_are_checked_and_tables_refreshed(chain: Live, scenarioctl: Run, live_config: Path) -> None:
-    with other(chain) as theirs:
-        theirs.init_runtime()
-        version, number = theirs.runtime_version, theirs.get_block_number(None)
+def test_endpoints_are_checked_and_tables_refreshed(
+    chain: Live, scenarioctl: Run, live_config: Path, other: Other
+) -> None:
+    theirs = other(chain)
+    theirs.init_runtime()
+    version, number = theirs.runtime_version, theirs.get_block_number(None)
     line = ("--config", str(live_config), "--json", "chain")
     refreshed = scenarioctl(*line, "refresh", chain.name)
     checked = scenarioctl(*line, "check", chain.name)

@@ -23,11 +23,13 @@ from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.transactions.extrinsic import decode_extrinsic
 from scenarioctl.transactions.quoting import POOL_ACCOUNT, Quote, quote_swap
 from scenarioctl.transactions.swap import Swap, build_swap, parse_route
-from tests.live.conftest import Live
+from tests.live.conftest import Live, Wire
 from tests.live.setup import dev_key, send
 
 pytestmark = pytest.mark.live
 
+#: So many in a recording.
+RECORDED_SELLS = 10
 SELLS = int(os.environ.get("SCENARIOCTL_LIVE_SELLS", "200"))
 #: Id -> decimals, of what the Omnipool of the rig holds.
 POOLED = {0: 12, 2: 18, 5: 10, 15: 10, 20: 18, 100: 18}
@@ -136,13 +138,16 @@ def amounts(chance: random.Random, reserve: int) -> int:
     return int(reserve * 10 ** chance.uniform(-7, -1.3))
 
 
-def test_random_sells_bring_what_was_quoted(market: Market, capsys: pytest.CaptureFixture[str]) -> None:
+def test_random_sells_bring_what_was_quoted(
+    market: Market, wire: Wire, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sells = RECORDED_SELLS if wire.replayed else SELLS
     chance = random.Random(20261120)
     worst = worst_dry = Fraction(0)
     done = with_slip = dry_runs = 0
-    while done < SELLS:
-        if done and done % max(SELLS // 4, 1) == 0:
-            market.charge_slip_fee(done // max(SELLS // 4, 1) % 2 == 1)
+    while done < sells:
+        if done and done % max(sells // 4, 1) == 0:
+            market.charge_slip_fee(done // max(sells // 4, 1) % 2 == 1)
         sold, bought = chance.sample(sorted(POOLED), 2)
         amount = amounts(chance, market.balance(POOL_ACCOUNT, sold))
         try:
@@ -215,6 +220,7 @@ def test_two_hops_in_the_omnipool_stay_within_the_tolerance(
     assert deviation < Fraction(3, 1000)
 
 
+@pytest.mark.usefixtures("runtime_apis")
 def test_another_pool_and_the_omnipool_bring_what_was_quoted(market: Market) -> None:
     sold, bought = USDT, DOT
     if not any({sold, bought} == set(pair) for _, pair in finish(market.client.entries("XYK", "PoolAssets"))):
@@ -241,6 +247,7 @@ def test_a_swap_drafted_without_a_minimum_is_executed(market: Market) -> None:
     assert swap.notes[0].startswith("3 DOT would bring ")
 
 
+@pytest.mark.usefixtures("runtime_apis")
 def test_the_sender_dry_run_agrees(market: Market) -> None:
     quote = market.quote(DOT, HDX, 5 * 10**10, sender=market.alice.public_key)
 

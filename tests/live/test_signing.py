@@ -20,7 +20,7 @@ from scenarioctl.transactions.wallets import vault_frames
 from tests.live.conftest import Live
 from tests.signing import dev_key
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
 
 #: Known digests of runtimes, by their name and version.
 KNOWN = {
@@ -32,7 +32,7 @@ KNOWN = {
 SIGNER = "//Bob"
 
 
-@pytest.fixture(scope="session", params=["relay", "asset_hub", "dex"])
+@pytest.fixture(scope="module", params=["relay", "asset_hub", "dex"])
 def live(request: pytest.FixtureRequest) -> Live:
     found: Live = request.getfixturevalue(request.param)
     return found

@@ -1,0 +1,209 @@
+"""What a node said is said again: recorded by a proxy, written to a file, replayed from it."""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.connection import Connection, NodeError
+from scenarioctl.chains.registry import Registry
+from tests.conftest import DATA
+from tests.live.recorder import (
+    Conversations,
+    Exchange,
+    Recorder,
+    Replay,
+    fresh,
+    read_conversations,
+    repeatable,
+    write_conversations,
+)
+from tests.node import Feed, Node, Refusal
+from tests.signing import dev_key
+
+METADATA = DATA / "metadata" / "polkadot-1002005.v14.scale"
+VERSION = {"specName": "polkadot", "specVersion": 1002005}
+#: Longer than what is written where it stands.
+LONG = "0x" + "ab" * 300
+
+
+def connection(url: str) -> Connection:
+    plain = {"role": "parachain", "symbol": "UNIT", "decimals": 12, "endpoints": [url]}
+    return Connection(Registry({"probe": plain}).find("probe"), url)
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    heads = count(1)
+
+    def submit(_: str) -> str:
+        raise Refusal(1010, "Invalid Transaction", "bad signature")
+
+    answers: dict[str, Any] = {
+        "chain_getBlockHash": "0x45",
+        "state_getRuntimeVersion": VERSION,
+        "state_getMetadata": "0x" + METADATA.read_bytes().hex(),
+        "state_call": "0x0104",
+        "state_getStorage": LONG,
+        "chain_getHeader": lambda *_: {"number": next(heads)},
+        "author_submitExtrinsic": submit,
+        "chain_subscribeNewHeads": Feed([{"number": "0x1"}, {"number": "0x2"}]),
+    }
+    with Node(answers) as node:
+        yield node
+
+
+def converse(url: str) -> list[Any]:
+    """Return all that a node answers to what is asked of it here."""
+    said: list[Any] = []
+    client = connection(url)
+    try:
+        said += [client.call("chain_getHeader") for _ in range(3)]
+        said += client.call_many([("state_getStorage", ("0x01",)), ("state_getStorage", ("0x02",))])
+        with pytest.raises(NodeError) as refused:
+            client.call("author_submitExtrinsic", "0x00")
+        said.append((refused.value.number, refused.value.message, refused.value.data))
+        notices = client.subscribe("chain_subscribeNewHeads", ended_by="chain_unsubscribeNewHeads")
+        said += [next(notices), next(notices)]
+        notices.close()  # type: ignore[attr-defined]
+        said.append(client.call("state_call", "Metadata_metadata_at_version", "0x0f000000"))
+        said.append(client.call("state_getMetadata"))
+    finally:
+        client.close()
+    return said
+
+
+def record(node: Node) -> tuple[list[Any], list[Exchange]]:
+    with Recorder(node.url) as recorder:
+        said = converse(recorder.url)
+    return said, recorder.exchanges
+
+
+def written(path: Path, exchanges: list[Exchange]) -> Conversations:
+    write_conversations(path, Conversations(chains={"RELAY": exchanges}, salt="salt", signatures={"a": "b"}))
+    return read_conversations(path)
+
+
+def test_a_replay_answers_as_the_node_did(node: Node, tmp_path: Path) -> None:
+    said, exchanges = record(node)
+    kept = written(tmp_path / "module.json", exchanges)
+
+    with Replay(kept.chains["RELAY"], {("polkadot", 1002005): METADATA}) as replay:
+        again = converse(replay.url)
+
+    assert again == said
+    assert said[:3] == [{"number": 1}, {"number": 2}, {"number": 3}]
+    assert said[5:8] == [(1010, "Invalid Transaction", "bad signature"), {"number": "0x1"}, {"number": "0x2"}]
+    assert (kept.salt, kept.signatures) == ("salt", {"a": "b"})
+
+
+def test_metadata_is_not_kept_and_none_but_version_14_is_told_of(node: Node, tmp_path: Path) -> None:
+    said, exchanges = record(node)
+    path = tmp_path / "module.json"
+    written(path, exchanges)
+
+    assert said[-2:] == ["0x00", "0x" + METADATA.read_bytes().hex()]
+    assert "state_call" not in node.asked
+    assert {each["method"] for each in exchanges}.isdisjoint({"state_getMetadata", "state_call"})
+    assert "6d657461" not in path.read_text()
+
+
+def test_the_code_of_a_runtime_is_not_kept(node: Node) -> None:
+    with Recorder(node.url) as recorder:
+        client = connection(recorder.url)
+        answer = client.call("state_getStorage", "0x3a636f6465", "0x45")
+        client.close()
+
+    assert answer == LONG
+    assert [each["method"] for each in recorder.exchanges] == [
+        "chain_getBlockHash",
+        "state_getRuntimeVersion",
+    ]
+
+
+def test_what_comes_again_is_written_once(node: Node, tmp_path: Path) -> None:
+    with Recorder(node.url) as recorder:
+        client = connection(recorder.url)
+        for key in ("0x01", "0x01", "0x01", "0x02"):
+            client.call("state_getStorage", key)
+        client.close()
+    path = tmp_path / "module.json"
+
+    kept = written(path, recorder.exchanges).chains["RELAY"]
+
+    assert path.read_text().count(LONG) == 1
+    asked = [(each["params"], each["result"], each.get("times")) for each in kept[2:]]
+    assert asked == [(["0x01"], LONG, 3), (["0x02"], LONG, None)]
+
+
+def test_each_test_hears_what_it_heard(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    def heads(url: str, test: str, times: int) -> list[int]:
+        monkeypatch.setenv("PYTEST_CURRENT_TEST", f"tests/live/test_some.py::{test} (call)")
+        client = connection(url)
+        numbers = [client.call("chain_getHeader")["number"] for _ in range(times)]
+        client.close()
+        return numbers
+
+    with Recorder(node.url) as recorder:
+        heads(recorder.url, "test_a[1 (2)]", 2)
+        heads(recorder.url, "test_b", 2)
+    with Replay(recorder.exchanges) as replay:
+        alone = heads(replay.url, "test_b", 4)
+        before_it = heads(replay.url, "test_a[1 (2)]", 2)
+        unheard = heads(replay.url, "test_c", 1)
+
+    # The last answer repeats; a test that was not there hears what the first one did.
+    assert (alone, before_it, unheard) == ([3, 4, 4, 4], [1, 2], [1])
+
+
+def test_what_was_not_recorded_is_refused(node: Node) -> None:
+    _, exchanges = record(node)
+
+    with Replay(exchanges) as replay:
+        client = connection(replay.url)
+        with pytest.raises(NodeError, match=re.escape('not in the recording: state_getStorage ["0x03"]')):
+            client.call("state_getStorage", "0x03")
+        client.close()
+
+
+def test_what_is_told_after_a_subscription_ended_is_not_kept(node: Node) -> None:
+    node.answers["chain_unsubscribeNewHeads"] = Feed([{"number": "0x9"}])
+
+    _, exchanges = record(node)
+
+    told = [each["notices"] for each in exchanges if "notices" in each]
+    assert told == [[{"number": "0x1"}, {"number": "0x2"}]]
+
+
+def test_accounts_are_drawn_again_from_the_salt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw(salt: str, test: str = "test_a") -> list[bytes]:
+        monkeypatch.setenv("PYTEST_CURRENT_TEST", f"tests/live/test_some.py::{test} (call)")
+        with repeatable(salt, {}):
+            return [fresh(32), fresh(32)]
+
+    first = draw("salt")
+
+    assert draw("salt") == first
+    assert len({*first, *draw("other"), *draw("salt", "test_b"), fresh(32), fresh(32)}) == 8
+    assert [len(each) for each in first] == [32, 32]
+
+
+def test_signatures_are_those_that_were_kept() -> None:
+    kept: dict[str, str] = {}
+
+    with repeatable("salt", kept):
+        first = dev_key().sign(b"message")
+        twice = dev_key().sign("0x" + b"message".hex())
+        other = dev_key().sign(b"other")
+    with repeatable("salt", json.loads(json.dumps(kept))):
+        again = dev_key().sign(b"message")
+    without = dev_key().sign(b"message")
+
+    assert first == twice == again
+    assert dev_key().verify(b"message", first)
+    # An sr25519 signature is another each time.
+    assert len({first, other, without}) == 3
