@@ -460,8 +460,11 @@ def test_every_runtime_at_hand_can_be_signed_for() -> None:
         assert payload.additional.count(GENESIS) == 2, path.name
 
 
-def test_a_transaction_has_a_length_that_fits() -> None:
-    with pytest.raises(InvalidRequest) as refused:
-        encode_compact(2**30)
+def test_a_transaction_has_a_length_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scenarioctl.transactions.bare.LARGEST", 6)
 
-    assert str(refused.value) == "a transaction of 1073741824 bytes is larger than any chain takes"
+    with pytest.raises(InvalidRequest) as refused:
+        bare_extrinsic(b"12345")
+
+    assert bare_extrinsic(b"1234").hex() == "14" + "04" + b"1234".hex()
+    assert str(refused.value) == "a transaction of 6 bytes is larger than any chain takes"

@@ -9,7 +9,7 @@ the genesis hash.  Its frames, from polkadot-js/ui, packages/react-qr/src/util.t
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, TooLarge, shorten
-from scenarioctl.transactions.bare import encode_compact
+from scenarioctl.runtime.scale import encode_compact
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
