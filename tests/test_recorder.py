@@ -140,6 +140,24 @@ def test_what_comes_again_is_written_once(node: Node, tmp_path: Path) -> None:
     assert asked == [(["0x01"], LONG, 3), (["0x02"], LONG, None)]
 
 
+def test_a_value_that_changes_late_changes_as_late_in_a_replay(node: Node, tmp_path: Path) -> None:
+    values = iter(["0x0a", "0x0a", "0x0b"])
+    node.answers["state_getStorage"] = lambda _: next(values)
+
+    def ask(url: str) -> list[str]:
+        client = connection(url)
+        found = [client.call("state_getStorage", "0x01") for _ in range(3)]
+        client.close()
+        return found
+
+    with Recorder(node.url) as recorder:
+        ask(recorder.url)
+    with Replay(written(tmp_path / "module.json", recorder.exchanges).chains["RELAY"]) as replay:
+        again = ask(replay.url)
+
+    assert again == ["0x0a", "0x0a", "0x0b"]
+
+
 def test_each_test_hears_what_it_heard(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     def heads(url: str, test: str, times: int) -> list[int]:
         monkeypatch.setenv("PYTEST_CURRENT_TEST", f"tests/live/test_some.py::{test} (call)")
