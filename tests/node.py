@@ -4,14 +4,13 @@ An answer that is a function may raise `Refusal` for a JSON-RPC error, or `Gone`
 a `Feed` begins a subscription.
 """
 
-import asyncio
 import json
-import threading
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any
 
 from aiohttp import WSMsgType, web
+
+from tests.loopback import Server
 
 
 class Refusal(Exception):
@@ -30,63 +29,26 @@ class Feed(list[Any]):
     """What a subscription tells, in its order; `Gone` among it cuts the connection."""
 
 
-class Node:
+class Node(Server):
     """A WebSocket server in a thread; `answers` maps a method to a value or to a function of its parameters.
 
     A method without an answer gets JSON-RPC's "method not found".
     """
 
     def __init__(self, answers: Mapping[str, Any]) -> None:
+        super().__init__()
         self.answers = dict(answers)
         self.asked: list[str] = []
-        self.url = ""
-        self._loop = asyncio.new_event_loop()
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> "Node":
-        self._thread.start()
-        if not self._started.wait(10):
-            raise RuntimeError("the test node did not start")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        runner = self._loop.run_until_complete(self._start())
-        self._started.set()
-        self._loop.run_forever()
-        self._loop.run_until_complete(runner.cleanup())
-        self._loop.close()
-
-    async def _start(self) -> web.AppRunner:
-        app = web.Application()
-        app.router.add_get("/", self._serve)
-        # No grace for connections that a test left open.
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        port = runner.addresses[0][1]
-        self.url = f"ws://127.0.0.1:{port}/"
-        return runner
-
-    async def _serve(self, request: web.Request) -> web.WebSocketResponse:
-        socket = web.WebSocketResponse(max_msg_size=0)
-        await socket.prepare(request)
+    async def talk(self, http: web.Request, socket: web.WebSocketResponse) -> None:
         async for message in socket:
             if message.type is not WSMsgType.TEXT:
                 continue
             try:
                 answer = self._answer(json.loads(message.data))
             except Gone as gone:
-                if gone.args and request.transport is not None:
-                    request.transport.abort()
+                if gone.args and http.transport is not None:
+                    http.transport.abort()
                 break
             feed = answer.get("result")
             if not isinstance(feed, Feed):
@@ -96,10 +58,9 @@ class Node:
             for notice in feed:
                 if notice is Gone:
                     await socket.close()
-                    return socket
+                    return
                 params = {"subscription": "subscription", "result": notice}
                 await socket.send_str(json.dumps({"jsonrpc": "2.0", "method": "notice", "params": params}))
-        return socket
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         method: str = request["method"]

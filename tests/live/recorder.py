@@ -7,7 +7,6 @@ inputs that may stand beside the checkout.
 import asyncio
 import json
 import os
-import threading
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
@@ -16,13 +15,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from aiohttp import ClientSession, WSMsgType, web
 
 from tests.conftest import SHARED
+from tests.loopback import Server
 
 #: `test`, `method`, `params`; `result` or `error`; `notices` of the method `notice`; `times` where it came so often.
 Exchange = dict[str, Any]
@@ -67,54 +66,6 @@ def _current_test() -> str:
     return os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2].rpartition(" ")[0]
 
 
-class Server:
-    """A WebSocket server on loopback, in a thread of its own."""
-
-    def __init__(self) -> None:
-        self.url = ""
-        self._loop = asyncio.new_event_loop()
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        if not self._started.wait(10):
-            raise RuntimeError("the server did not start")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        runner = self._loop.run_until_complete(self._start())
-        self._started.set()
-        self._loop.run_forever()
-        self._loop.run_until_complete(runner.cleanup())
-        self._loop.close()
-
-    async def _start(self) -> web.AppRunner:
-        app = web.Application()
-        app.router.add_get("/", self._accept)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.url = f"ws://127.0.0.1:{runner.addresses[0][1]}/"
-        return runner
-
-    async def _accept(self, request: web.Request) -> web.WebSocketResponse:
-        socket = web.WebSocketResponse(max_msg_size=0)
-        await socket.prepare(request)
-        await self.talk(socket)
-        return socket
-
-    async def talk(self, socket: web.WebSocketResponse) -> None:
-        raise TypeError("a server says what it talks")
-
-
 class Recorder(Server):
     """Passes every message to a live node and back, and keeps requests, answers and notices.
 
@@ -127,7 +78,7 @@ class Recorder(Server):
         #: In the order in which they were asked.
         self.exchanges: list[Exchange] = []
 
-    async def talk(self, socket: web.WebSocketResponse) -> None:
+    async def talk(self, http: web.Request, socket: web.WebSocketResponse) -> None:
         asked: dict[Any, Exchange] = {}
         subscribed: dict[str, Exchange] = {}
         async with ClientSession() as session, session.ws_connect(self.endpoint, max_msg_size=0) as node:
@@ -189,7 +140,7 @@ class Replay(Server):
             self._answers[exchange["test"] + key].extend([exchange] * exchange.get("times", 1))
             self._first.setdefault(key, exchange)
 
-    async def talk(self, socket: web.WebSocketResponse) -> None:
+    async def talk(self, http: web.Request, socket: web.WebSocketResponse) -> None:
         async for message in socket:
             if message.type is WSMsgType.TEXT:
                 await self._reply(json.loads(message.data), socket)
