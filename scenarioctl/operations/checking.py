@@ -1,7 +1,7 @@
 """A check of what is built, for the account that will sign it: it is handed out only if it passes."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.operations.signing import Signing
@@ -17,6 +17,37 @@ class Checked(Signing):
 
     #: Check it on the chains for `sender`, and answer only if it passes.
     check: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    """What is said beside a transaction that was built."""
+
+    spec_version: int
+    offline: bool = False
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    check: "Check | None" = None
+
+    def beside(self) -> dict[str, Any]:
+        """Return what an answer says right beside the transaction."""
+        said: dict[str, Any] = {"spec_version": self.spec_version}
+        return said | {"offline": True} if self.offline else said
+
+    def checked(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return *answer* with the check, where one was asked for."""
+        return answer if self.check is None else answer | {"check": self.check.answer()}
+
+
+def facts_of(transaction: "UnsignedTransaction") -> dict[str, Any]:
+    """Return the fields of Built for *transaction*, whose check, if there is one, passed."""
+    return {
+        "spec_version": transaction.spec_version,
+        "offline": transaction.offline,
+        "warnings": transaction.warnings,
+        "notes": transaction.notes,
+        "check": passed(transaction),
+    }
 
 
 def check_sender(check: bool, sender: str) -> bytes | None:

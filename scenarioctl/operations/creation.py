@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.diagram import read_diagram
-from scenarioctl.operations.checking import Checked, check_sender, passed
+from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of, passed
 from scenarioctl.operations.scenarios import store_document
 from scenarioctl.operations.signing import check_output_format, write_transaction
 
@@ -89,27 +89,13 @@ class CreateSwap(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Swap:
+class Swap(Built):
     swap_tx: str
     scenarioid: str
-    spec_version: int
-    offline: bool = False
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    check: "Check | None" = None
 
     def answer(self) -> dict[str, Any]:
-        swap: dict[str, Any] = {
-            "swap_tx": self.swap_tx,
-            "scenarioid": self.scenarioid,
-            "spec_version": self.spec_version,
-        }
-        if self.offline:
-            swap["offline"] = True
-        answer: dict[str, Any] = {"success": True, "swap": swap}
-        if self.check is not None:
-            answer["check"] = self.check.answer()
-        return answer
+        swap = {"swap_tx": self.swap_tx, "scenarioid": self.scenarioid, **self.beside()}
+        return self.checked({"success": True, "swap": swap})
 
 
 async def create_swap(app: Application, request: CreateSwap) -> Swap:
@@ -129,17 +115,9 @@ async def create_swap(app: Application, request: CreateSwap) -> Swap:
         route=request.route,
     )
     drafted = await draft_first(app, read_diagram(document), sender=sender)
-    check = passed(drafted.transaction)
+    facts = facts_of(drafted.transaction)
     swap_tx = await write_transaction(app, drafted.transaction, request)
-    return Swap(
-        swap_tx=swap_tx,
-        scenarioid=await store_document(app, document),
-        spec_version=drafted.transaction.spec_version,
-        offline=drafted.transaction.offline,
-        warnings=drafted.transaction.warnings,
-        notes=drafted.transaction.notes,
-        check=check,
-    )
+    return Swap(swap_tx=swap_tx, scenarioid=await store_document(app, document), **facts)
 
 
 @dataclass(frozen=True, kw_only=True)

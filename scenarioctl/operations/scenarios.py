@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, shorten
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.operations.checking import Checked, check_sender, passed
+from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
 from scenarioctl.operations.signing import check_output_format, write_transaction
 
 if TYPE_CHECKING:
-    from scenarioctl.model.checks import Check
+    pass
 
 __all__ = [
     "delete_scenario",
@@ -50,7 +50,7 @@ class FullScenarioInfo(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullInfo:
+class FullInfo(Built):
     tx: str
     summary: str
     asset: str
@@ -59,20 +59,11 @@ class FullInfo:
     source_chain: str
     dest_chain: str
     txtype: str
-    spec_version: int
-    offline: bool = False
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    check: "Check | None" = None
 
     def answer(self) -> dict[str, Any]:
-        fields = ("tx", "summary", "asset", "amount", "source_chain", "dest_chain", "txtype", "spec_version")
-        answer: dict[str, Any] = {"result": {name: getattr(self, name) for name in fields}}
-        if self.offline:
-            answer["result"]["offline"] = True
-        if self.check is not None:
-            answer["check"] = self.check.answer()
-        return answer
+        fields = ("tx", "summary", "asset", "amount", "source_chain", "dest_chain", "txtype")
+        result = {name: getattr(self, name) for name in fields}
+        return self.checked({"result": result | self.beside()})
 
 
 async def full_scenario_info(app: Application, request: FullScenarioInfo) -> FullInfo:
@@ -83,7 +74,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Ful
     stored = await app.store.get_scenario(request.id)
     drafted = await draft_first(app, open_blob(stored.blob, request.id), sender=sender)
     transaction = drafted.transaction
-    check = passed(transaction)
+    facts = facts_of(transaction)
     return FullInfo(
         tx=await write_transaction(app, transaction, request),
         summary=stored.summary,
@@ -92,11 +83,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Ful
         source_chain=drafted.source_chain,
         dest_chain=drafted.dest_chain,
         txtype=drafted.txtype,
-        spec_version=transaction.spec_version,
-        offline=transaction.offline,
-        warnings=transaction.warnings,
-        notes=transaction.notes,
-        check=check,
+        **facts,
     )
 
 

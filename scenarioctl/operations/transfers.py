@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import parse_raw
-from scenarioctl.operations.checking import Checked, check_sender, passed
+from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
 from scenarioctl.operations.signing import check_output_format, write_transaction
 
 if TYPE_CHECKING:
-    from scenarioctl.model.checks import Check
+    pass
 
 __all__ = ["asset_transfer"]
 
@@ -30,20 +30,11 @@ class AssetTransfer(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransferTransaction:
+class TransferTransaction(Built):
     txdata: str
-    spec_version: int
-    offline: bool = False
-    warnings: tuple[str, ...] = ()
-    check: "Check | None" = None
 
     def answer(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {"txdata": self.txdata, "spec_version": self.spec_version}
-        if self.offline:
-            answer["offline"] = True
-        if self.check is not None:
-            answer["check"] = self.check.answer()
-        return answer
+        return self.checked({"txdata": self.txdata, **self.beside()})
 
 
 async def asset_transfer(app: Application, request: AssetTransfer) -> TransferTransaction:
@@ -63,11 +54,5 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> TransferTr
         beneficiary=parse_account(request.destinationaddress, field="destinationaddress"),
         sender=sender,
     )
-    check = passed(transaction)
-    return TransferTransaction(
-        txdata=await write_transaction(app, transaction, request),
-        spec_version=transaction.spec_version,
-        offline=transaction.offline,
-        warnings=transaction.warnings,
-        check=check,
-    )
+    facts = facts_of(transaction)
+    return TransferTransaction(txdata=await write_transaction(app, transaction, request), **facts)
