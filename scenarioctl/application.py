@@ -30,8 +30,16 @@ def _keep_to_oneself(words: str) -> None:
     """Tell nobody."""
 
 
+def _last_change(directory: Path) -> int | None:
+    """Return when a file last came into *directory* or left it; None where there is no such directory."""
+    try:
+        return directory.stat().st_mtime_ns
+    except OSError:
+        return None
+
+
 #: What an application and its unconnected view have in common, once it is there.
-_SHARED = ("registry", "assets", "store")
+_SHARED = ("registry", "assets", "store", "_known")
 
 
 class Application:
@@ -51,6 +59,8 @@ class Application:
         #: Told how far a long operation is, in a few words; silent where no edge listens.
         self.tell: Callable[[str], None] = _keep_to_oneself
         self._clients: dict[str, Client] = {}
+        #: Chain -> when its folder in the cache last changed, and the newest table that was in it then.
+        self._known: dict[str, tuple[int, RuntimeTable | None]] = {}
 
     @cached_property
     def registry(self) -> Registry:
@@ -71,7 +81,15 @@ class Application:
         from scenarioctl.runtime.table import load_bundled, load_cached
 
         bundled = load_bundled(chain.name)
-        cached = load_cached(chain.genesis, self.runtime_directory(chain)) if chain.genesis else None
+        directory = self.runtime_directory(chain)
+        changed = _last_change(directory) if chain.genesis else None
+        if changed is None:
+            return bundled
+        # A table read anew has to compile its encoders anew: each transaction of a long run would pay for it.
+        kept = self._known.get(chain.name)
+        if kept is None or kept[0] != changed:
+            kept = self._known[chain.name] = (changed, load_cached(chain.genesis, directory))
+        cached = kept[1]
         if cached is not None and bundled is not None:
             return max(cached, bundled, key=lambda table: table.spec_version)
         return cached or bundled
