@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.extrinsic import SigningOptions, bare_extrinsic, signing_payload
+from scenarioctl.transactions.extrinsic import SigningOptions, bare_extrinsic, bytes_to_sign, signing_payload
 from scenarioctl.transactions.signatures import (
-    bytes_to_sign,
     is_signature,
     read_signed,
     signature_forms,

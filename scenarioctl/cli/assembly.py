@@ -4,11 +4,17 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Command, field_option, option, perform, print_answer, read_text
+from scenarioctl.cli.base import (
+    TX_LIMIT,
+    Command,
+    field_option,
+    option,
+    perform,
+    print_answer,
+    read_text,
+    read_tx,
+)
 from scenarioctl.cli.signing import signer_options
-
-#: The largest transaction that a chain takes is smaller than this, as hex.
-LIMIT = 16 * 1024 * 1024
 
 
 @click.command(
@@ -44,7 +50,8 @@ def assemble(tx: str, payload: str | None, **fields: Any) -> None:
     if payload is not None:
         from scenarioctl.formats.documents import parse_json
 
-        given = parse_json(read_text(payload, field="payload", limit=LIMIT), field="payload")
-    text = read_text(tx, field="tx", limit=LIMIT).strip() if tx == "-" else tx
-    result = perform("assembly.assemble_transaction", "AssembleTransaction", tx=text, payload=given, **fields)
+        given = parse_json(read_text(payload, field="payload", limit=TX_LIMIT), field="payload")
+    result = perform(
+        "assembly.assemble_transaction", "AssembleTransaction", tx=read_tx(tx), payload=given, **fields
+    )
     print_answer(result, plain=result.tx)

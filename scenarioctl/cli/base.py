@@ -277,6 +277,15 @@ def say(text: str) -> None:
         _forget(2)
 
 
+#: The largest transaction that a chain takes is smaller than this, as hex.
+TX_LIMIT = 16 * 1024 * 1024
+
+
+def read_tx(tx: str) -> str:
+    """Return a transaction's hex as the line gives it, or stdin for `-`."""
+    return read_text(tx, field="tx", limit=TX_LIMIT).strip() if tx == "-" else tx
+
+
 def read_text(path: str, *, field: str, limit: int) -> str:
     """Return the text of the file *path*, or of stdin for `-`."""
     if not path:

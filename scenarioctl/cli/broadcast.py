@@ -13,9 +13,8 @@ from scenarioctl.cli.base import (
     option,
     perform,
     print_answer,
-    read_text,
+    read_tx,
 )
-from scenarioctl.cli.tx import TX_LIMIT
 
 
 @click.command(
@@ -41,9 +40,9 @@ def broadcast(tx: str, **fields: Any) -> None:
     """
     from scenarioctl.cli.progress import shown_progress
 
-    text = read_text(tx, field="tx", limit=TX_LIMIT).strip() if tx == "-" else tx
+    tx = read_tx(tx)
     with shown_progress() if fields["wait"] else nullcontext():
-        result = perform("broadcasts.broadcast", "Broadcast", tx=text, **fields)
+        result = perform("broadcasts.broadcast", "Broadcast", tx=tx, **fields)
     if result.inclusion is None:
         print_answer(result, plain=result.hash)
         return

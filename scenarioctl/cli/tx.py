@@ -14,13 +14,10 @@ from scenarioctl.cli.base import (
     perform,
     print_answer,
     printable,
-    read_text,
+    read_tx,
 )
 from scenarioctl.cli.signing import signer_options
 from scenarioctl.cli.tx_check import check
-
-#: The largest transaction that a chain takes is smaller than this, as hex.
-TX_LIMIT = 16 * 1024 * 1024
 
 
 @click.group(cls=Group)
@@ -37,7 +34,7 @@ def tx() -> None:
 @field_option
 def decode(tx: str, **fields: Any) -> None:
     """Say what a transaction does: an extrinsic, signed or not, or call data."""
-    result = perform("transactions.decode_transaction", "DecodeTransaction", tx=_read(tx), **fields)
+    result = perform("transactions.decode_transaction", "DecodeTransaction", tx=read_tx(tx), **fields)
     print_answer(result, draw=lambda: draw_json(result.answer()))
 
 
@@ -71,7 +68,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
         from scenarioctl.cli.qr import check_file
 
         check_file(qr_file)
-    result = perform("transactions.transaction_payload", "TransactionPayload", tx=_read(tx), **fields)
+    result = perform("transactions.transaction_payload", "TransactionPayload", tx=read_tx(tx), **fields)
     structured = asked_for_json() or click.get_current_context().meta.get("scenarioctl.field") is not None
     if qr or qr_file is not None:
         from scenarioctl.cli.qr import draw_codes, write_files
@@ -89,7 +86,3 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 
 tx.add_command(check)
 tx.add_command(assemble)
-
-
-def _read(tx: str) -> str:
-    return read_text(tx, field="tx", limit=TX_LIMIT).strip() if tx == "-" else tx

@@ -4,12 +4,9 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Command, field_option, option, perform, print_answer, read_text
+from scenarioctl.cli.base import Command, field_option, option, perform, print_answer, read_tx
 from scenarioctl.cli.checking import draw_check
 from scenarioctl.cli.fields import RAW, transfer_options
-
-#: The largest transaction that a chain takes is smaller than this, as hex.
-TX_LIMIT = 16 * 1024 * 1024
 
 
 @click.command(
@@ -33,8 +30,7 @@ def check(tx: str, **fields: Any) -> None:
     """
     from scenarioctl.operations.outcomes import OUTCOMES
 
-    text = read_text(tx, field="tx", limit=TX_LIMIT).strip() if tx == "-" else tx
-    result = perform("checks.check_transaction", "CheckTransaction", tx=text, **fields)
+    result = perform("checks.check_transaction", "CheckTransaction", tx=read_tx(tx), **fields)
     print_answer(result, draw=lambda: draw_check(result.check))
     if result.check.verdict != "ok":
         code = "chain_refused" if result.check.verdict == "refused" else "chain_unreachable"

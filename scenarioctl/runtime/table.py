@@ -454,8 +454,8 @@ def find_name(name: object, names: Any, *, what: str, where: str) -> str:
     """
     if isinstance(name, str) and name in names:
         return name
-    folded = _fold(name) if isinstance(name, str) else None
-    found = [known for known in names if _fold(known) == folded]
+    folded = fold(name) if isinstance(name, str) else None
+    found = [known for known in names if fold(known) == folded]
     if len(found) == 1:
         return str(found[0])
     if found:
@@ -465,7 +465,8 @@ def find_name(name: object, names: Any, *, what: str, where: str) -> str:
     )
 
 
-def _fold(name: str) -> str:
+def fold(name: str) -> str:
+    """Return *name* without what people get wrong in it: case, `_` and `-`."""
     return name.replace("_", "").replace("-", "").lower()
 
 

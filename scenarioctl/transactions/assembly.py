@@ -9,13 +9,13 @@ from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.transactions.extrinsic import (
     HASHED_ABOVE,
     SigningOptions,
+    bytes_to_sign,
     looks_like_extrinsic,
     parse_era,
     signing_payload,
 )
 from scenarioctl.transactions.signatures import (
     SCHEMES,
-    bytes_to_sign,
     is_signature,
     signature_forms,
     signed_extrinsic,

@@ -23,6 +23,7 @@ __all__ = [
     "SigningOptions",
     "SigningPayload",
     "bare_extrinsic",
+    "bytes_to_sign",
     "decode_era",
     "decode_extrinsic",
     "encode_compact",
@@ -86,8 +87,7 @@ class SigningPayload:
     @property
     def bytes_to_sign(self) -> bytes:
         """The payload itself, or its blake2b-256 where it is longer than 256 bytes."""
-        payload = self.payload
-        return payload if len(payload) <= HASHED_ABOVE else blake2b(payload, digest_size=32).digest()
+        return bytes_to_sign(self.payload)
 
     def describe(self) -> dict[str, Any]:
         """Return the parts as plain data, in 0x hex."""
@@ -139,6 +139,11 @@ def signing_payload(table: "RuntimeTable", call_data: bytes, options: SigningOpt
         )
         parts.append(ExtensionPart(identifier=extension.identifier, extra=extra, additional=additional))
     return SigningPayload(call_data=call_data, extensions=tuple(parts))
+
+
+def bytes_to_sign(payload: bytes) -> bytes:
+    """Return *payload*, or its blake2b-256 where it is longer than 256 bytes."""
+    return payload if len(payload) <= HASHED_ABOVE else blake2b(payload, digest_size=32).digest()
 
 
 def looks_like_extrinsic(data: bytes) -> bool:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
+from scenarioctl.runtime.table import fold
 from scenarioctl.transactions.drafts import Draft
-from scenarioctl.transactions.values import ValueReader, fold
+from scenarioctl.transactions.values import ValueReader
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable

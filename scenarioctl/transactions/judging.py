@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, shorten
 from scenarioctl.runtime.storage import storage_key
-from scenarioctl.transactions.extrinsic import HASHED_ABOVE, decode_era, era_start, looks_like_extrinsic
+from scenarioctl.transactions.extrinsic import (
+    HASHED_ABOVE,
+    bytes_to_sign,
+    decode_era,
+    era_start,
+    looks_like_extrinsic,
+)
 from scenarioctl.transactions.signatures import (
     SCHEMES,
     SIGNED_V4,
     Signed,
-    bytes_to_sign,
     is_signature,
     read_signed,
     signed_payload,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.runtime.entries import ApiMethod, StorageEntry
 from scenarioctl.runtime.storage import HASHERS, StorageKey, read_key, storage_key
-from scenarioctl.transactions.values import ValueReader, ValueWriter, fold
+from scenarioctl.runtime.table import fold
+from scenarioctl.transactions.values import ValueReader, ValueWriter
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client

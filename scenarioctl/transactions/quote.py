@@ -38,20 +38,6 @@ class Sale:
     hub_out: int = 0
 
 
-def quote_omnipool_sell(
-    amount: int, *, sold: PoolSide, bought: PoolSide, asset_fee: int, protocol_fee: int, max_slip_fee: int = 0
-) -> int:
-    """Return how many raw units of the asset *bought* the Omnipool gives for *amount* raw units of the one *sold*."""
-    return sell_to_omnipool(
-        amount,
-        sold=sold,
-        bought=bought,
-        asset_fee=asset_fee,
-        protocol_fee=protocol_fee,
-        max_slip_fee=max_slip_fee,
-    ).amount_out
-
-
 def sell_to_omnipool(
     amount: int, *, sold: PoolSide, bought: PoolSide, asset_fee: int, protocol_fee: int, max_slip_fee: int = 0
 ) -> Sale:

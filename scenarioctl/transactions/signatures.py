@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.extrinsic import (
-    HASHED_ABOVE,
     IMMORTAL,
     SigningOptions,
     decode_extrinsic,
@@ -111,11 +110,6 @@ def signed_payload(
         ),
     )
     return signed.call_data + signed.extra + beside.additional
-
-
-def bytes_to_sign(payload: bytes) -> bytes:
-    """Return *payload*, or its blake2b-256 where it is longer than 256 bytes."""
-    return payload if len(payload) <= HASHED_ABOVE else blake2b(payload, digest_size=32).digest()
 
 
 def is_signature(scheme: str, signature: bytes, message: bytes, account: bytes) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.runtime.table import fold
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -360,11 +361,6 @@ def write_plain(value: Any) -> Any:
 
 def _is_table(value: object) -> bool:
     return isinstance(value, Mapping) or (isinstance(value, str) and value.lstrip().startswith("{"))
-
-
-def fold(name: str) -> str:
-    """Return *name* without what people get wrong in it: case, `_` and `-`."""
-    return name.replace("_", "").replace("-", "").lower()
 
 
 def _refuse_float(text: str) -> Any:
