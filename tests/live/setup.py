@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from substrateinterface import Keypair, KeypairType
+from substrateinterface import Keypair
 
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import Chain
@@ -24,11 +24,6 @@ PATIENCE = 60.0
 PRICES = [[[5], "20000000000000"], [[10], "10000000000"]]
 _POOL_LIQUIDITY = (500 * 10**12, 10_000 * 10**6)
 _NATIVE = {"parents": 1, "interior": "Here"}
-
-
-def dev_key(uri: str) -> Keypair:
-    """Return a development key: `//Alice`."""
-    return Keypair.create_from_uri(uri, ss58_format=42, crypto_type=KeypairType.SR25519)
 
 
 def sign(app: Application, chain: Chain, call_data: bytes, key: Keypair) -> bytes:

@@ -24,13 +24,13 @@ from tests.live.recorder import fresh
 from tests.live.setup import (
     blocks_after,
     create_fee_pool,
-    dev_key,
     fund_teleports,
     has_prices,
     price_fees,
     send,
     wait_for_quiet,
 )
+from tests.signing import dev_key
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
 

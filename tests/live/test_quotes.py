@@ -24,7 +24,8 @@ from scenarioctl.transactions.extrinsic import decode_extrinsic
 from scenarioctl.transactions.quoting import POOL_ACCOUNT, Quote, quote_swap
 from scenarioctl.transactions.swap import Swap, build_swap, parse_route
 from tests.live.conftest import Live, Wire
-from tests.live.setup import dev_key, send
+from tests.live.setup import send
+from tests.signing import dev_key
 
 pytestmark = pytest.mark.live
 
