@@ -1,7 +1,8 @@
 """What every handler receives: settings, store, chains, clock and ids."""
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from scenarioctl.errors import ChainUnreachable
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
+    from scenarioctl.outgoing.client import Outgoing
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.stores import Store
 
@@ -28,6 +30,13 @@ def random_scenario_id() -> str:
 
 def _keep_to_oneself(words: str) -> None:
     """Tell nobody."""
+
+
+async def _sleep(seconds: float) -> None:
+    """Wait on the event loop; no command that asks for nothing gets here."""
+    import asyncio
+
+    await asyncio.sleep(seconds)
 
 
 def _last_change(directory: Path) -> int | None:
@@ -51,8 +60,14 @@ class Application:
         *,
         clock: Callable[[], int] = time.time_ns,
         new_id: Callable[[], str] = random_scenario_id,
+        sleep: Callable[[float], Awaitable[None]] = _sleep,
+        served: bool = False,
     ) -> None:
         self.settings = settings
+        #: Lives on an event loop, which neither store nor chains may block.
+        self.served = served
+        #: Waits so many seconds; with the clock, what tests put their own in place of.
+        self.sleep = sleep
         #: Nanoseconds since 1970, UTC.
         self.clock = clock
         self.new_id = new_id
@@ -74,7 +89,19 @@ class Application:
     def store(self) -> "Store":
         from scenarioctl.stores import open_store
 
-        return open_store(self.settings.store)
+        return open_store(self.settings.store, served=self.served)
+
+    @cached_property
+    def outgoing(self) -> "Outgoing":
+        """The way of http steps to web servers."""
+        from scenarioctl.outgoing.client import Outgoing
+
+        return Outgoing(private_targets=self.settings.private_targets)
+
+    @asynccontextmanager
+    async def session(self) -> "AsyncIterator[Application]":
+        """Give this application to one request or run of a daemon, which has each chain's connection to itself meanwhile."""
+        yield self
 
     def known_runtime(self, chain: Chain) -> "RuntimeTable | None":
         """Return the newest runtime table of *chain* in the cache or the bundle, without asking a node."""
@@ -139,5 +166,7 @@ class Application:
     async def close(self) -> None:
         for client in self._clients.values():
             await client.close()
+        if "outgoing" in self.__dict__:
+            await self.outgoing.close()
         if "store" in self.__dict__:
             await self.store.close()

@@ -22,6 +22,8 @@ class Setting:
     kind: str
     default: str
     help: str
+    #: Given on the command line too, before or after any command.
+    everywhere: bool = False
 
     @property
     def variable(self) -> str:
@@ -29,11 +31,104 @@ class Setting:
 
 
 SETTINGS = (
-    Setting(name="store", kind="path", default="", help="the scenario store, a file"),
+    Setting(name="store", kind="path", default="", help="the scenario store, a file", everywhere=True),
     Setting(name="cache", kind="path", default="", help="where runtime tables of connected chains are kept"),
-    Setting(name="offline", kind="switch", default="false", help="never ask a node"),
-    Setting(name="json", kind="switch", default="false", help="answer with the endpoint's JSON"),
+    Setting(name="offline", kind="switch", default="false", help="never ask a node", everywhere=True),
+    Setting(
+        name="json", kind="switch", default="false", help="answer with the endpoint's JSON", everywhere=True
+    ),
+    Setting(
+        name="url",
+        kind="text",
+        default="",
+        help="the daemon that carries the commands out, in place of this machine",
+        everywhere=True,
+    ),
+    Setting(name="token", kind="secret", default="", help="the bearer token that a daemon at `url` wants"),
+    Setting(
+        name="listen",
+        kind="list",
+        default='["127.0.0.1:8080"]',
+        help="where the daemon serves the scenario API: HOST:PORT or unix:PATH",
+    ),
+    Setting(
+        name="worker_listen",
+        kind="list",
+        default='["127.0.0.1:8081"]',
+        help="where the daemon serves the job worker's API",
+    ),
+    Setting(
+        name="hosts",
+        kind="list",
+        default="[]",
+        help="names beside loopback by which clients may call the daemon (the Host header)",
+    ),
+    Setting(
+        name="cors",
+        kind="list",
+        default="[]",
+        help="web pages of other origins that may call the daemon (CORS)",
+    ),
+    Setting(name="body_limit", kind="number", default="33554432", help="bytes of the largest request body"),
+    Setting(
+        name="rate",
+        kind="number",
+        default="0",
+        help="requests per second that one client may send; 0: without limit",
+    ),
+    Setting(
+        name="requests", kind="number", default="256", help="requests that are worked on at once; others wait"
+    ),
+    Setting(
+        name="connections",
+        kind="number",
+        default="2048",
+        help="connections that are open at once; further ones are closed",
+    ),
+    Setting(
+        name="request_seconds",
+        kind="number",
+        default="30",
+        help="seconds that a client may take to send its request",
+    ),
+    Setting(
+        name="webhook_rate", kind="number", default="20", help="events per second that one webhook takes"
+    ),
+    Setting(
+        name="webhook_limit", kind="number", default="1048576", help="bytes of the largest webhook event"
+    ),
+    Setting(
+        name="webhook_events", kind="number", default="100", help="events that are kept for each webhook"
+    ),
+    Setting(name="webhook_days", kind="number", default="7", help="days that a webhook's event is kept"),
+    Setting(
+        name="log_lines", kind="number", default="10000", help="log lines that are kept of each job; 0: all"
+    ),
+    Setting(name="log_days", kind="number", default="0", help="days that log lines are kept; 0: for ever"),
+    Setting(
+        name="mempool_entries", kind="number", default="1000", help="drafts that are kept of each job; 0: all"
+    ),
+    Setting(name="mempool_days", kind="number", default="0", help="days that drafts are kept; 0: for ever"),
+    Setting(
+        name="draft_hours", kind="number", default="24", help="hours after which a draft counts as expired"
+    ),
+    Setting(
+        name="private_targets",
+        kind="list",
+        default="[]",
+        help="hosts and networks of one's own that http steps may reach, like 10.1.2.0/24",
+    ),
+    Setting(
+        name="log_level",
+        kind="text",
+        default="info",
+        help="what the daemon logs: debug, info, warning or error",
+    ),
 )
+
+
+#: What config.toml holds beside them: tables of tables.
+_TABLES = ("chains", "tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +140,30 @@ class Settings:
     cache: Path
     offline: bool = False
     json: bool = False
+    url: str = ""
+    token: str = field(default="", repr=False)
+    listen: tuple[str, ...] = ("127.0.0.1:8080",)
+    worker_listen: tuple[str, ...] = ("127.0.0.1:8081",)
+    hosts: tuple[str, ...] = ()
+    cors: tuple[str, ...] = ()
+    body_limit: int = 32 * 1024 * 1024
+    rate: int = 0
+    requests: int = 256
+    connections: int = 2048
+    request_seconds: int = 30
+    webhook_rate: int = 20
+    webhook_limit: int = 1024 * 1024
+    webhook_events: int = 100
+    webhook_days: int = 7
+    log_lines: int = 10_000
+    log_days: int = 0
+    mempool_entries: int = 1_000
+    mempool_days: int = 0
+    draft_hours: int = 24
+    private_targets: tuple[str, ...] = ()
+    log_level: str = "info"
+    #: `[tokens.NAME]` of config.toml: who may call the daemon, and for what; `server/access.py` judges them.
+    tokens: Mapping[str, Any] = field(default_factory=dict, repr=False)
     #: `[chains.NAME]` of config.toml, as read; `chains/registry.py` judges them.
     chains: Mapping[str, Any] = field(default_factory=dict)
     #: Setting name -> "flag", "SCENARIOCTL_…", "config.toml" or "default".
@@ -60,14 +179,17 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str] | Non
     origins: dict[str, str] = {}
     for setting in SETTINGS:
         given, origin = _first_given(setting, flags, environment, written)
-        values[setting.name] = read_value(setting, given, origin) if origin != "default" else given
+        if origin != "default":
+            values[setting.name] = read_value(setting, given, origin)
         origins[setting.name] = origin
+    if "store" not in values:
+        values["store"] = user_directory("data") / "scenarios.db"
+    if "cache" not in values:
+        values["cache"] = user_directory("cache")
     return Settings(
+        **values,
         config=config,
-        store=values["store"] or user_directory("data") / "scenarios.db",
-        cache=values["cache"] or user_directory("cache"),
-        offline=values["offline"] or False,
-        json=values["json"] or False,
+        tokens=written.get("tokens", {}),
         chains=written.get("chains", {}),
         origins=origins,
     )
@@ -106,14 +228,15 @@ def read_config(path: Path, *, required: bool = False) -> dict[str, Any]:
     except OSError as error:
         raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be read: {error.strerror}") from None
     written = parse_config(text, path)
-    known = {setting.name for setting in SETTINGS} | {"chains"}
+    known = {setting.name for setting in SETTINGS} | set(_TABLES)
     for key in written:
         if key not in known:
             raise InvalidRequest(
                 f"config {path} has the unknown key {shorten(key)}, expected one of: {', '.join(sorted(known))}"
             )
-    if not isinstance(written.get("chains", {}), dict):
-        raise InvalidRequest(f"config {path}: chains is not a table, expected [chains.NAME]")
+    for table in _TABLES:
+        if not isinstance(written.get(table, {}), dict):
+            raise InvalidRequest(f"config {path}: {table} is not a table, expected [{table}.NAME]")
     return written
 
 
@@ -145,6 +268,15 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
         raise InvalidRequest(
             f"{setting.name} {shorten(value)} ({origin}) is not a switch, expected true or false"
         )
+    if setting.kind == "number":
+        return _read_number(setting, value, origin)
+    if setting.kind == "list":
+        return _read_list(setting, value, origin)
+    if setting.kind in ("text", "secret"):
+        if isinstance(value, str) and value.isprintable():
+            return value
+        shown = "…" if setting.kind == "secret" else shorten(value)
+        raise InvalidRequest(f"{setting.name} {shown} ({origin}) is not one line of text")
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
         raise InvalidRequest(
             f"{setting.name} {shorten(value)} ({origin}) is not a path, expected one like /path/to/{setting.name}"
@@ -162,6 +294,24 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
     return Path(value).expanduser()
 
 
+def _read_number(setting: Setting, value: object, origin: str) -> int:
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(text, str) and text.strip().isascii() and text.strip().isdigit() and len(text.strip()) < 16:
+        return int(text)
+    raise InvalidRequest(
+        f"{setting.name} {shorten(value)} ({origin}) is not a whole number, expected one like {setting.default}"
+    )
+
+
+def _read_list(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
+    if isinstance(value, str):
+        # In a variable or a flag: with commas between.
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if isinstance(value, (list, tuple)) and all(isinstance(part, str) and part for part in value):
+        return tuple(value)
+    raise InvalidRequest(f"{setting.name} {shorten(value)} ({origin}) is not a list of texts")
+
+
 def _first_given(
     setting: Setting, flags: Mapping[str, Any], environment: Mapping[str, str], written: Mapping[str, Any]
 ) -> tuple[Any, str]:
@@ -174,12 +324,19 @@ def _first_given(
     return None, "default"
 
 
+#: Of settings whose default is nothing.
+_EXAMPLES = {"url": '"http://127.0.0.1:8080"', "token": '"sctl_…"'}
+
+
 def template() -> str:
     """Return a config.toml in which every setting is explained and none is set."""
     lines = ["# Settings of scenarioctl. Flags and SCENARIOCTL_* variables win over this file.", ""]
     for setting in SETTINGS:
-        example = setting.default or f'"/path/to/{setting.name}"'
-        lines += [f"# {setting.help[0].upper()}{setting.help[1:]} (--{setting.name}, {setting.variable})."]
+        example = setting.default or _EXAMPLES.get(setting.name) or f'"/path/to/{setting.name}"'
+        if setting.kind == "text" and not example.startswith('"'):
+            example = f'"{example}"'
+        flag = f"--{setting.name}, " if setting.everywhere else ""
+        lines += [f"# {setting.help[0].upper()}{setting.help[1:]} ({flag}{setting.variable})."]
         lines += [f"# {setting.name} = {example}", ""]
     lines += [
         "# A chain of your own, or other endpoints for a chain that is built in:",
@@ -242,9 +399,10 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
                 "and a table like {role = 'relay', symbol = 'UNIT', decimals = 12}"
             )
     elif key in settings:
-        parsed = _parse_value(value) if settings[key].kind == "switch" else value
-        read_value(settings[key], parsed, "config set")
-        parsed = read_value(settings[key], parsed, "config set") if settings[key].kind == "switch" else value
+        kind = settings[key].kind
+        parsed = _parse_value(value) if kind in ("switch", "list", "number") else value
+        read = read_value(settings[key], parsed, "config set")
+        parsed = list(read) if kind == "list" else read if kind in ("switch", "number") else value
     else:
         raise InvalidRequest(
             f"key {shorten(key)} is not a setting, expected one of: {', '.join(settings)}, chains.NAME.SETTING"

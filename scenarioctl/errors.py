@@ -47,6 +47,36 @@ class TooLarge(ScenarioctlError):
     code = "too_large"
 
 
+class Unauthorized(ScenarioctlError):
+    """The daemon wants a token, and got none that it knows."""
+
+    code = "unauthorized"
+
+
+class Forbidden(ScenarioctlError):
+    """The token, the host or the origin may not do this."""
+
+    code = "forbidden"
+
+
+class UnsupportedType(ScenarioctlError):
+    """The body of a request is not of a type that is read."""
+
+    code = "unsupported_type"
+
+
+class RateLimited(ScenarioctlError):
+    """Too many requests at once; `details["retry_after"]` has the seconds to wait."""
+
+    code = "rate_limited"
+
+
+class DaemonUnreachable(ScenarioctlError):
+    """No daemon answers at `--url`."""
+
+    code = "daemon_unreachable"
+
+
 class ChainRefused(ScenarioctlError):
     """The chain was reached and said no."""
 

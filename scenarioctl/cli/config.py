@@ -21,17 +21,39 @@ def show() -> None:
     from scenarioctl.config import SETTINGS
 
     settings = open_application().settings
-    values = {each.name: getattr(settings, each.name) for each in SETTINGS}
+    values = {
+        each.name: _hidden(getattr(settings, each.name))
+        if each.kind == "secret"
+        else getattr(settings, each.name)
+        for each in SETTINGS
+    }
     if asked_for_json():
-        shown = {name: value if isinstance(value, bool) else str(value) for name, value in values.items()}
-        click.echo(dump_json({**shown, "config": str(settings.config), "chains": sorted(settings.chains)}))
+        shown = {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+        click.echo(
+            dump_json(
+                {
+                    **shown,
+                    "config": str(settings.config),
+                    "chains": sorted(settings.chains),
+                    "tokens": sorted(settings.tokens),
+                }
+            )
+        )
         return
-    rows = [
-        (name, str(value).lower() if isinstance(value, bool) else str(value), settings.origins[name])
-        for name, value in values.items()
-    ]
+    rows = [(name, _in_words(value), settings.origins[name]) for name, value in values.items()]
     rows += [(f"chains.{name}", "", "config.toml") for name in sorted(settings.chains)]
+    rows += [(f"tokens.{name}", "", "config.toml") for name in sorted(settings.tokens)]
     draw_table(("setting", "value", "from"), rows)
+
+
+def _hidden(secret: str) -> str:
+    return "(set)" if secret else ""
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @config.command()

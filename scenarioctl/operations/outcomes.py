@@ -16,8 +16,13 @@ OUTCOMES = {
     "bad_json": Outcome(exit=2, status=400),
     "invalid_request": Outcome(exit=2, status=422),
     "too_large": Outcome(exit=2, status=413),
+    "unauthorized": Outcome(exit=2, status=401),
+    "forbidden": Outcome(exit=2, status=403),
+    "unsupported_type": Outcome(exit=2, status=415),
+    "rate_limited": Outcome(exit=2, status=429),
     "not_found": Outcome(exit=3, status=404),
     "conflict": Outcome(exit=4, status=409),
     "chain_unreachable": Outcome(exit=5, status=503),
+    "daemon_unreachable": Outcome(exit=5, status=503),
     "chain_refused": Outcome(exit=6, status=502),
 }

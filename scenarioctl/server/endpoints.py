@@ -14,34 +14,68 @@ class Endpoint:
     operation: str
     #: Other paths, and other spellings, that mean the same.
     also: tuple[str, ...] = ()
+    #: What a token must be good for: `read`, `create`, `broadcast`, `jobs`, or `open` where none is asked for.
+    scope: str = "read"
+    #: Which server has it: `api`, `worker` or `both`; with the role `all` the API has the worker's too.
+    server: str = "api"
+    #: The documented answer's flag, which an error answers with too, as false; empty where it has none.
+    flag: str = ""
 
 
-def _row(method: str, path: str, operation: str, *also: str) -> Endpoint:
-    return Endpoint(method=method, path=path, operation=operation, also=also)
+def _row(method: str, path: str, operation: str, *also: str, **more: str) -> Endpoint:
+    return Endpoint(method=method, path=path, operation=operation, also=also, **more)
 
 
 ENDPOINTS = (
     _row("POST", "/api/scenario/info", "scenarios.scenario_info"),
+    _row("GET", "/api/info/preview", "previews.preview_scenario"),
     _row("GET", "/api/template/stats/{chain}", "templates.count_templates"),
     _row("POST", "/api/scenario/info/full", "scenarios.full_scenario_info"),
-    _row("POST", "/api/create/scenario", "creation.create_scenario"),
-    _row("POST", "/api/create/swap", "creation.create_swap"),
-    _row("POST", "/api/create/remark", "creation.create_remark"),
-    _row("POST", "/api/create/query", "creation.create_query"),
-    _row("POST", "/api/create/flow", "creation.create_flow"),
+    _row("POST", "/api/create/scenario", "creation.create_scenario", scope="create"),
+    _row("POST", "/api/create/swap", "creation.create_swap", scope="create", flag="success"),
+    _row("POST", "/api/create/remark", "creation.create_remark", scope="create"),
+    _row("POST", "/api/create/query", "creation.create_query", scope="create"),
+    _row("POST", "/api/create/flow", "creation.create_flow", scope="create"),
     _row("POST", "/api/swap/quote", "quotes.quote_swap"),
     _row("POST", "/api/xcm/asset-transfer", "transfers.asset_transfer"),
     _row("POST", "/api/hrmp/{relay}/openchannels", "channels.open_channels", "/{relay}/openchannels"),
     _row("POST", "/api/actions/query", "queries.query_chain"),
-    _row("POST", "/api/chain/Broadcast", "broadcasts.broadcast", "/api/chain/broadcast"),
-    _row("POST", "/api/contracts/contract_info", "contracts.contract_info"),
+    _row("POST", "/api/chain/Broadcast", "broadcasts.broadcast", "/api/chain/broadcast", scope="broadcast"),
+    _row("POST", "/api/contracts/contract_info", "contracts.contract_info", flag="sucess"),
     _row("GET", "/api/scenarios", "scenarios.list_scenarios"),
     _row("POST", "/api/scenario/show", "scenarios.show_scenario"),
-    _row("POST", "/api/scenario/delete", "scenarios.delete_scenario"),
-    _row("POST", "/api/template/saveUrl", "scenarios.import_scenario", "/saveUrl"),
-    _row("GET", "/api/template/getUrl/{id}", "scenarios.export_scenario", "/getUrl/{id}"),
+    _row("POST", "/api/scenario/delete", "scenarios.delete_scenario", scope="create", flag="success"),
+    _row(
+        "POST",
+        "/api/template/saveUrl",
+        "scenarios.import_scenario",
+        "/saveUrl",
+        scope="create",
+        server="both",
+        flag="success",
+    ),
+    _row(
+        "GET",
+        "/api/template/getUrl/{id}",
+        "scenarios.export_scenario",
+        "/getUrl/{id}",
+        server="both",
+        flag="success",
+    ),
     _row("POST", "/api/tx/decode", "transactions.decode_transaction"),
     _row("POST", "/api/tx/check", "checks.check_transaction"),
     _row("POST", "/api/tx/payload", "transactions.transaction_payload"),
     _row("POST", "/api/tx/assemble", "assembly.assemble_transaction"),
+    _row("POST", "/job/start", "jobs.start_job", scope="jobs", server="worker", flag="success"),
+    _row("POST", "/job/stop", "jobs.stop_job", scope="jobs", server="worker", flag="success"),
+    _row("POST", "/job/run", "jobs.run_job", scope="jobs", server="worker", flag="success"),
+    _row("GET", "/job/list", "jobs.list_jobs", server="worker"),
+    _row("POST", "/job/status", "jobs.job_status", server="worker"),
+    _row("POST", "/scenario/worker/logs", "jobs.job_log", server="worker", flag="success"),
+    _row("POST", "/scenario/tx", "jobs.job_mempool", server="worker"),
+    _row("POST", "/webhook/{uuid}", "webhooks.post_event", scope="open", server="both", flag="success"),
+    _row("GET", "/api/webhooks/{uuid}", "webhooks.list_events", server="both"),
+    _row(
+        "POST", "/api/webhooks/replay", "webhooks.replay_event", scope="jobs", server="both", flag="success"
+    ),
 )

@@ -6,9 +6,20 @@ The methods are async so that a store may wait for a server; the embedded one an
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.jobs import (
+    Claim,
+    ClaimedJob,
+    FinishedRun,
+    Job,
+    JobState,
+    LogLine,
+    MempoolEntry,
+    Retention,
+    WebhookEvent,
+)
 
 #: What a list may be sorted by.
 SORTS = ("created", "id", "summary")
@@ -31,6 +42,8 @@ class StoredScenario:
     #: Nanoseconds since 1970, UTC.
     created: int
     updated: int
+    #: UUIDs of the webhooks that its steps wait for.
+    webhooks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +65,17 @@ class ScenarioPage:
 
     items: tuple[ListedScenario, ...]
     #: How many scenarios match, on all pages.
+    total: int
+    #: Give it as `after` to get what follows; empty on the last page.
+    next: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobPage:
+    """A part of the list of jobs."""
+
+    items: tuple[Job, ...]
+    #: How many jobs match, on all pages.
     total: int
     #: Give it as `after` to get what follows; empty on the last page.
     next: str = ""
@@ -94,12 +118,108 @@ class Store(Protocol):
     async def count_scenarios(self, chain: str = "") -> int:
         """Return in how many scenarios *chain* appears; without one, how many there are.  Reads one row."""
 
+    async def start_job(self, job: Job) -> bool:
+        """Keep *job* (state, schedule, due, planned, changed) as running; False where it runs already, and nothing changes.
+
+        The epoch grows, and the counts begin at zero: a run of an earlier start that still goes on is not kept any more.
+        NotFound if there is no such scenario.
+        """
+
+    async def stop_job(self, id: str, *, now: int) -> bool:
+        """Let the job be due no more; False where it was not running.  NotFound if there is no such scenario.
+
+        A run that goes on may still end, and is kept.
+        """
+
+    async def get_job(self, id: str) -> Job | None:
+        """Return the job; None if the scenario was never started, NotFound if there is none."""
+
+    async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
+        """Return up to *limit* jobs that follow the cursor *after*, by id."""
+
+    async def next_due(self) -> int | None:
+        """Return when the next job that nobody runs is due; None if none is.  Reads one row."""
+
+    async def claim_jobs(self, claim: Claim) -> list[ClaimedJob]:
+        """Make the due jobs that nobody runs, or whose lease has run out, the owner's, those due first first.
+
+        A job is claimed once, whatever number of workers ask; each claim has a new epoch.
+        """
+
+    async def renew_leases(self, owner: str, *, moment: int, lease: int) -> set[str]:
+        """Let the owner's claims hold until *moment* + *lease*; return the ids of the jobs that are still theirs."""
+
+    async def lease_owners(self) -> set[str]:
+        """Return everyone who runs a job at this moment, as far as the store knows."""
+
+    async def free_leases(self, owner: str) -> int:
+        """Let go of all jobs of *owner*, who is gone or going: they are due as they were.  Returns how many."""
+
+    async def mark_step(self, id: str, *, epoch: int, step: str) -> None:
+        """Say what a run waits for; nothing if the epoch has moved on."""
+
+    async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
+        """Keep what *run* leaves behind and plan the next one, in one transaction; prune what exceeds *retention* counts.
+
+        False, and nothing is kept, where the job's epoch has moved on: another worker has it.  A stopped job keeps the
+        run and stays stopped.  A failure is counted, and pauses the job at its `pause_after`.
+        """
+
+    async def replan(self, *, now: int) -> int:
+        """Bring jobs with an interval whose due time lies further ahead than it, after the clock was set back, to *now* + interval."""
+
+    async def read_log(self, id: str, *, after: int = 0, limit: int = 0) -> list[LogLine]:
+        """Return the job's lines with a seq above *after*, oldest first; *limit* 0 is all.  NotFound if there is no scenario.
+
+        An empty id means every job.
+        """
+
+    async def read_mempool(self, id: str, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
+        """Return the job's entries with a seq above *after*, in the order drafted; as `read_log`."""
+
+    async def drafted_for(self) -> list[tuple[str, int]]:
+        """Return chain and spec version of all transactions in mempools that carry no flag, each pair once."""
+
+    async def read_drafts(
+        self, chain: str, spec_version: int, *, after: int = 0, limit: int = 500
+    ) -> list[MempoolEntry]:
+        """Return transactions drafted for that runtime that carry no flag, with a seq above *after*."""
+
+    async def flag_drafts(self, flags: "dict[int, str]", *, now: int, lines: "dict[str, list[str]]") -> None:
+        """Flag the entries (seq -> why), and add *lines* (job -> texts) to the logs, in one transaction."""
+
+    async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
+        """Keep what was posted; NotFound where no stored scenario names the webhook.  Prunes that webhook's oldest."""
+
+    async def newest_event(self, uuid: str, *, job: str, after: int | None = None) -> WebhookEvent | None:
+        """Return the newest event that *job* has not used; None if there is none.  *after*: only with a larger id."""
+
+    async def list_events(self, uuid: str) -> list[WebhookEvent]:
+        """Return the events that are kept, oldest first; NotFound where no stored scenario names the webhook."""
+
+    async def get_event(self, id: int) -> WebhookEvent:
+        """Return the event, or raise NotFound."""
+
+    async def unindexed(self, *, limit: int = 100) -> list[StoredScenario]:
+        """Return scenarios stored before webhooks were indexed."""
+
+    async def index_webhooks(self, id: str, webhooks: tuple[str, ...]) -> None:
+        """Say which webhooks a scenario waits for."""
+
+    async def prune(self, *, now: int, retention: Retention) -> int:
+        """Remove what is older than *retention* allows; return how many rows that were."""
+
+    async def version(self) -> int:
+        """Return a number that changes when another connection has written; cheap, for whoever follows."""
+
     async def close(self) -> None:
         """Let go of the store; nothing can be asked of it afterwards."""
 
 
-def open_store(location: str | Path) -> Store:
+def open_store(location: str | Path, *, served: bool = False) -> Store:
     """Open the store at *location*, a file's path; it is created where there is none.
+
+    A *served* one belongs to an event loop: it never blocks it, and writes that come together share one fsync.
 
     InvalidRequest where it cannot be used, Conflict while another process locks it; both name *location*.
     """
@@ -112,6 +232,10 @@ def open_store(location: str | Path) -> Store:
         )
     if not text or "\0" in text:
         raise InvalidRequest(f"store {shorten(text)} is not a path, expected one like scenarios.db")
+    if served:
+        from scenarioctl.stores.served import ServedStore
+
+        return ServedStore(Path(text))
     from scenarioctl.stores.sqlite import SqliteStore
 
     return SqliteStore(Path(text))

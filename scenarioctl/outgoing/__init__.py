@@ -1,0 +1,1 @@
+"""Requests of http steps to web servers, kept away from private networks."""

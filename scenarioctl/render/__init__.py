@@ -1,0 +1,1 @@
+"""Diagrams as pictures: layout, SVG, PNG, text."""

@@ -1,0 +1,1 @@
+"""Runs jobs when they are due."""
