@@ -13,6 +13,7 @@ from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, TooLa
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
+    from scenarioctl.config import Settings
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -156,22 +157,36 @@ def suggest(word: str, known: Sequence[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"expected one of: {', '.join(known)}"
 
 
+def read_settings() -> "Settings":
+    """Return the settings of this run, read once, with the flags given anywhere on the line."""
+    root = click.get_current_context().find_root()
+    settings: Settings | None = root.meta.get("scenarioctl.settings")
+    if settings is None:
+        from scenarioctl.config import load_settings
+
+        flags = root.ensure_object(dict)
+        settings = root.meta["scenarioctl.settings"] = load_settings(flags)
+        # For an error, which is printed where there is no context any more.
+        flags["json"] = settings.json
+    return settings
+
+
 def open_application() -> "Application":
     """Return the application of this run, made with the flags given anywhere on the line."""
     from scenarioctl.application import Application
-    from scenarioctl.config import load_settings
 
-    context = click.get_current_context()
-    root = context.find_root()
-    flags = root.ensure_object(dict)
-    app = root.meta.get("scenarioctl.application")
+    root = click.get_current_context().find_root()
+    app: Application | None = root.meta.get("scenarioctl.application")
     if app is None:
-        settings = load_settings(flags)
-        # For an error, which is printed where there is no context any more.
-        flags["json"] = settings.json
-        app = root.meta["scenarioctl.application"] = Application(settings)
-        root.call_on_close(lambda: finish(app.close()))
+        app = root.meta["scenarioctl.application"] = Application(read_settings())
+        root.call_on_close(lambda: _close(root, app))
     return app
+
+
+def _close(root: click.Context, app: "Application") -> None:
+    # One that waited was closed on its own loop.
+    if root.meta.get("scenarioctl.application") is app:
+        finish(app.close())
 
 
 def finish(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -187,14 +202,35 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a handler waited on the command line")
 
 
-def perform(operation: str, request_type: str, **fields: Any) -> Any:
-    """Run the operation `module.handler` with a request of *fields*, show its notes and warnings, return its result."""
+def wait_for(handler: Callable[..., Coroutine[Any, Any, T]], request: object) -> T:
+    """Run a handler that waits, for a time or for an answer, on an event loop of its own."""
+    import asyncio
+
+    app = open_application()
+
+    async def run() -> T:
+        try:
+            return await handler(app, request)
+        finally:
+            # What it opened belongs to this loop, and ends with it.
+            del click.get_current_context().find_root().meta["scenarioctl.application"]
+            await app.close()
+
+    return asyncio.run(run())
+
+
+def perform(operation: str, request_type: str, *, waits: bool = False, **fields: Any) -> Any:
+    """Run the operation `module.handler` with a request of *fields*, show its notes and warnings, return its result.
+
+    With *waits* the handler may wait; all others never do on the command line.
+    """
     from importlib import import_module
 
-    module_name, _, handler = operation.partition(".")
+    module_name, _, name = operation.partition(".")
     module = import_module(f"scenarioctl.operations.{module_name}")
     request = getattr(module, request_type)(**fields)
-    result = finish(getattr(module, handler)(open_application(), request))
+    handler = getattr(module, name)
+    result = wait_for(handler, request) if waits else finish(handler(open_application(), request))
     for note in getattr(result, "notes", ()):
         click.echo(printable(note), err=True)
     for warning in getattr(result, "warnings", ()):
@@ -203,7 +239,7 @@ def perform(operation: str, request_type: str, **fields: Any) -> Any:
 
 
 def asked_for_json() -> bool:
-    return open_application().settings.json
+    return read_settings().json
 
 
 def print_answer(result: Any, plain: str | None = None, draw: Callable[[], Any] | None = None) -> None:
