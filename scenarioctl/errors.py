@@ -71,6 +71,24 @@ class RateLimited(ScenarioctlError):
     code = "rate_limited"
 
 
+class BadRequest(ScenarioctlError):
+    """What came is not HTTP as the daemon reads it."""
+
+    code = "bad_request"
+
+
+class MethodNotAllowed(ScenarioctlError):
+    """The path is there, but not for this method."""
+
+    code = "method_not_allowed"
+
+
+class TooSlow(ScenarioctlError):
+    """The body of a request did not come in time."""
+
+    code = "too_slow"
+
+
 class DaemonUnreachable(ScenarioctlError):
     """No daemon answers at `--url`."""
 
