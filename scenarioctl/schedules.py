@@ -1,1 +1,314 @@
-"""When a job runs: durations and cron lines read, the next time computed."""
+"""When a job runs: durations and cron lines read, the next time computed.
+
+All planned times of a job lie on a grid: `planned + k * every`, or the times that a cron line names.  A run begins at
+its planned time, up to `jitter` later; what the clock, a slow run or a downtime does to that is decided here and
+nowhere else.  Times are nanoseconds since 1970, UTC.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.jobs import SECOND, Overlap, Schedule
+
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+#: What a duration may be at most.
+LONGEST = 366 * DAY
+#: So many failed runs in a row may be asked for.
+PAUSE_MAX = 1_000_000
+#: What passed unused is counted up to here; a year of a minute's cron line would take seconds to count.
+COUNTED = 1_000
+
+_UNITS = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND}
+_DURATION = re.compile(r"(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?", re.ASCII)
+_EXPECTED = "one like 90s, 5m, 12h or 1h30m, or a number of seconds"
+_CRON_MAX = 200
+_CRON_EXPECTED = "five fields like '*/5 * * * *' (minute, hour, day of month, month, day of week)"
+_NICKNAMES = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+
+
+def read_schedule(
+    *,
+    every: object = "",
+    cron: object = "",
+    timezone: object = "",
+    jitter: object = "",
+    overlap: object = "",
+    catchup: object = "",
+    pause_after: object = "",
+    timeout: object = "",
+) -> Schedule:
+    """Return the schedule that these fields describe; an empty one is its default.  InvalidRequest names the field."""
+    default = Schedule()
+    line = _read_cron(cron) if not _is_empty(cron) else ""
+    if line and not _is_empty(every):
+        raise InvalidRequest(
+            f"every {shorten(every)} and cron {shorten(cron)} are both given, expected one of them"
+        )
+    if not line and not _is_empty(timezone):
+        raise InvalidRequest(
+            f"timezone {shorten(timezone)} is given without cron, which alone is meant in a time zone"
+        )
+    zone = _read_zone(timezone) if not _is_empty(timezone) else default.timezone
+    if line:
+        interval = 0
+        if next(_ticks(line, zone, 0), None) is None:
+            raise InvalidRequest(
+                f"cron {shorten(cron)} names a time that never comes, expected {_CRON_EXPECTED}"
+            )
+    else:
+        interval = (
+            read_duration(every, field="every", least=SECOND) if not _is_empty(every) else default.every
+        )
+    spread = read_duration(jitter, field="jitter") if not _is_empty(jitter) else default.jitter
+    if interval and spread >= interval:
+        raise InvalidRequest(
+            f"jitter {shorten(jitter)} is not shorter than the interval, expected less than {write_duration(interval)}"
+        )
+    limit = read_duration(timeout, field="timeout") if not _is_empty(timeout) else default.timeout
+    return Schedule(
+        every=interval,
+        cron=line,
+        timezone=zone,
+        jitter=spread,
+        overlap=_read_overlap(overlap) if not _is_empty(overlap) else default.overlap,
+        catchup=read_duration(catchup, field="catchup") if not _is_empty(catchup) else default.catchup,
+        pause_after=_read_count(pause_after) if not _is_empty(pause_after) else default.pause_after,
+        timeout=limit,
+    )
+
+
+def read_duration(value: object, *, field: str, least: int = 0) -> int:
+    """Return *value* in nanoseconds: `90s`, `5m`, `1h30m`, or a number of seconds; from *least* to 366 days."""
+    text = ""
+    if isinstance(value, str):
+        text = "".join(value.split()).lower()
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and value == value // 1:
+        text = str(int(value)) if abs(value) < 10**12 else "9" * 12
+    if text.isascii() and text.isdigit():
+        duration = int(text[:13]) * SECOND
+    else:
+        found = _DURATION.fullmatch(text) if text else None
+        if found is None:
+            raise InvalidRequest(f"{field} {shorten(value)} is not a duration, expected {_EXPECTED}")
+        duration = sum(
+            int(digits) * unit for digits, unit in zip(found.groups(), _UNITS.values(), strict=True) if digits
+        )
+    if not least <= duration <= LONGEST:
+        word = "short" if duration < least else "long"
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is too {word}, expected {write_duration(least)} to {write_duration(LONGEST)}"
+        )
+    return duration
+
+
+def write_duration(nanoseconds: int) -> str:
+    """Return a duration as people type it: `1h30m`; `0s` for none."""
+    rest = nanoseconds // SECOND
+    words = []
+    for letter, unit in _UNITS.items():
+        count, rest = divmod(rest, unit // SECOND)
+        if count:
+            words.append(f"{count}{letter}")
+    return "".join(words) or "0s"
+
+
+def describe_schedule(schedule: Schedule) -> str:
+    """Return the schedule in words: `every 12h`, `cron 0 9 * * 1-5 (Europe/Berlin)`."""
+    if schedule.cron:
+        return f"cron {schedule.cron} ({schedule.timezone})"
+    return f"every {write_duration(schedule.every)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """When a job runs next."""
+
+    planned: int
+    #: With jitter.
+    due: int
+    #: Planned times that passed unused, up to COUNTED.
+    missed: int = 0
+
+
+def first_times(schedule: Schedule, now: int, *, pick: Callable[[int], int] | None = None) -> Times:
+    """Return when a job that is started *now* runs first: at once, or at the cron line's next time."""
+    if schedule.cron:
+        return _with_jitter(schedule, _next_cron(schedule, now), pick)
+    return Times(planned=now, due=now)
+
+
+def next_times(
+    schedule: Schedule, planned: int, now: int, *, pick: Callable[[int], int] | None = None
+) -> Times:
+    """Return when a job runs next whose run, planned for *planned*, has ended *now*.
+
+    Times that came meanwhile are skipped, or with `queue` the latest of them is made up for at once.
+    """
+    if now < planned:
+        # The clock was set back: the old grid may lie years ahead.
+        return _with_jitter(schedule, _after(schedule, now, now), pick)
+    latest, passed = _latest(schedule, planned, now)
+    if passed and schedule.overlap is Overlap.QUEUE:
+        return Times(planned=latest, due=now, missed=passed - 1)
+    times = _with_jitter(schedule, _after(schedule, latest, latest), pick)
+    return Times(planned=times.planned, due=times.due, missed=passed)
+
+
+def caught_up(schedule: Schedule, planned: int, due: int, now: int) -> tuple[int | None, int]:
+    """Return for which planned time a job that was *due* runs *now*, and how many others were missed.
+
+    That is the latest one that has come, unless it is longer ago than the catch-up window: None then.
+    """
+    latest, passed = _latest(schedule, planned, now)
+    late = now - (latest if passed else due)
+    if late > schedule.catchup and late > SECOND:
+        return None, passed + 1
+    return latest, passed
+
+
+def _after(schedule: Schedule, planned: int, now: int) -> int:
+    """Return the first planned time after *now*, on the grid of *planned*."""
+    if schedule.cron:
+        return _next_cron(schedule, now)
+    return planned + ((now - planned) // schedule.every + 1) * schedule.every
+
+
+def _latest(schedule: Schedule, planned: int, now: int) -> tuple[int, int]:
+    """Return the last planned time up to *now*, *planned* at the earliest, and how many came after *planned*."""
+    if not schedule.cron:
+        passed = max(0, (now - planned) // schedule.every)
+        return planned + passed * schedule.every, passed
+    latest, passed = planned, 0
+    for tick in _ticks(schedule.cron, schedule.timezone, planned):
+        if tick > now:
+            return latest, passed
+        if passed == COUNTED:
+            break
+        latest, passed = tick, passed + 1
+    # So many came: the last of them is near.
+    for back in (HOUR, DAY, 32 * DAY, LONGEST):
+        found = latest
+        for tick in _ticks(schedule.cron, schedule.timezone, max(latest, now - back)):
+            if tick > now:
+                break
+            found = tick
+        if found != latest:
+            return found, passed
+    return latest, passed
+
+
+def _with_jitter(schedule: Schedule, planned: int, pick: Callable[[int], int] | None) -> Times:
+    if not schedule.jitter:
+        return Times(planned=planned, due=planned)
+    if pick is None:
+        from random import randrange
+
+        pick = randrange
+    # Never as late as the time that follows.
+    room = min(schedule.jitter, _after(schedule, planned, planned) - planned - 1)
+    return Times(planned=planned, due=planned + pick(room + 1))
+
+
+def _next_cron(schedule: Schedule, now: int) -> int:
+    found = next(_ticks(schedule.cron, schedule.timezone, now), None)
+    # A line is tried when it is read: only beyond fifty years can it end.
+    return found if found is not None else now + LONGEST
+
+
+def _ticks(line: str, timezone: str, now: int) -> Iterator[int]:
+    """Return the times after *now* that a cron line names.
+
+    On the day the clocks go forward, a time of day that does not exist runs when they have gone; on the day they go
+    back, one that comes twice runs the first time.  Lines with `*` in minute or hour go by the time that passes.
+    """
+    from datetime import UTC, datetime, timedelta
+
+    from cronsim import CronSim
+
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    zone = _zone(timezone)
+    try:
+        begin = (epoch + timedelta(seconds=now // SECOND)).astimezone(zone)
+        last = now
+        for each in CronSim(line, begin):
+            moment = each.astimezone(UTC)
+            tick = (moment - epoch) // timedelta(seconds=1) * SECOND
+            # Where the clocks go back, the line's hour is found again, before *now*; and a `*` may find an hour
+            # that the clocks leave out.
+            if tick > last and moment.astimezone(zone).replace(tzinfo=None) == each.replace(tzinfo=None):
+                last = tick
+                yield tick
+    except OverflowError:
+        return
+
+
+@lru_cache(maxsize=64)
+def _zone(name: str) -> Any:
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name)
+
+
+def _read_cron(value: object) -> str:
+    text = " ".join(value.split()) if isinstance(value, str) and len(value) <= _CRON_MAX else ""
+    text = _NICKNAMES.get(text.lower(), text)
+    if len(text.split(" ")) != 5:
+        raise InvalidRequest(f"cron {shorten(value)} is not a cron line, expected {_CRON_EXPECTED}")
+    from datetime import UTC, datetime
+
+    from cronsim import CronSim, CronSimError
+
+    try:
+        CronSim(text, datetime(2024, 1, 1, tzinfo=UTC))
+    except CronSimError as error:
+        reason = str(error).removeprefix("Bad ")
+        raise InvalidRequest(
+            f"cron {shorten(value)} has a {reason} that cannot be read, expected {_CRON_EXPECTED}"
+        ) from None
+    return text
+
+
+def _read_zone(value: object) -> str:
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        # Names are paths below a folder; those that lead out of it are refused by zoneinfo itself.
+        _zone(text)
+    except (ValueError, OSError, LookupError):
+        raise InvalidRequest(
+            f"timezone {shorten(value)} is not known, expected one like UTC or Europe/Berlin"
+        ) from None
+    return text
+
+
+def _read_overlap(value: object) -> Overlap:
+    try:
+        return Overlap(value.strip().lower() if isinstance(value, str) else "")
+    except ValueError:
+        raise InvalidRequest(f"overlap {shorten(value)} is unknown, expected skip or queue") from None
+
+
+def _read_count(value: object) -> int:
+    text = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
+    if text.isascii() and text.isdigit() and len(text) < 8 and int(text) <= PAUSE_MAX:
+        return int(text)
+    raise InvalidRequest(
+        f"pause_after {shorten(value)} is not a number of failures, expected 0 (never) to {PAUSE_MAX}"
+    )
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value == ""

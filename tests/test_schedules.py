@@ -1,0 +1,419 @@
+"""When a job runs: what is read, and the times that follow from it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.jobs import SECOND, Overlap, Schedule
+from scenarioctl.schedules import (
+    COUNTED,
+    DAY,
+    HOUR,
+    LONGEST,
+    MINUTE,
+    Times,
+    caught_up,
+    describe_schedule,
+    first_times,
+    next_times,
+    read_duration,
+    read_schedule,
+    write_duration,
+)
+
+#: 2026-11-21 12:00 UTC, a Saturday.
+NOON = int(datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()) * SECOND
+ZONES = ("UTC", "Europe/Berlin", "America/New_York", "America/Havana", "Asia/Kolkata", "Australia/Sydney")
+
+
+def at(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> int:
+    return int(datetime(year, month, day, hour, minute, tzinfo=UTC).timestamp()) * SECOND
+
+
+def utc(nanoseconds: int) -> str:
+    return f"{datetime.fromtimestamp(nanoseconds // SECOND, UTC):%m-%d %H:%M}"
+
+
+def next_cron_times(line: str, zone: str, start: int, count: int) -> list[str]:
+    schedule = read_schedule(cron=line, timezone=zone)
+    times = []
+    for _ in range(count):
+        start = first_times(schedule, start).planned
+        times.append(utc(start))
+    return times
+
+
+def test_nothing_given_is_every_twelve_hours() -> None:
+    schedule = read_schedule()
+
+    assert schedule == Schedule(every=12 * HOUR, catchup=MINUTE, overlap=Overlap.SKIP)
+    assert describe_schedule(schedule) == "every 12h"
+
+
+def test_every_field_is_read() -> None:
+    schedule = read_schedule(
+        cron="*/5  9-17 * * mon-fri",
+        timezone="Europe/Berlin",
+        jitter=30,
+        overlap="Queue",
+        catchup="1h30m",
+        pause_after="3",
+        timeout="90s",
+    )
+
+    assert schedule == Schedule(
+        every=0,
+        cron="*/5 9-17 * * mon-fri",
+        timezone="Europe/Berlin",
+        jitter=30 * SECOND,
+        overlap=Overlap.QUEUE,
+        catchup=90 * MINUTE,
+        pause_after=3,
+        timeout=90 * SECOND,
+    )
+    assert describe_schedule(schedule) == "cron */5 9-17 * * mon-fri (Europe/Berlin)"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1s", 1),
+        ("90s", 90),
+        ("5m", 300),
+        ("12h", 43_200),
+        ("1d", 86_400),
+        ("1h30m", 5_400),
+        ("1d 2h 3m 4s", 93_784),
+        ("2H", 7_200),
+        ("7", 7),
+        (7, 7),
+        (7.0, 7),
+    ],
+)
+def test_durations_as_people_write_them(text: object, seconds: int) -> None:
+    assert read_duration(text, field="every") == seconds * SECOND
+
+
+@given(st.integers(min_value=0, max_value=LONGEST // SECOND))
+def test_a_written_duration_reads_back(seconds: int) -> None:
+    assert read_duration(write_duration(seconds * SECOND), field="every") == seconds * SECOND
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (
+            {"every": "soon"},
+            "every 'soon' is not a duration, expected one like 90s, 5m, 12h or 1h30m, or a number of seconds",
+        ),
+        (
+            {"every": True},
+            "every True is not a duration, expected one like 90s, 5m, 12h or 1h30m, or a number of seconds",
+        ),
+        (
+            {"every": 0.5},
+            "every 0.5 is not a duration, expected one like 90s, 5m, 12h or 1h30m, or a number of seconds",
+        ),
+        ({"every": "0s"}, "every '0s' is too short, expected 1s to 366d"),
+        (
+            {"every": -1},
+            "every -1 is not a duration, expected one like 90s, 5m, 12h or 1h30m, or a number of seconds",
+        ),
+        ({"every": "367d"}, "every '367d' is too long, expected 1s to 366d"),
+        ({"every": 10**400}, "every a number of about 400 digits is too long, expected 1s to 366d"),
+        (
+            {"every": "٣s"},
+            "every '٣s' is not a duration, expected one like 90s, 5m, 12h or 1h30m, or a number of seconds",
+        ),
+        (
+            {"every": "1s", "cron": "* * * * *"},
+            "every '1s' and cron '* * * * *' are both given, expected one of them",
+        ),
+        (
+            {"timezone": "UTC"},
+            "timezone 'UTC' is given without cron, which alone is meant in a time zone",
+        ),
+        (
+            {"cron": "* * * *"},
+            "cron '* * * *' is not a cron line, expected five fields like '*/5 * * * *' "
+            "(minute, hour, day of month, month, day of week)",
+        ),
+        (
+            {"cron": "61 * * * *"},
+            "cron '61 * * * *' has a minute that cannot be read, expected five fields like '*/5 * * * *' "
+            "(minute, hour, day of month, month, day of week)",
+        ),
+        (
+            {"cron": "* * * * *", "timezone": "../../etc/passwd"},
+            "timezone '../../etc/passwd' is not known, expected one like UTC or Europe/Berlin",
+        ),
+        (
+            {"cron": "* * * * *", "timezone": "Mars"},
+            "timezone 'Mars' is not known, expected one like UTC or Europe/Berlin",
+        ),
+        (
+            {"every": "5m", "jitter": "5m"},
+            "jitter '5m' is not shorter than the interval, expected less than 5m",
+        ),
+        ({"overlap": "both"}, "overlap 'both' is unknown, expected skip or queue"),
+        ({"overlap": 1}, "overlap 1 is unknown, expected skip or queue"),
+        (
+            {"pause_after": -1},
+            "pause_after -1 is not a number of failures, expected 0 (never) to 1000000",
+        ),
+        (
+            {"pause_after": True},
+            "pause_after True is not a number of failures, expected 0 (never) to 1000000",
+        ),
+    ],
+)
+def test_what_cannot_be_a_schedule_is_refused(fields: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        read_schedule(**fields)
+
+    assert str(refused.value) == sentence
+
+
+@given(st.text(max_size=60))
+def test_no_text_makes_reading_fail_otherwise(text: str) -> None:
+    for field in ("every", "cron", "jitter", "overlap", "catchup", "pause_after", "timeout"):
+        try:
+            read_schedule(**{field: text})
+        except InvalidRequest as refused:
+            assert field in str(refused)
+
+
+@given(st.lists(st.sampled_from([*"0123456789*/-,#L", "MON", "jan", "W"]), min_size=1, max_size=8))
+def test_no_cron_field_makes_reading_fail_otherwise(pieces: list[str]) -> None:
+    for place in range(5):
+        words = ["*"] * 5
+        words[place] = "".join(pieces)
+        try:
+            schedule = read_schedule(cron=" ".join(words))
+        except InvalidRequest:
+            continue
+        assert first_times(schedule, NOON).planned > NOON
+
+
+def test_an_interval_runs_at_once_and_a_cron_line_at_its_next_time() -> None:
+    assert first_times(read_schedule(every="1h"), NOON + 5) == Times(planned=NOON + 5, due=NOON + 5)
+    assert first_times(read_schedule(every="1h", jitter="5m"), NOON) == Times(planned=NOON, due=NOON)
+    assert first_times(read_schedule(cron="0 * * * *"), NOON) == Times(planned=NOON + HOUR, due=NOON + HOUR)
+
+
+def test_the_grid_does_not_drift_with_the_length_of_runs() -> None:
+    schedule = read_schedule(every="10s")
+
+    assert next_times(schedule, NOON, NOON + 3 * SECOND) == Times(
+        planned=NOON + 10 * SECOND, due=NOON + 10 * SECOND
+    )
+
+
+def test_a_time_that_comes_during_a_run_is_skipped() -> None:
+    schedule = read_schedule(every="10s")
+
+    times = next_times(schedule, NOON, NOON + 25 * SECOND)
+
+    assert times == Times(planned=NOON + 30 * SECOND, due=NOON + 30 * SECOND, missed=2)
+
+
+def test_or_waits_and_runs_as_soon_as_the_one_before_it_has_ended() -> None:
+    schedule = read_schedule(every="10s", overlap="queue")
+
+    times = next_times(schedule, NOON, NOON + 25 * SECOND)
+    prompt = next_times(schedule, NOON, NOON + 5 * SECOND)
+
+    assert times == Times(planned=NOON + 20 * SECOND, due=NOON + 25 * SECOND, missed=1)
+    assert prompt == Times(planned=NOON + 10 * SECOND, due=NOON + 10 * SECOND)
+
+
+def test_after_a_short_downtime_the_latest_run_is_made_up_for_once() -> None:
+    schedule = read_schedule(every="10s")
+
+    assert caught_up(schedule, NOON, NOON, NOON + 45 * SECOND) == (NOON + 40 * SECOND, 4)
+    assert caught_up(schedule, NOON, NOON, NOON + 5 * SECOND) == (NOON, 0)
+
+
+def test_a_run_that_is_later_than_the_catch_up_window_is_left_out() -> None:
+    schedule = read_schedule(every="12h")
+
+    assert caught_up(schedule, NOON, NOON, NOON + 60 * SECOND) == (NOON, 0)
+    assert caught_up(schedule, NOON, NOON, NOON + 61 * SECOND) == (None, 1)
+    assert caught_up(schedule, NOON, NOON, NOON + 25 * HOUR) == (None, 3)
+    assert next_times(schedule, NOON, NOON + 25 * HOUR).planned == NOON + 36 * HOUR
+
+
+def test_jitter_counts_as_on_time() -> None:
+    schedule = read_schedule(every="12h", jitter="1h", catchup="1m")
+
+    assert caught_up(schedule, NOON, NOON + 50 * MINUTE, NOON + 50 * MINUTE) == (NOON, 0)
+
+
+def test_even_without_a_catch_up_window_a_run_may_be_a_second_late() -> None:
+    schedule = read_schedule(every="12h", catchup="0s")
+
+    assert caught_up(schedule, NOON, NOON, NOON + SECOND) == (NOON, 0)
+    assert caught_up(schedule, NOON, NOON, NOON + SECOND + 1) == (None, 1)
+
+
+def test_jitter_moves_the_run_and_not_the_grid() -> None:
+    schedule = read_schedule(every="10m", jitter="2m")
+
+    times = next_times(schedule, NOON, NOON + MINUTE, pick=lambda room: room - 1)
+
+    assert times == Times(planned=NOON + 10 * MINUTE, due=NOON + 12 * MINUTE)
+
+
+def test_jitter_never_reaches_the_next_cron_time() -> None:
+    schedule = read_schedule(cron="* * * * *", jitter="1h")
+
+    times = first_times(schedule, NOON, pick=lambda room: room - 1)
+
+    assert times == Times(planned=NOON + MINUTE, due=NOON + 2 * MINUTE - 1)
+
+
+def test_a_clock_that_was_set_back_starts_a_new_grid() -> None:
+    schedule = read_schedule(every="1h")
+    by_cron = read_schedule(cron="0 * * * *")
+
+    assert next_times(schedule, NOON, NOON - 400 * DAY).planned == NOON - 400 * DAY + HOUR
+    assert next_times(by_cron, NOON, NOON - 400 * DAY).planned == NOON - 400 * DAY + HOUR
+
+
+def test_years_of_missed_cron_times_are_not_counted_one_by_one() -> None:
+    schedule = read_schedule(cron="* * * * *", catchup="1m")
+
+    planned, missed = caught_up(schedule, NOON, NOON, NOON + 4000 * DAY + SECOND)
+
+    assert (planned, missed) == (NOON + 4000 * DAY, COUNTED)
+
+
+def test_a_time_of_day_that_the_clocks_leave_out_comes_when_they_have_gone_forward() -> None:
+    # 29 March 2026, Berlin: 02:00 becomes 03:00, which is 01:00 UTC.
+    start = at(2026, 3, 27, 12)
+
+    assert next_cron_times("30 2 * * *", "Europe/Berlin", start, 3) == [
+        "03-28 01:30",
+        "03-29 01:00",
+        "03-30 00:30",
+    ]
+
+
+def test_a_time_of_day_that_comes_twice_runs_once() -> None:
+    # 25 October 2026, Berlin: 03:00 becomes 02:00, so 02:30 is 00:30 UTC and again 01:30 UTC.
+    start = at(2026, 10, 24, 12)
+
+    assert next_cron_times("30 2 * * *", "Europe/Berlin", start, 2) == ["10-25 00:30", "10-26 01:30"]
+    # Also where the daemon looks between the two.
+    assert next_cron_times("30 2 * * *", "Europe/Berlin", at(2026, 10, 25, 1, 10), 1) == ["10-26 01:30"]
+
+
+def test_an_interval_in_a_cron_line_goes_by_the_time_that_passes() -> None:
+    start = at(2026, 10, 24, 23, 45)
+
+    assert next_cron_times("*/30 * * * *", "Europe/Berlin", start, 6) == [
+        "10-25 00:00",
+        "10-25 00:30",
+        "10-25 01:00",
+        "10-25 01:30",
+        "10-25 02:00",
+        "10-25 02:30",
+    ]
+
+
+def test_an_hour_that_the_clocks_leave_out_is_not_made_up_elsewhere() -> None:
+    # 8 March 2026, Havana: 00:00 becomes 01:00.
+    assert next_cron_times("*/30 0 * * *", "America/Havana", at(2026, 3, 7, 6), 2) == [
+        "03-09 04:00",
+        "03-09 04:30",
+    ]
+
+
+LINES = st.builds(
+    "{} {} {} * {}".format,
+    st.sampled_from(["*", "*/7", "0", "30", "15,45", "59"]),
+    st.sampled_from(["*", "*/3", "0", "2", "1-3", "23"]),
+    st.sampled_from(["*", "1", "*/9", "28-31"]),
+    st.sampled_from(["*", "0", "1-5", "6"]),
+)
+#: Around the days on which clocks change.
+MOMENTS = st.one_of(
+    st.integers(min_value=at(2026, 3, 7), max_value=at(2026, 3, 31)),
+    st.integers(min_value=at(2026, 10, 3), max_value=at(2026, 11, 3)),
+    st.integers(min_value=at(2024, 1, 1), max_value=at(2032, 1, 1)),
+)
+
+
+@given(LINES, st.sampled_from(ZONES), MOMENTS)
+def test_cron_times_grow_and_are_what_the_line_says(line: str, zone: str, now: int) -> None:
+    schedule = read_schedule(cron=line, timezone=zone)
+    minutes = set(read_field(line.split()[0], 60))
+    hours = set(read_field(line.split()[1], 24))
+    before = now
+
+    for _ in range(6):
+        planned = first_times(schedule, before).planned
+        local = datetime.fromtimestamp(planned // SECOND, ZoneInfo(zone))
+
+        assert planned > before
+        assert planned % MINUTE == 0
+        # Or the clocks left that time out this night, and the run came when they had gone.
+        gone = local - timedelta(minutes=1)
+        jumped = (local.utcoffset() or timedelta()) > (
+            datetime.fromtimestamp(planned // SECOND - 60, ZoneInfo(zone)).utcoffset() or timedelta()
+        )
+        assert (local.minute in minutes and local.hour in hours) or jumped, (local, gone)
+        before = planned
+
+
+def read_field(text: str, size: int) -> list[int]:
+    if text.startswith("*"):
+        return list(range(0, size, int(text[2:] or 1)))
+    if "-" in text:
+        first, last = text.split("-")
+        return list(range(int(first), int(last) + 1))
+    return [int(part) for part in text.split(",")]
+
+
+DURATIONS = st.integers(min_value=1, max_value=LONGEST // SECOND).map(lambda seconds: seconds * SECOND)
+
+
+@given(
+    st.one_of(
+        DURATIONS.map(lambda every: Schedule(every=every)),
+        LINES.map(lambda line: Schedule(every=0, cron=line, timezone="Europe/Berlin")),
+    ),
+    MOMENTS,
+    st.lists(st.integers(min_value=0, max_value=3 * DAY), min_size=1, max_size=8),
+    st.sampled_from(Overlap),
+    st.integers(min_value=0, max_value=2 * DAY),
+)
+def test_planned_times_grow_and_stay_on_the_grid(
+    schedule: Schedule, now: int, lengths: list[int], overlap: Overlap, jitter: int
+) -> None:
+    from dataclasses import replace
+
+    limit = jitter if schedule.cron else min(jitter, schedule.every - 1)
+    schedule = replace(schedule, overlap=overlap, jitter=limit)
+    times = first_times(schedule, now)
+    origin = times.planned
+
+    for length in lengths:
+        begun = max(times.due, now)
+        planned, _ = caught_up(replace(schedule, catchup=LONGEST), times.planned, times.due, begun)
+        assert planned is not None
+        assert times.planned <= planned <= begun
+        now = begun + length
+        following = next_times(schedule, planned, now)
+
+        assert following.planned > planned
+        assert following.due >= following.planned
+        assert following.due - following.planned <= max(schedule.jitter, length + schedule.jitter)
+        assert schedule.cron or (following.planned - origin) % schedule.every == 0
+        assert following.due >= now or following.planned > now
+        times = following
