@@ -121,6 +121,17 @@ class Application:
             return max(cached, bundled, key=lambda table: table.spec_version)
         return cached or bundled
 
+    def older_runtime(self, chain: Chain, spec_version: int) -> "RuntimeTable | None":
+        """Return the table of that version of *chain*, None where it is not on this machine (any more)."""
+        from scenarioctl.runtime.table import load_bundled, load_cached
+
+        bundled = load_bundled(chain.name)
+        if bundled is not None and bundled.spec_version == spec_version:
+            return bundled
+        if not chain.genesis:
+            return None
+        return load_cached(chain.genesis, self.runtime_directory(chain), spec_version=spec_version)
+
     async def runtime(self, chain: Chain) -> "RuntimeTable":
         """Return the table to build with: the connected chain's, or offline the newest known."""
         if not self.settings.offline:

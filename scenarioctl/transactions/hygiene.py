@@ -1,0 +1,55 @@
+"""Whether a transaction that was drafted for an older runtime still says the same to the one the chain has now."""
+
+from typing import TYPE_CHECKING
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.runtime.scale import decode_compact
+from scenarioctl.transactions.bare import bare_extrinsic
+
+if TYPE_CHECKING:
+    from scenarioctl.runtime.table import RuntimeTable
+
+_ANEW = "draft it anew"
+
+
+def judge_draft(old: "RuntimeTable | None", new: "RuntimeTable", tx: str, *, spec_version: int) -> str:
+    """Return why *tx*, a bare extrinsic of version *spec_version* in 0x hex, must be drafted anew; empty where it need not.
+
+    The call that the *old* table reads in it has to have the same bytes by the *new* one: then pallets, methods,
+    arguments and variants of the same names stand at the same places.
+    """
+    from scenarioctl.transactions.extrinsic import decode_extrinsic
+
+    if new.spec_version == spec_version:
+        return ""
+    if old is None:
+        return f"it was drafted for version {spec_version}, which is not at hand any more to compare {new} with: {_ANEW}"
+    try:
+        data = bytes.fromhex(tx.removeprefix("0x"))
+        call = decode_extrinsic(old, data).call
+    except (InvalidRequest, ValueError):
+        return f"it was drafted for {old}, which cannot read it: {_ANEW}"
+    name = f"{call.pallet}.{call.method}"
+    if not new.has_call(call.pallet, call.method):
+        return f"it was drafted for {old}, and {new} has no call {name} any more: {_ANEW}"
+    try:
+        again = bare_extrinsic(new.encode_call(call))
+    except InvalidRequest as error:
+        return f"it was drafted for {old}, and {new} does not take it ({error}): {_ANEW}"
+    if again == data:
+        return ""
+    return (
+        f"it was drafted for {old}, and {new} writes {name} in other bytes{_difference(data, again)}: {_ANEW}"
+    )
+
+
+def _difference(data: bytes, again: bytes) -> str:
+    """Return how the index of the call has changed, where it is that."""
+    before, now = _index(data), _index(again)
+    return f" (its index was 0x{before.hex()} and is 0x{now.hex()})" if before != now else ""
+
+
+def _index(extrinsic: bytes) -> bytes:
+    """Return the indices of pallet and method, which stand after the length and the version."""
+    _, start = decode_compact(extrinsic, 0)
+    return extrinsic[start + 1 : start + 3]
