@@ -89,6 +89,12 @@ class TooSlow(ScenarioctlError):
     code = "too_slow"
 
 
+class TimedOut(ScenarioctlError):
+    """A run did not come to its end in the time it was given."""
+
+    code = "timed_out"
+
+
 class DaemonUnreachable(ScenarioctlError):
     """No daemon answers at `--url`."""
 
