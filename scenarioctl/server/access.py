@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scenarioctl.config import Settings
-from scenarioctl.errors import Forbidden, InvalidRequest, ScenarioctlError, Unauthorized, shorten
+from scenarioctl.errors import Forbidden, InvalidRequest, Unauthorized, shorten
 
 if TYPE_CHECKING:
     from aiohttp.web import BaseRequest
@@ -26,11 +26,11 @@ SCOPES = ("read", "create", "broadcast", "jobs")
 PREFIX = "sctl_"
 #: Methods that change nothing.
 _SAFE = ("GET", "HEAD", "OPTIONS")
+#: Under which a request keeps who sent it.
+CLIENT = "client"
 _TOKEN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:[0-9]{1,5})?")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?")
-#: What the scripts of other origins may read of an answer.
-_EXPOSED = "Retry-After, Scenarioctl-Notes, Scenarioctl-Warnings, X-Request-Id"
 #: Hosts that were found good are remembered, so many at most.
 _REMEMBERED = 64
 
@@ -69,7 +69,7 @@ class Access:
         self._good_hosts: set[str] = set()
 
     def admit(self, request: "BaseRequest", endpoint: Scoped) -> str:
-        """Return the name of the client: of its token, else its address.
+        """Return the name of the client, of its token, else its address; it is kept as `request["client"]`.
 
         Forbidden for a Host that is not the daemon's, an origin that is none of `cors`, and a token that is not good for
         the endpoint; Unauthorized where a token is missing or unknown.
@@ -77,44 +77,22 @@ class Access:
         self._check_host(request)
         self._check_origin(request)
         if not self.tokens or endpoint.scope == "open":
-            return address_of(request)
-        return self._check_token(request.headers.get("Authorization"), endpoint.scope)
+            client = address_of(request)
+        else:
+            client = self._check_token(request.headers.get("Authorization"), endpoint.scope)
+        request[CLIENT] = client
+        return client
 
-    def headers(self, request: "BaseRequest", error: ScenarioctlError | None = None) -> dict[str, str]:
-        """Return what an answer's header says of access: to scripts of other origins, and to clients that were refused."""
-        headers: dict[str, str] = {}
-        if self._origins:
-            headers["Vary"] = "Origin"
-            origin = request.headers.get("Origin")
-            if origin is not None and self._allows(origin):
-                headers["Access-Control-Allow-Origin"] = origin
-                headers["Access-Control-Expose-Headers"] = _EXPOSED
-        if isinstance(error, Unauthorized):
-            headers["WWW-Authenticate"] = 'Bearer realm="scenarioctl"' + (
-                ', error="invalid_token"' if "Authorization" in request.headers else ""
-            )
-        elif error is not None and "retry_after" in error.details:
-            headers["Retry-After"] = str(error.details["retry_after"])
-        return headers
-
-    def preflight(self, request: "BaseRequest") -> dict[str, str]:
-        """Return the header of the answer to a browser that asks before it lets a script of another origin call.
-
-        Forbidden where the origin is none of `cors`.
-        """
-        self._check_host(request)
-        origin = request.headers.get("Origin", "")
-        if not self._allows(origin):
-            raise _foreign(origin)
-        headers = {
-            "Access-Control-Allow-Origin": origin,
-            "Access-Control-Allow-Methods": "GET, POST",
-            "Access-Control-Allow-Headers": "Authorization, Content-Type",
-            "Access-Control-Max-Age": "600",
-            "Vary": "Origin",
-        }
-        if request.headers.get("Access-Control-Request-Private-Network") == "true":
-            headers["Access-Control-Allow-Private-Network"] = "true"
+    def cors(self, request: "BaseRequest") -> dict[str, str]:
+        """Return the header by which a browser lets the page of an allowed origin have the answer; empty for others."""
+        if not self._origins:
+            return {}
+        headers = {"Vary": "Origin"}
+        origin = request.headers.get("Origin")
+        if origin is not None and self._allows(origin):
+            headers["Access-Control-Allow-Origin"] = origin
+            if request.headers.get("Access-Control-Request-Private-Network") == "true":
+                headers["Access-Control-Allow-Private-Network"] = "true"
         return headers
 
     def _check_host(self, request: "BaseRequest") -> None:
