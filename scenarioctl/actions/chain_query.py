@@ -4,6 +4,7 @@
 
 import json
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -85,10 +86,7 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
 
 
 async def watch(app: "Application", query: Query, *, limit: int | None = None) -> AsyncGenerator[Change]:
-    """Yield the answer now, and at each new block that changes it.
-
-    Between blocks it waits on the calling thread: for the command line.
-    """
+    """Yield the answer now, and at each new block that changes it."""
     from scenarioctl.transactions.querying import DEFAULT_LIMIT, Constant, read_item
 
     try:
@@ -103,22 +101,23 @@ async def watch(app: "Application", query: Query, *, limit: int | None = None) -
             f"{item.pallet}.{item.name} is a constant, which no block changes: leave --watch out"
         )
     number, block = await client.head()
-    heads = await client.subscribe("chain_subscribeNewHeads")
+    heads = client.subscribe("chain_subscribeNewHeads")
     before: str | None = None
-    while True:
-        # A new runtime may lay the same storage out in another way.
-        table = await client.table_at(block)
-        answered = await read_item(
-            client, table, judge(table, query), block=block, limit=limit or DEFAULT_LIMIT
-        )
-        if answered.text != before:
-            before = answered.text
-            yield Change(block=number, text=answered.text, warnings=answered.warnings)
-        seen = block
-        while block == seen:
-            number = int(next(heads)["number"], 16)
-            # None where the chain has just given that block up for another.
-            block = await client.call("chain_getBlockHash", number) or seen
+    async with aclosing(heads):
+        while True:
+            # A new runtime may lay the same storage out in another way.
+            table = await client.table_at(block)
+            answered = await read_item(
+                client, table, judge(table, query), block=block, limit=limit or DEFAULT_LIMIT
+            )
+            if answered.text != before:
+                before = answered.text
+                yield Change(block=number, text=answered.text, warnings=answered.warnings)
+            seen = block
+            while block == seen:
+                number = int((await anext(heads))["number"], 16)
+                # None where the chain has just given that block up for another.
+                block = await client.call("chain_getBlockHash", number) or seen
 
 
 def _judge_unreached(app: "Application", query: Query) -> "Item | None":

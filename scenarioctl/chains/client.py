@@ -1,8 +1,9 @@
 """A chain as handlers ask it: storage, runtime APIs, blocks, by name and decoded with its own runtime's types."""
 
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,26 +18,78 @@ T = TypeVar("T")
 
 #: So many keys are asked for at once.
 PAGE = 500
+#: So many tables of a chain are kept in memory: the current one, and those of older blocks.
+_TABLES = 8
+#: Seconds for which somebody else who reads a runtime is waited for, before it is read twice.
+_READING = 10.0
+_END = object()
+
+#: Name and number of a runtime.
+Runs = tuple[Any, Any]
+
+
+class Tables:
+    """The runtime tables of a chain in memory, shared by all who ask it: reading one takes long, and so do its encoders."""
+
+    def __init__(self, *known: RuntimeTable | None) -> None:
+        self._tables: dict[Runs, RuntimeTable] = {}
+        self._lock = threading.Lock()
+        self._reading = threading.Lock()
+        for table in known:
+            if table is not None:
+                self.keep(table)
+
+    def find(self, runs: Runs) -> RuntimeTable | None:
+        return self._tables.get(runs)
+
+    def of_version(self, spec_version: int) -> RuntimeTable | None:
+        """Return the table with that number, whatever its name."""
+        with self._lock:
+            return next((table for runs, table in self._tables.items() if runs[1] == spec_version), None)
+
+    def keep(self, table: RuntimeTable) -> RuntimeTable:
+        with self._lock:
+            self._tables.pop((table.spec_name, table.spec_version), None)
+            self._tables[table.spec_name, table.spec_version] = table
+            if len(self._tables) > _TABLES:
+                del self._tables[next(iter(self._tables))]
+        return table
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let one read a runtime that is missing here while others wait for it, though not for ever."""
+        mine = self._reading.acquire(timeout=_READING)
+        try:
+            yield
+        finally:
+            if mine:
+                self._reading.release()
 
 
 class Client:
     """One chain, connected when first asked, reconnected once where a connection is lost.
 
-    Its methods are async so that a daemon can run them in threads (`_run`); here each waits on the calling thread.
+    Its methods are async so that a daemon can run them in threads (`chains/pool.py`); here each waits on the calling
+    thread.
     """
 
-    def __init__(self, chain: Chain, *, known: RuntimeTable | None, cache: Path) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        *,
+        known: RuntimeTable | None = None,
+        cache: Path,
+        tables: Tables | None = None,
+    ) -> None:
+        """Begin with the table that is *known*, or with *tables* that others use too."""
         self.chain = chain
         #: Seconds for opening an endpoint.
         self.opening = OPENING
         #: Seconds for which a chain is believed to run what it said that it runs.
         self.believed = 1.0
-        self._known = known
+        self.tables = tables or Tables(known)
         self._cache = cache
         self._connection: Connection | None = None
-        self._table: RuntimeTable | None = None
-        #: Of older blocks, by name and version.
-        self._older: dict[tuple[Any, Any], RuntimeTable] = {}
 
     async def _run(self, action: Callable[[], T]) -> T:
         return action()
@@ -55,11 +108,32 @@ class Client:
 
     async def subscribe(
         self, method: str, *params: Any, deadline: float | None = None, ended_by: str = ""
-    ) -> Iterator[Any]:
-        """Return what the node tells of a subscription, until *deadline* (time.monotonic); never subscribed to twice."""
-        return await self._run(
-            lambda: self._open().subscribe(method, *params, deadline=deadline, ended_by=ended_by)
-        )
+    ) -> AsyncGenerator[Any]:
+        """Yield what the node tells of a subscription, until *deadline* (time.monotonic); never subscribed to twice.
+
+        Whoever leaves before its end closes it (`aclosing`): *ended_by* is the method that tells the node so.
+        """
+        await self._hold()
+        notices: Iterator[Any] | None = None
+        try:
+            notices = await self._run(
+                lambda: self._open().subscribe(method, *params, deadline=deadline, ended_by=ended_by)
+            )
+            while True:
+                notice = await self._run(lambda notices=notices: next(notices, _END))
+                if notice is _END:
+                    return
+                yield notice
+        finally:
+            await self._let_go(notices)
+
+    async def _hold(self) -> None:
+        """Keep the connection: what a subscription tells comes on the one that it was begun on."""
+
+    async def _let_go(self, notices: Any) -> None:
+        """End a subscription, if it was begun."""
+        if notices is not None:
+            notices.close()
 
     async def table(self) -> RuntimeTable:
         """Return the table of the runtime that the chain has now."""
@@ -196,8 +270,11 @@ class Client:
 
     def _open(self) -> Connection:
         if self._connection is None:
-            self._connection = connect(self.chain, opening=self.opening)
+            self._connection = self._connect()
         return self._connection
+
+    def _connect(self, *avoid: str) -> Connection:
+        return connect(self.chain, opening=self.opening, avoid=avoid)
 
     def _read(self, ask: Callable[[Connection], T]) -> T:
         """Ask, and where the connection is lost ask once more, elsewhere if there is an elsewhere."""
@@ -206,10 +283,10 @@ class Client:
             return ask(connection)
         except ChainUnreachable:
             self._forget()
-            self._connection = other = connect(self.chain, opening=self.opening, avoid=(connection.endpoint,))
-            if _runtime_of(other.version) != _runtime_of(connection.version):
+            self._connection = other = self._connect(connection.endpoint)
+            if runtime_of(other.version) != runtime_of(connection.version):
                 # What was asked is written in the types of the runtime that is gone, and so would the answer be read.
-                name, number = _runtime_of(other.version)
+                name, number = runtime_of(other.version)
                 raise ChainUnreachable(
                     f"{connection.endpoint} went away, and {other.endpoint} runs another runtime, {name} {number}: try again"
                 ) from None
@@ -218,18 +295,20 @@ class Client:
     def _forget(self) -> None:
         if self._connection is not None:
             self._connection.close()
-        # The next endpoint may have another runtime: nothing is built with the old one's types.
-        self._connection = self._table = None
+        self._connection = None
 
     def _current_table(self) -> RuntimeTable:
-        runs = _runtime_of(self._current_version())
-        for table in (self._table, self._known):
-            if table is not None and (table.spec_name, table.spec_version) == runs:
-                self._table = table
-                return table
-        # Where a newer table is known than the one this node runs, it may be kept all the same.
-        self._table = self._kept_table(runs) or self._fetch_table(runs)
-        return self._table
+        return self._find_table(runtime_of(self._current_version()))
+
+    def _find_table(self, runs: Runs, block: str | None = None) -> RuntimeTable:
+        table = self.tables.find(runs)
+        if table is None:
+            with self.tables.reading():
+                # Where a newer table is known than the one this node runs, it may be in the cache all the same.
+                table = self.tables.find(runs) or self.tables.keep(
+                    self._kept_table(runs) or self._fetch_table(runs, block)
+                )
+        return table
 
     def _current_version(self) -> dict[str, Any]:
         """Return what the chain runs, asked anew of a connection that stands for longer: runtimes are upgraded."""
@@ -237,28 +316,21 @@ class Client:
             self._read(lambda connection: connection.ask_version())
         return self._open().version
 
-    def _kept_table(self, runs: tuple[Any, Any]) -> RuntimeTable | None:
+    def _kept_table(self, runs: Runs) -> RuntimeTable | None:
         if not self.chain.genesis or not isinstance(runs[1], int):
             return None
         table = load_cached(self.chain.genesis, self._cache, spec_version=runs[1])
         return table if table is not None and table.spec_name == runs[0] else None
 
     def _refresh_table(self) -> RuntimeTable:
-        self._table = self._fetch_table(_runtime_of(self._current_version()))
-        return self._table
+        return self.tables.keep(self._fetch_table(runtime_of(self._current_version())))
 
     def _older_table(self, block: str) -> RuntimeTable:
         try:
             version = self._read(lambda connection: connection.call("state_getRuntimeVersion", block))
         except ChainRefused as error:
             raise self._explain_block(error, block) from None
-        runs = _runtime_of(version)
-        current = self._current_table()
-        if runs == (current.spec_name, current.spec_version):
-            return current
-        table = self._older.get(runs) or self._kept_table(runs) or self._fetch_table(runs, block)
-        self._older[runs] = table
-        return table
+        return self._find_table(runtime_of(version), block)
 
     def _explain_block(self, error: ChainRefused, block: str) -> ChainRefused:
         """Return what the node means by *error*, which is wordy where it has thrown a block's state away."""
@@ -270,7 +342,7 @@ class Client:
             f"scenarioctl config set chains.{self.chain.name}.endpoints '[\"wss://…\"]'"
         )
 
-    def _fetch_table(self, runs: tuple[Any, Any], block: str | None = None) -> RuntimeTable:
+    def _fetch_table(self, runs: Runs, block: str | None = None) -> RuntimeTable:
         try:
             table = read_metadata(self._read(lambda connection: _fetch_metadata(connection, block)))
         except (ChainRefused, InvalidRequest) as error:
@@ -296,7 +368,7 @@ class Client:
         return self.decode(table, key.entry.value_type, answer)
 
 
-def _runtime_of(version: dict[str, Any]) -> tuple[Any, Any]:
+def runtime_of(version: dict[str, Any]) -> Runs:
     """Return the name and number of a runtime.
 
     The name too: chains that share a genesis, as forks do, may share a version number.

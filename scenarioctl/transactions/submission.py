@@ -6,6 +6,7 @@ Nothing here sends twice.  Where an answer is lost, the sentence says that it ma
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -70,18 +71,19 @@ class Submission:
         self.tell(f"sending {self.hash} to {chain.name}")
         state, value, block = "", None, ""
         try:
-            updates = await self.client.subscribe(
+            updates = self.client.subscribe(
                 "author_submitAndWatchExtrinsic",
                 self.hex,
                 deadline=deadline,
                 ended_by="author_unwatchExtrinsic",
             )
-            for update in updates:
-                state, value = _read_state(update)
-                self.tell(_say_state(state, value))
-                block = str(value) if state in _IN_A_BLOCK else "" if state == "retracted" else block
-                if state in _ENDS or (block and until == IN_BLOCK):
-                    break
+            async with aclosing(updates):
+                async for update in updates:
+                    state, value = _read_state(update)
+                    self.tell(_say_state(state, value))
+                    block = str(value) if state in _IN_A_BLOCK else "" if state == "retracted" else block
+                    if state in _ENDS or (block and until == IN_BLOCK):
+                        break
         except NodeError as error:
             if error.number != ALREADY_IMPORTED:
                 raise self._refused(explain_refusal(chain, error)) from None
@@ -108,18 +110,19 @@ class Submission:
         try:
             # A call that reads finds another endpoint where this one is lost.
             await self.client.call("chain_getHeader")
-            heads = await self.client.subscribe(
+            heads = self.client.subscribe(
                 f"chain_subscribe{name}", deadline=deadline, ended_by=f"chain_unsubscribe{name}"
             )
-            for head in heads:
-                last = _read_number(self.client, head)
-                for number in range(following, last + 1):
-                    block_hash = await self.client.call("chain_getBlockHash", number)
-                    block = await self.client.call("chain_getBlock", block_hash)
-                    if self.hex in _read_block(self.client, block)[1]:
-                        self.tell(_say_state("finalized" if final else "inBlock", block_hash))
-                        return str(block_hash)
-                following = max(following, last + 1)
+            async with aclosing(heads):
+                async for head in heads:
+                    last = _read_number(self.client, head)
+                    for number in range(following, last + 1):
+                        block_hash = await self.client.call("chain_getBlockHash", number)
+                        block = await self.client.call("chain_getBlock", block_hash)
+                        if self.hex in _read_block(self.client, block)[1]:
+                            self.tell(_say_state("finalized" if final else "inBlock", block_hash))
+                            return str(block_hash)
+                    following = max(following, last + 1)
         except (ChainUnreachable, ChainRefused) as error:
             raise ChainUnreachable(
                 f"the transaction {self.hash} was sent to {self.client.chain.name}, and then the connection was lost "
