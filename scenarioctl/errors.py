@@ -95,6 +95,12 @@ class TimedOut(ScenarioctlError):
     code = "timed_out"
 
 
+class NotReady(ScenarioctlError):
+    """The daemon lives, but cannot work at this moment."""
+
+    code = "not_ready"
+
+
 class DaemonUnreachable(ScenarioctlError):
     """No daemon answers at `--url`."""
 

@@ -26,6 +26,7 @@ OUTCOMES = {
     "not_found": Outcome(exit=3, status=404),
     "conflict": Outcome(exit=4, status=409),
     "chain_unreachable": Outcome(exit=5, status=503),
+    "not_ready": Outcome(exit=5, status=503),
     "daemon_unreachable": Outcome(exit=5, status=503),
     "timed_out": Outcome(exit=5, status=504),
     "chain_refused": Outcome(exit=6, status=502),
