@@ -1,0 +1,414 @@
+"""Jobs: start, stop, run once, look at what became of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.application import Application
+from scenarioctl.config import Settings
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, TimedOut, shorten
+from scenarioctl.model.jobs import (
+    NO_TRANSACTION,
+    SECOND,
+    FinishedRun,
+    Job,
+    JobState,
+    MempoolDraft,
+    Retention,
+    Schedule,
+)
+from scenarioctl.operations.scenarios import open_blob, page_size, timestamp
+
+if TYPE_CHECKING:
+    from scenarioctl.actions.running import Run
+
+__all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
+
+#: The last line of a run that came to the end of its diagram.
+EXECUTED = "workload executed"
+_DAY = 24 * 60 * 60 * SECOND
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartJob:
+    """Run a scenario again and again: each 12 hours unless told otherwise, first at once."""
+
+    id: str
+    #: Between two runs: `90s`, `5m`, `12h`, `1h30m`, or a number of seconds.
+    every: str | int | float = ""
+    #: In place of `every`: five fields, `*/5 9-17 * * mon-fri`.
+    cron: str = ""
+    #: IANA name, in which `cron` is meant; UTC unless given.
+    timezone: str = ""
+    #: Each run begins up to so much later, at random.
+    jitter: str | int | float = ""
+    #: What becomes of a time that comes during a run: `skip` (default) or `queue` one.
+    overlap: str = ""
+    #: A run that is later than this, after a downtime, is left out; a minute unless given.
+    catchup: str | int | float = ""
+    #: The job pauses after so many failed runs in a row; never unless given.
+    pause_after: str | int = ""
+    #: A run that takes longer has failed; no limit unless given.
+    timeout: str | int | float = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What became of a job, in two words."""
+
+    result: str
+    notes: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        return {"success": True, "result": self.result}
+
+
+async def start_job(app: Application, request: StartJob) -> Told:
+    from scenarioctl.schedules import describe_schedule, first_times, read_schedule
+    from scenarioctl.stores.presence import is_served
+
+    fields = {
+        "every": request.every,
+        "cron": request.cron,
+        "timezone": request.timezone,
+        "jitter": request.jitter,
+        "overlap": request.overlap,
+        "catchup": request.catchup,
+        "pause_after": request.pause_after,
+        "timeout": request.timeout,
+    }
+    schedule = read_schedule(**fields)
+    now = app.clock()
+    times = first_times(schedule, now)
+    job = Job(
+        id=request.id,
+        state=JobState.RUNNING,
+        schedule=schedule,
+        changed=now,
+        due=times.due,
+        planned=times.planned,
+    )
+    notes = []
+    if await app.store.start_job(job):
+        result = "Job started"
+    else:
+        result = "Job already running"
+        running = await app.store.get_job(request.id)
+        if (
+            running is not None
+            and any(value != "" for value in fields.values())
+            and running.schedule != schedule
+        ):
+            notes.append(
+                f"its schedule stays as it is, {describe_schedule(running.schedule)}: stop the job first to change it"
+            )
+    if not is_served(app.settings.store):
+        notes.append("no worker serves this store: the job runs once one does, like scenarioctl daemon")
+    return Told(result=result, notes=tuple(notes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopJob:
+    """Let a job run no more; a run that goes on may end."""
+
+    id: str
+
+
+async def stop_job(app: Application, request: StopJob) -> Told:
+    stopped = await app.store.stop_job(request.id, now=app.clock())
+    return Told(result="Job stopped" if stopped else "Job not running")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunJob:
+    """Run a scenario once, now, and wait for its end."""
+
+    id: str
+    #: A run that takes longer has failed; no limit unless given.
+    timeout: str | int | float = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport:
+    """A run that went well; of one that did not, the error has the same fields."""
+
+    lines: tuple[str, ...]
+    mempool: tuple[dict[str, Any], ...]
+
+    def answer(self) -> dict[str, Any]:
+        return {"success": True, "result": list(self.lines), "mempool": list(self.mempool)}
+
+
+async def run_job(app: Application, request: RunJob) -> RunReport:
+    """Run the scenario once.
+
+    Where a step fails its error is raised, after the run has been kept like any other: the exit code and the status
+    are those of the step, `details` has the log lines and the drafts.
+    """
+    from scenarioctl.actions.running import Run
+    from scenarioctl.schedules import read_duration
+
+    timeout = read_duration(request.timeout, field="timeout") if request.timeout != "" else 0
+    stored = await app.store.get_scenario(request.id)
+    diagram = open_blob(stored.blob, request.id)
+    started = app.clock()
+    run = Run(app, request.id, diagram, summary=stored.summary)
+    error: ScenarioctlError | None = None
+    try:
+        await carry_out(run, timeout=timeout)
+    except ScenarioctlError as raised:
+        error = raised
+    if error is None and run.failure:
+        error = failure_of(run)
+    finished = FinishedRun(
+        job=request.id,
+        epoch=None,
+        planned=started,
+        started=started,
+        finished=app.clock(),
+        lines=tuple(run.lines),
+        drafts=tuple(run.drafts),
+        used_events=dict(run.used_events),
+        failure=str(error) if error is not None else "",
+    )
+    await app.store.finish_run(finished, retention=retention_of(app.settings))
+    lines = tuple(run.lines)
+    mempool = tuple(mempool_fields(draft, flag="", now=finished.finished) for draft in run.drafts)
+    if error is not None:
+        error.details = {**error.details, "result": list(lines), "mempool": list(mempool)}
+        raise error
+    return RunReport(lines=lines, mempool=mempool)
+
+
+async def carry_out(run: "Run", *, timeout: int) -> None:
+    """Run to the end of the diagram, and say so in the run's lines; TimedOut after *timeout* nanoseconds, 0: never."""
+    import asyncio
+
+    from scenarioctl.schedules import write_duration
+
+    try:
+        async with asyncio.timeout(timeout / SECOND if timeout else None) as limit:
+            await run.go()
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        sentence = f"the run took longer than its timeout of {write_duration(timeout)}"
+        run.lines.append(sentence)
+        raise TimedOut(sentence) from None
+    run.lines.append(EXECUTED)
+
+
+def failure_of(run: "Run") -> ScenarioctlError:
+    """Return the error of the run's newest step that failed."""
+    error = getattr(run, "error", None)
+    # A copy, since its details are this run's: the original may belong to a connection that others share.
+    return type(error)(run.failure) if isinstance(error, ScenarioctlError) else InvalidRequest(run.failure)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobStatus:
+    """Tell where a job stands."""
+
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Where a job stands."""
+
+    fields: Mapping[str, Any]
+
+    def answer(self) -> dict[str, Any]:
+        return dict(self.fields)
+
+
+async def job_status(app: Application, request: JobStatus) -> Standing:
+    job = await app.store.get_job(request.id)
+    if job is None:
+        return Standing(fields=_never_started(request.id))
+    return Standing(fields=job_fields(job))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListJobs:
+    """List the jobs, a page at a time."""
+
+    #: At most this many.
+    limit: int | str = 50
+    #: The `next` of the page before.
+    after: str = ""
+    #: Only those that are `running`, `stopped` or `paused`.
+    state: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobPage:
+    jobs: tuple[dict[str, Any], ...]
+    total: int
+    next: str = ""
+
+    def answer(self) -> dict[str, Any]:
+        return {"jobs": list(self.jobs), "total": self.total, "next": self.next or None}
+
+
+async def list_jobs(app: Application, request: ListJobs) -> JobPage:
+    page = await app.store.list_jobs(
+        limit=page_size(request.limit), after=request.after, state=_read_state(request.state)
+    )
+    return JobPage(jobs=tuple(job_fields(job) for job in page.items), total=page.total, next=page.next)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobLog:
+    """Read the log of a job, oldest line first."""
+
+    id: str
+    #: Only what follows this `next` of an earlier answer; `0` is the beginning.
+    after: str | int = ""
+    #: At most this many lines; all unless given.
+    limit: str | int = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobLines:
+    lines: tuple[str, ...]
+    #: Where to go on; empty for who asked for the whole log.
+    next: str = ""
+
+    def answer(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"success": True, "result": list(self.lines)}
+        return {**answer, "next": self.next} if self.next else answer
+
+
+async def job_log(app: Application, request: JobLog) -> JobLines:
+    after = _read_number(request.after, field="after")
+    limit = _read_number(request.limit, field="limit")
+    lines = await app.store.read_log(request.id, after=after, limit=limit)
+    paged = request.after != "" or request.limit != ""
+    return JobLines(
+        lines=tuple(line.text for line in lines),
+        next=str(lines[-1].seq if lines else after) if paged else "",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobMempool:
+    """Read what a job has drafted, in the order drafted."""
+
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mempool:
+    mempool: tuple[dict[str, Any], ...]
+
+    def answer(self) -> dict[str, Any]:
+        return {"mempool": list(self.mempool)}
+
+
+async def job_mempool(app: Application, request: JobMempool) -> Mempool:
+    now = app.clock()
+    entries = await app.store.read_mempool(request.id)
+    return Mempool(mempool=tuple(mempool_fields(entry.draft, flag=entry.flag, now=now) for entry in entries))
+
+
+def mempool_fields(draft: MempoolDraft, *, flag: str, now: int) -> dict[str, Any]:
+    """Return a mempool entry as the interface has it; of a transaction also how long it is good for."""
+    fields: dict[str, Any] = {
+        "chain": draft.chain,
+        "amount": draft.amount,
+        "txType": draft.tx_type,
+        "Date": timestamp(draft.date),
+        "tx": draft.tx,
+    }
+    if draft.tx == NO_TRANSACTION:
+        return fields
+    if draft.spec_version is not None:
+        fields["spec_version"] = draft.spec_version
+    if draft.expires is not None:
+        fields["expires"] = timestamp(draft.expires)
+        fields["state"] = "outdated" if flag else "expired" if now >= draft.expires else "current"
+    if flag:
+        fields["flag"] = flag
+    return fields
+
+
+def job_fields(job: Job) -> dict[str, Any]:
+    """Return a job as answers have it."""
+    from scenarioctl.schedules import describe_schedule, write_duration
+
+    schedule = job.schedule
+    return {
+        "id": job.id,
+        "state": job.state.value,
+        "schedule": describe_schedule(schedule),
+        "every": write_duration(schedule.every) if schedule.every else None,
+        "cron": schedule.cron or None,
+        "timezone": schedule.timezone if schedule.cron else None,
+        "jitter": write_duration(schedule.jitter),
+        "overlap": schedule.overlap.value,
+        "catchup": write_duration(schedule.catchup),
+        "pause_after": schedule.pause_after,
+        "timeout": write_duration(schedule.timeout) if schedule.timeout else None,
+        "changed": timestamp(job.changed),
+        "next": _moment(job.due if job.state is JobState.RUNNING else None),
+        "last": _moment(job.last_started),
+        "finished": _moment(job.last_finished),
+        "executing": bool(job.owner),
+        "step": job.step,
+        "runs": job.runs,
+        "failures": job.failures,
+        "reason": job.reason,
+    }
+
+
+def _never_started(id: str) -> dict[str, Any]:
+    nothing = Job(id=id, state=JobState.STOPPED, schedule=Schedule(), changed=0)
+    fields = job_fields(nothing)
+    names = (
+        "schedule",
+        "every",
+        "cron",
+        "timezone",
+        "jitter",
+        "overlap",
+        "catchup",
+        "pause_after",
+        "timeout",
+    )
+    return {**fields, **dict.fromkeys(names), "changed": None}
+
+
+def retention_of(settings: Settings) -> Retention:
+    """Return how much of a job's past the settings keep."""
+    return Retention(
+        log_lines=settings.log_lines,
+        log_age=settings.log_days * _DAY,
+        mempool_entries=settings.mempool_entries,
+        mempool_age=settings.mempool_days * _DAY,
+        webhook_events=settings.webhook_events,
+        webhook_age=settings.webhook_days * _DAY,
+    )
+
+
+def _moment(nanoseconds: int | None) -> str | None:
+    return timestamp(nanoseconds) if nanoseconds is not None else None
+
+
+def _read_state(state: str) -> JobState | None:
+    if not state:
+        return None
+    try:
+        return JobState(state.lower())
+    except ValueError:
+        known = ", ".join(JobState)
+        raise InvalidRequest(f"state {shorten(state)} is unknown, expected one of: {known}") from None
+
+
+def _read_number(value: str | int, *, field: str) -> int:
+    if value == "":
+        return 0
+    text = str(value) if isinstance(value, int) else value
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise InvalidRequest(f"{field} {shorten(value)} is not a number, expected one from 0")
+    return int(text)

@@ -1,0 +1,142 @@
+"""The inbox of webhook steps: what is posted there is kept until a run uses it, or it expires."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, NotFound, RateLimited, TooLarge, shorten
+from scenarioctl.formats.documents import write_json
+from scenarioctl.model.jobs import SECOND, WebhookEvent
+from scenarioctl.operations.jobs import retention_of
+from scenarioctl.operations.scenarios import timestamp
+from scenarioctl.stores import Store
+
+__all__ = ["list_events", "post_event", "replay_event"]
+
+#: So many webhooks are watched at once for floods; of more, those that have been quiet are forgotten.
+_WATCHED = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostEvent:
+    """Give an event to the scenarios that wait for it at a webhook."""
+
+    #: Over HTTP the body is this field, whole.
+    whole_body: ClassVar[str] = "content"
+
+    uuid: str
+    #: Any JSON.
+    content: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Posted:
+    id: int
+
+    def answer(self) -> dict[str, Any]:
+        return {"success": True, "id": self.id}
+
+
+async def post_event(app: Application, request: PostEvent) -> Posted:
+    uuid = _check_uuid(request.uuid)
+    size, limit = len(write_json(request.content)), app.settings.webhook_limit
+    if size > limit:
+        raise TooLarge(f"the event has {size} bytes of JSON, the limit is {limit}")
+    return await _keep(app, uuid, request.content)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListEvents:
+    """List the events that are kept of a webhook, oldest first."""
+
+    uuid: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Events:
+    events: tuple[dict[str, Any], ...]
+
+    def answer(self) -> dict[str, Any]:
+        return {"events": list(self.events)}
+
+
+async def list_events(app: Application, request: ListEvents) -> Events:
+    events = await app.store.list_events(_check_uuid(request.uuid))
+    return Events(events=tuple(_fields(event) for event in events))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayEvent:
+    """Give the content of an earlier event once more, as a new one."""
+
+    #: The event's number.
+    id: int | str
+
+
+async def replay_event(app: Application, request: ReplayEvent) -> Posted:
+    event = await app.store.get_event(_read_number(request.id))
+    return await _keep(app, event.uuid, event.content)
+
+
+async def _keep(app: Application, uuid: str, content: Any) -> Posted:
+    _take_one(app.store, uuid, app.settings.webhook_rate, app.clock())
+    event = await app.store.put_event(uuid, content, now=app.clock(), retention=retention_of(app.settings))
+    return Posted(id=event.id)
+
+
+def _fields(event: WebhookEvent) -> dict[str, Any]:
+    return {"id": event.id, "received": timestamp(event.received), "content": event.content}
+
+
+def _check_uuid(value: str) -> str:
+    """Return the webhook's name as stored scenarios have it; NotFound where none could."""
+    from scenarioctl.actions.webhook import parse_uuid
+
+    try:
+        return parse_uuid(value, field="uuid")
+    except InvalidRequest:
+        raise NotFound(f"webhook {shorten(value)} is not in any stored scenario") from None
+
+
+def _read_number(value: int | str) -> int:
+    text = str(value) if isinstance(value, int) else value
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise InvalidRequest(f"id {shorten(value)} is not the number of an event, expected one like 17")
+    return int(text)
+
+
+@dataclass(kw_only=True)
+class _Bucket:
+    """Events that a webhook may still take at once, and when that was so."""
+
+    tokens: float
+    moment: int
+
+
+#: Of each store that is open in this process.
+_buckets: "WeakKeyDictionary[Store, dict[str, _Bucket]]" = WeakKeyDictionary()
+
+
+def _take_one(store: Store, uuid: str, rate: int, now: int) -> None:
+    """Count an event against the rate of its webhook, a second's worth of which may come at once; RateLimited."""
+    if not rate:
+        return
+    buckets = _buckets.setdefault(store, {})
+    bucket = buckets.get(uuid)
+    if bucket is None:
+        if len(buckets) >= _WATCHED:
+            quiet = [name for name, each in buckets.items() if abs(now - each.moment) >= SECOND]
+            for name in quiet or list(buckets):
+                del buckets[name]
+        bucket = buckets[uuid] = _Bucket(tokens=rate, moment=now)
+    # A clock that was set back counts as no time, one that jumped ahead as a second.
+    passed = min(max(now - bucket.moment, 0), SECOND)
+    bucket.tokens, bucket.moment = min(float(rate), bucket.tokens + passed * rate / SECOND), now
+    if bucket.tokens < 1:
+        wait = (1 - bucket.tokens) / rate
+        raise RateLimited(
+            f"webhook {uuid} takes {rate} events per second, try again later",
+            details={"retry_after": max(1, round(wait))},
+        )
+    bucket.tokens -= 1
