@@ -546,6 +546,9 @@ class TestCommands:
         route = [{"pool": "Omnipool", "asset_in": 5, "asset_out": 0}]
         assert (ended.code, ended.err) == (0, "")
         assert json.loads(ended.out) == {
+            "sold": "2 DOT",
+            "received": "1957.124423891189 HDX",
+            "at_least": "1937.553179652277 HDX",
             "amount_in": "20000000000",
             "amount_out": "1957124423891189",
             "min_amount_out": "1937553179652277",

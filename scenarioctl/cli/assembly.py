@@ -54,4 +54,4 @@ def assemble(tx: str, payload: str | None, **fields: Any) -> None:
     result = perform(
         "assembly.assemble_transaction", "AssembleTransaction", tx=read_tx(tx), payload=given, **fields
     )
-    print_answer(result, plain=result.tx)
+    print_answer(result, plain=result.answer()["tx"])

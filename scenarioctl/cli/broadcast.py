@@ -43,14 +43,13 @@ def broadcast(tx: str, **fields: Any) -> None:
     tx = read_tx(tx)
     with shown_progress() if fields["wait"] else nullcontext():
         result = perform("broadcasts.broadcast", "Broadcast", tx=tx, **fields)
-    if result.inclusion is None:
-        print_answer(result, plain=result.hash)
+    answer = result.answer()
+    if "block" not in answer:
+        print_answer(result, plain=answer["hash"])
         return
 
     def draw() -> None:
-        facts = result.answer()
-        events = facts.pop("events")
-        draw_facts(facts)
-        draw_json(events)
+        draw_facts({name: value for name, value in answer.items() if name != "events"})
+        draw_json(answer["events"])
 
     print_answer(result, draw=draw)

@@ -1,15 +1,12 @@
 """`--check` of the commands that build transactions, and how a check is drawn."""
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
 from scenarioctl.cli.base import asked_for_json, printable
-
-if TYPE_CHECKING:
-    from scenarioctl.model.checks import Check, Step
 
 check_option = click.option(
     "--check",
@@ -31,14 +28,14 @@ _WORDS = {
 
 def show_check(result: Any) -> None:
     """Draw the check of a transaction beside it: on stderr, and only where a person looks."""
-    from dataclasses import replace
+    if sys.stderr.isatty() and not asked_for_json():
+        check = result.answer().get("check")
+        if check is not None:
+            # The warnings stand on stderr already, wherever that leads.
+            draw_check({**check, "warnings": []}, err=True)
 
-    if result.check is not None and sys.stderr.isatty() and not asked_for_json():
-        # The warnings stand on stderr already, wherever that leads.
-        draw_check(replace(result.check, warnings=()), err=True)
 
-
-def draw_check(check: "Check", *, err: bool = False) -> None:
+def draw_check(check: Mapping[str, Any], *, err: bool = False) -> None:
     """Draw what leaves, what each hop takes and what arrives, and the verdict; for terminals only."""
     from rich.console import Console
     from rich.table import Table
@@ -50,16 +47,15 @@ def draw_check(check: "Check", *, err: bool = False) -> None:
         table.add_column(column)
     table.add_column("amount", justify="right")
     table.add_column("smallest unit", justify="right")
-    for step in check.steps:
+    for step in check["steps"]:
         table.add_row(*(Text(printable(cell)) for cell in _cells(step)))
-    if check.steps:
+    if check["steps"]:
         console.print(table)
         console.print()
-    console.print(Text(check.verdict, style=_STYLES[check.verdict]))
-    for line in (*check.reasons, *(f"Warning: {warning}" for warning in check.warnings)):
+    console.print(Text(check["verdict"], style=_STYLES[check["verdict"]]))
+    for line in (*check["reasons"], *(f"Warning: {warning}" for warning in check["warnings"])):
         console.print(Text(printable(line)))
 
 
-def _cells(step: "Step") -> Sequence[str]:
-    amount = step.amount
-    return (step.chain, _WORDS[step.what], amount.human or amount.asset, str(amount.value))
+def _cells(step: Mapping[str, Any]) -> Sequence[str]:
+    return (step["chain"], _WORDS[step["what"]], step["human"] or step["asset"], step["value"])

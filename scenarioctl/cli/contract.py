@@ -38,6 +38,7 @@ def info(abi: str, chain: str, address: str) -> None:
     )
 
     def draw() -> None:
+        answer = result.answer()
         draw_table(
             ("selector", "mutates", "function"),
             [
@@ -46,10 +47,10 @@ def info(abi: str, chain: str, address: str) -> None:
                     "yes" if each["mutates"] else "no",
                     f"{each['function_name']}({', '.join(each['args'])})",
                 )
-                for each in result.functions
+                for each in answer["description"]
             ],
         )
-        known = {True: "yes", False: "no", None: "not known"}[result.onchain]
+        known = {True: "yes", False: "no", None: "not known"}[answer["onchain"]]
         click.echo(f"a contract lives at the address: {known}")
 
     print_answer(result, draw=draw)

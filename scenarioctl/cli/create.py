@@ -56,7 +56,7 @@ def create(context: click.Context, flow: str | None, syntax: str) -> None:
         flow=read_text(flow, field="file", limit=FLOW_LIMIT),
         syntax=syntax,
     )
-    print_answer(result, plain=result.id)
+    print_answer(result, plain=result.answer()["result"])
 
 
 @create.command(
@@ -71,7 +71,7 @@ def scenario(**fields: Any) -> None:
     """Create a transfer scenario between two chains, or within one."""
     result = perform("creation.create_scenario", "CreateScenario", **fields)
     show_check(result)
-    print_answer(result, plain=result.id)
+    print_answer(result, plain=result.answer()["result"])
 
 
 @create.command(
@@ -99,7 +99,7 @@ def swap(**fields: Any) -> None:
     """
     result = perform("creation.create_swap", "CreateSwap", **fields)
     show_check(result)
-    print_answer(result, plain=result.scenarioid)
+    print_answer(result, plain=result.answer()["swap"]["scenarioid"])
 
 
 @create.command(
@@ -112,7 +112,7 @@ def swap(**fields: Any) -> None:
 def remark(**fields: Any) -> None:
     """Create a scenario that writes a text to a chain's history."""
     result = perform("creation.create_remark", "CreateRemark", **fields)
-    print_answer(result, plain=result.id)
+    print_answer(result, plain=result.answer()["result"])
 
 
 @create.command(
@@ -127,4 +127,4 @@ def remark(**fields: Any) -> None:
 def query(**fields: Any) -> None:
     """Create a scenario that reads a chain: a storage entry, a constant, or a runtime call."""
     result = perform("creation.create_query", "CreateQuery", **fields)
-    print_answer(result, plain=result.id)
+    print_answer(result, plain=result.answer()["result"])

@@ -27,8 +27,9 @@ def openchannels(**fields: Any) -> None:
     result = perform("channels.open_channels", "OpenChannels", **fields)
 
     def draw() -> None:
+        answer = result.answer()
         draw_table(
-            (f"channels of {result.sourcechain}",), [(number,) for number in result.open_hrmp_channels]
+            (f"channels of {answer['sourcechain']}",), [(number,) for number in answer["open_hrmp_channels"]]
         )
 
     print_answer(result, draw=draw)

@@ -4,12 +4,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from scenarioctl.cli.base import open_application, printable, say
+from scenarioctl.cli.base import open_application, printable, read_settings, say
 
 
 @contextmanager
 def shown_progress() -> Iterator[None]:
-    """Show what handlers tell while the block runs."""
+    """Show what handlers tell while the block runs; those of a daemon tell nothing."""
+    if read_settings().url:
+        yield
+        return
     app = open_application()
     before = app.tell
     try:

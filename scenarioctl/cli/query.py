@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -18,8 +19,12 @@ from scenarioctl.cli.base import (
     perform,
     print_answer,
     printable,
+    read_settings,
 )
 from scenarioctl.errors import InvalidRequest, shorten
+
+#: How often a daemon is asked for the newest block: less than any chain's block takes.
+POLL_SECONDS = 2.0
 
 
 @click.command(
@@ -57,11 +62,12 @@ def query(watch: bool, count: str, **fields: Any) -> None:
     if count:
         raise InvalidRequest("count says how many changes --watch prints: leave it out, or add --watch")
     result = perform("queries.query_chain", "QueryChain", **fields)
-    shown = _drawable(result.result) if sys.stdout.isatty() and not asked_for_json() else None
+    text = result.answer()["result"]
+    shown = _drawable(text) if sys.stdout.isatty() and not asked_for_json() else None
     if shown is not None:
         draw_json(shown)
     else:
-        print_answer(result, plain=result.result)
+        print_answer(result, plain=text)
 
 
 def _drawable(text: str) -> Any:
@@ -82,29 +88,62 @@ def read_count(text: str) -> int:
 
 
 def _follow(count: int, **fields: Any) -> None:
+    if fields["block"]:
+        raise InvalidRequest(
+            f"block {shorten(fields['block'])} stands still, --watch follows the newest: leave one out"
+        )
+    warned = False
+    for printed, (block, text, warnings) in enumerate(
+        _remote_changes(fields) if read_settings().url else _changes(fields), 1
+    ):
+        if warnings and not warned:
+            click.echo(f"Warning: {printable(warnings[0])}", err=True)
+            warned = True
+        if asked_for_json():
+            click.echo(dump_json({"block": block, "result": text}))
+        else:
+            click.echo(f"{block}\t{printable(text)}")
+        if printed == count:
+            return
+
+
+def _changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Sequence[str]]]:
+    """Yield block, answer and warnings: of now, and at each new block that changes the answer."""
     from scenarioctl.actions.chain_query import Change, watch
     from scenarioctl.operations.queries import QueryChain, entry_limit, read_request
 
     app = open_application()
     request = QueryChain(**fields)
-    if request.block:
-        raise InvalidRequest(
-            f"block {shorten(request.block)} stands still, --watch follows the newest: leave one out"
-        )
     changes = watch(app, read_request(app, request), limit=entry_limit(request.limit))
 
     async def following() -> Change:
         return await anext(changes)
 
-    printed, warned = 0, False
-    while not count or printed < count:
-        change = finish(following())
-        if change.warnings and not warned:
-            click.echo(f"Warning: {printable(change.warnings[0])}", err=True)
-            warned = True
-        if asked_for_json():
-            click.echo(dump_json({"block": change.block, "result": change.text}))
-        else:
-            click.echo(f"{change.block}\t{printable(change.text)}")
-        printed += 1
-    finish(changes.aclose())
+    try:
+        while True:
+            change = finish(following())
+            yield change.block, change.text, change.warnings
+    finally:
+        finish(changes.aclose())
+
+
+def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Sequence[str]]]:
+    """Yield the same of a daemon, which is asked for the chain's newest block again and again."""
+    from time import sleep
+
+    from scenarioctl.cli.remote import ask
+    from scenarioctl.operations.queries import QueryChain
+
+    settings = read_settings()
+    newest = QueryChain(chain=fields["chain"], pallet_name="System", method_name="Number")
+    before, seen = None, None
+    while True:
+        block = ask(settings, "queries.query_chain", newest).answer()["result"]
+        if block != seen:
+            seen = block
+            result = ask(settings, "queries.query_chain", QueryChain(**{**fields, "block": block}))
+            text = result.answer()["result"]
+            if text != before:
+                before = text
+                yield int(block), text, result.warnings
+        sleep(POLL_SECONDS)

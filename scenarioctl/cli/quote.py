@@ -1,5 +1,6 @@
 """`scenarioctl quote`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -28,21 +29,23 @@ def quote(**fields: Any) -> None:
     Nothing is built or stored: `create swap` asks anew. Amounts are in the smallest unit, the price in whole tokens.
     """
     result = perform("quotes.quote_swap", "QuoteSwap", **fields)
-    print_answer(result, draw=lambda: _draw(result))
+    print_answer(result, draw=lambda: _draw(result.answer()))
 
 
-def _draw(result: Any) -> None:
-    from scenarioctl.transactions.quoting import percent, say_route, worded
+def _draw(answer: Mapping[str, Any]) -> None:
+    from scenarioctl.transactions.quoting import say_route
+    from scenarioctl.transactions.swap import parse_route
 
-    quote = result.quote
+    impact = answer["impact_percent"]
     facts = {
-        "sold": worded(quote.asset_in, quote.amount_in),
-        "received": worded(quote.asset_out, quote.amount_out),
-        "at least": worded(quote.asset_out, result.min_amount_out),
-        "price": quote.price or "unknown",
-        "impact": "unknown" if quote.impact is None else f"{percent(quote.impact)} %",
+        "sold": answer["sold"],
+        "received": answer["received"],
+        "at least": answer["at_least"],
+        "price": answer["price"] or "unknown",
+        "impact": "unknown" if impact is None else f"{impact} %",
     }
-    if quote.omnipool is not None:
-        facts["asset fee"] = f"{percent(quote.omnipool.asset_fee)} %"
-        facts["protocol fee"] = f"{percent(quote.omnipool.protocol_fee)} %"
-    draw_facts({**facts, "route": say_route(quote.route), "block": quote.block + 1})
+    if answer["asset_fee"] is not None:
+        facts["asset fee"] = f"{answer['asset_fee']} %"
+        facts["protocol fee"] = f"{answer['protocol_fee']} %"
+    route = parse_route(answer["route"], field="route")
+    draw_facts({**facts, "route": say_route(route), "block": answer["block"] + 1})

@@ -46,16 +46,16 @@ def scenario() -> None:
 @click.option("--descending", is_flag=True, help="Newest, or last in the alphabet, first.")
 def list_(**fields: Any) -> None:
     """List the stored scenarios: id, date, summary."""
-    page = perform("scenarios.list_scenarios", "ListScenarios", **fields)
+    page = perform("scenarios.list_scenarios", "ListScenarios", **fields).answer()
     if asked_for_json():
-        click.echo(dump_json(page.answer()))
+        click.echo(dump_json(page))
         return
     draw_table(
         ("id", "created", "summary"),
-        [(row["id"], row["created"][:19] + "Z", row["summary"]) for row in page.scenarios],
+        [(row["id"], row["created"][:19] + "Z", row["summary"]) for row in page["scenarios"]],
     )
-    if page.next:
-        say(f"{page.total} in all; more with --after {page.next}")
+    if page["next"]:
+        say(f"{page['total']} in all; more with --after {page['next']}")
 
 
 @scenario.command(operation="scenarios.show_scenario")
@@ -66,10 +66,11 @@ def show(scenario_id: str) -> None:
     view = perform("scenarios.show_scenario", "ShowScenario", id=scenario_id)
 
     def draw() -> None:
-        draw_facts({"id": view.id, "summary": view.summary, "created": view.created})
+        answer = view.answer()
+        draw_facts({name: answer[name] for name in ("id", "summary", "created")})
         click.echo()
-        draw_table(("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in view.nodes])
-        for problem in view.problems:
+        draw_table(("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in answer["nodes"]])
+        for problem in answer["problems"]:
             click.echo(f"\nProblem in {printable(problem['node'] or 'the diagram')}: {problem['problem']}")
 
     print_answer(view, draw=draw)
@@ -80,7 +81,7 @@ def show(scenario_id: str) -> None:
 def info(scenario_id: str) -> None:
     """Summarise a scenario in one line."""
     result = perform("scenarios.scenario_info", "ScenarioInfo", id=scenario_id)
-    print_answer(result, plain=result.result)
+    print_answer(result, plain=result.answer()["result"])
 
 
 scenario.add_command(info)
@@ -111,7 +112,7 @@ def import_(source: str) -> None:
     string or link itself.
     """
     result = perform("scenarios.import_scenario", "ImportScenario", url=_read_source(source))
-    print_answer(result, plain=result.id)
+    print_answer(result, plain=result.answer()["shortUrl"])
 
 
 def _read_source(source: str) -> str:
@@ -140,10 +141,13 @@ def export(scenario_id: str, form: str) -> None:
     if form not in {"share", "json"}:
         raise InvalidRequest(f"as {shorten(form)} is not a form, expected share or json")
     result = perform("scenarios.export_scenario", "ExportScenario", id=scenario_id)
+    share = result.answer()["longUrl"]
     if form == "json":
-        click.echo(dump_json(result.document, indent=2))
+        from scenarioctl.formats.share import read_share
+
+        click.echo(dump_json(read_share(share, field="longUrl"), indent=2))
     else:
-        print_answer(result, plain=result.share)
+        print_answer(result, plain=share)
 
 
 @scenario.command(operation="scenarios.delete_scenario")
@@ -151,4 +155,4 @@ def export(scenario_id: str, form: str) -> None:
 def delete(scenario_id: str) -> None:
     """Remove a scenario from the store."""
     result = perform("scenarios.delete_scenario", "DeleteScenario", id=scenario_id)
-    print_answer(result, plain=result.id)
+    print_answer(result, plain=scenario_id)

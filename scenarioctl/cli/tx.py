@@ -74,7 +74,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
         from scenarioctl.cli.qr import draw_codes, write_files
         from scenarioctl.transactions.wallets import vault_frames
 
-        frames = vault_frames(bytes.fromhex(result.vault_payload[2:]))
+        frames = vault_frames(bytes.fromhex(result.answer()["vault_payload"][2:]))
         for path in write_files(qr_file, frames) if qr_file is not None else ():
             click.echo(f"Wrote {printable(path)}", err=True)
         if qr:

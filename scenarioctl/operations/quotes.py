@@ -39,10 +39,13 @@ class SwapQuote:
     warnings: tuple[str, ...] = ()
 
     def answer(self) -> dict[str, Any]:
-        from scenarioctl.transactions.quoting import percent
+        from scenarioctl.transactions.quoting import percent, worded
 
         quote, omnipool = self.quote, self.quote.omnipool
         return {
+            "sold": worded(quote.asset_in, quote.amount_in),
+            "received": worded(quote.asset_out, quote.amount_out),
+            "at_least": worded(quote.asset_out, self.min_amount_out),
             "amount_in": str(quote.amount_in),
             "amount_out": str(quote.amount_out),
             "min_amount_out": str(self.min_amount_out),
