@@ -1,0 +1,124 @@
+"""The two servers, of the tables of endpoints and pages.  `server/daemon.py` gives them sockets."""
+
+import asyncio
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, get_type_hints
+
+from aiohttp import web
+
+from scenarioctl import __version__
+from scenarioctl.application import Application
+from scenarioctl.server.access import Access
+from scenarioctl.server.connections import Connection
+from scenarioctl.server.decoding import Decoder
+from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
+from scenarioctl.server.exchange import Front, Operation, Point, Terms
+from scenarioctl.server.limits import Limits
+from scenarioctl.server.metrics import Metrics
+from scenarioctl.server.pages import Beating, Grounds, page_points
+from scenarioctl.server.routes import Routes
+from scenarioctl.server.streams import Follower
+
+#: Role -> the servers that it has.
+ROLES = {"all": ("api", "worker"), "api": ("api",), "worker": ("worker",)}
+
+
+class Server(web.Server):
+    """aiohttp's server, with connections of our own kind; a read is given up when its client goes."""
+
+    def __init__(self, front: Front, limits: Limits) -> None:
+        super().__init__(front, handler_cancellation=True)
+        self._limits = limits
+
+    def __call__(self) -> web.RequestHandler:
+        return Connection(self, self._limits, self._loop)
+
+
+class Runner(web.ServerRunner):
+    """Starts and ends a server; streams end first, since they would not by themselves."""
+
+    def __init__(self, site: "Site", name: str, *, shutdown_timeout: float) -> None:
+        super().__init__(Server(site.fronts[name], site.limits), shutdown_timeout=shutdown_timeout)
+        self._site = site
+
+    async def shutdown(self) -> None:
+        self._site.follower.close()
+
+
+class Site:
+    """Both servers, as far as a role has them, and what they share."""
+
+    def __init__(self, terms: Terms, fronts: dict[str, Front], follower: Follower, grounds: Grounds) -> None:
+        #: `api`, `worker` -> what answers there.
+        self.fronts = fronts
+        self.metrics = terms.metrics
+        self.limits = terms.limits
+        self.follower = follower
+        self._terms = terms
+        self._grounds = grounds
+
+    def runner(self, name: str, *, shutdown_timeout: float = 20.0) -> web.BaseRunner:
+        """Return aiohttp's runner of the server *name*, to be set up and given sockets; one per site and server."""
+        return Runner(self, name, shutdown_timeout=shutdown_timeout)
+
+    def watch(self, worker: Beating | None) -> None:
+        """Let `/readyz` ask after *worker* too."""
+        self._grounds.worker = worker
+
+    def stopping(self) -> None:
+        """Let `/readyz` say no from now on: proxies then send their requests elsewhere."""
+        self._grounds.stopping = True
+
+    async def finish(self, seconds: float = 20.0) -> None:
+        """Wait until what was begun has come to its end; to be called between the runners' cleanup and `app.close()`."""
+        self.follower.close()
+        if self._terms.begun:
+            await asyncio.wait(self._terms.begun, timeout=seconds)
+
+
+def build_site(
+    app: Application,
+    access: Access,
+    limits: Limits,
+    *,
+    role: str = "all",
+    worker: Beating | None = None,
+    endpoints: Sequence[Endpoint] = ENDPOINTS,
+) -> Site:
+    """Return the servers of *role* (`all`, `api` or `worker`) over *app*, whose loop has to run already."""
+    metrics = Metrics(__version__)
+    terms = Terms(app=app, access=access, limits=limits, metrics=metrics)
+    follower = Follower(app, metrics)
+    grounds = Grounds(
+        app=app, metrics=metrics, role=role, endpoints=tuple(endpoints), worker=worker, follower=follower
+    )
+    fronts = {}
+    for name in ROLES[role]:
+        served = {name, "both"} | ({"worker"} if role == "all" else set())
+        points: list[Point] = [_operation(row, terms) for row in endpoints if row.server in served]
+        points += page_points(grounds, served)
+        fronts[name] = Front(name, Routes(_rows(points)), terms)
+    return Site(terms, fronts, follower, grounds)
+
+
+def _rows(points: Sequence[Point]) -> list[tuple[str, str, Point]]:
+    return [(point.row.method, path, point) for point in points for path in (point.row.path, *point.row.also)]
+
+
+def find_handler(row: Endpoint) -> tuple[Any, Any]:
+    """Return the handler of *row*, and the type of its requests."""
+    module, _, name = row.operation.partition(".")
+    handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
+    return handler, get_type_hints(handler)["request"]
+
+
+def _operation(row: Endpoint, terms: Terms) -> Operation:
+    handler, request_type = find_handler(row)
+    return Operation(row, terms, handler, decoder_of(row, request_type))
+
+
+def decoder_of(row: Endpoint, request_type: type) -> Decoder:
+    """Return what makes the requests of *row*."""
+    in_path = [part[1:-1] for part in row.path.split("/") if part.startswith("{")]
+    return Decoder(request_type, in_path=in_path, whole_body=getattr(request_type, "whole_body", ""))

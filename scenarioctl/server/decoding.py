@@ -1,0 +1,269 @@
+"""From what came over the wire to the request of an operation; what is wrong is said in words of our own."""
+
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from difflib import get_close_matches
+from enum import Enum
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from scenarioctl.errors import InvalidRequest, shorten
+
+#: Another spelling of a field -> the field, where a request has it.
+ALIASES = {"deschain": "destchain"}
+
+_TRUE = frozenset({"true", "1", "yes", "on"})
+_FALSE = frozenset({"false", "0", "no", "off"})
+_NUMBER_WORDS = {"a whole number", "a number"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What a field of a request takes."""
+
+    name: str
+    #: `text`, `a number`, `a whole number`, `true or false`, `a list`, `an object`; empty where anything goes.
+    kinds: tuple[str, ...]
+    required: bool
+    #: null is a value of its own here; elsewhere it means: left out.
+    nullable: bool
+    default: Any = None
+
+    @property
+    def wanted(self) -> str:
+        kinds = [kind for kind in self.kinds if not (kind == "a whole number" and "a number" in self.kinds)]
+        return " or ".join(kinds) or "a value"
+
+
+def shapes_of(request_type: type) -> dict[str, Shape]:
+    """Return the fields of *request_type*, in their order."""
+    hints = get_type_hints(request_type)
+    found: dict[str, Shape] = {}
+    for each in fields(request_type):
+        kinds, nullable = _kinds(hints[each.name])
+        required = each.default is MISSING and each.default_factory is MISSING
+        default = None if each.default is MISSING else each.default
+        found[each.name] = Shape(
+            name=each.name, kinds=kinds, required=required, nullable=nullable, default=default
+        )
+    return found
+
+
+class Decoder:
+    """Makes the requests of one operation."""
+
+    def __init__(self, request_type: type, *, in_path: Iterable[str] = (), whole_body: str = "") -> None:
+        self.request_type = request_type
+        #: The one field that the body is, whatever it holds; empty where the body's fields are the request's.
+        self.whole_body = whole_body
+        self.shapes = shapes_of(request_type)
+        self.in_path = tuple(in_path)
+        #: Fields that a body or a query string may have.
+        self.given = {
+            name: shape
+            for name, shape in self.shapes.items()
+            if name not in self.in_path and name != whole_body
+        }
+        self._known = frozenset(self.given)
+        self._needed = frozenset(name for name, shape in self.given.items() if shape.required)
+        self._aliases = {
+            alias: name for alias, name in ALIASES.items() if name in self._known and alias not in self._known
+        }
+
+    def decode(self, body: Any, parameters: Mapping[str, str]) -> Any:
+        """Return the request that *body*, a JSON value, and the path's *parameters* make; InvalidRequest."""
+        if self.whole_body:
+            return self._make({self.whole_body: body, **parameters})
+        if not isinstance(body, dict):
+            raise InvalidRequest(
+                f"the body {_show(body)} is {_kind_of(body)}, expected an object{self._with_fields()}"
+            )
+        given = body
+        if not self._known.issuperset(given):
+            given = self._rename(given)
+        if None in given.values():
+            given = {
+                name: value
+                for name, value in given.items()
+                if value is not None or self.given[name].kinds == ()
+            }
+        if not given.keys() >= self._needed:
+            self._refuse_missing(given)
+        return self._make({**given, **parameters} if parameters else given)
+
+    def read_query(self, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """Return the fields in a query string, each as the request has it."""
+        found: dict[str, Any] = {}
+        for name, text in pairs:
+            shape = self.given.get(self._aliases.get(name, name))
+            if shape is None:
+                self._refuse_unknown(name)
+                continue
+            value: Any
+            if shape.kinds == ("a list",):
+                value = [*found.get(name, ()), text]
+            else:
+                value = _from_text(shape, text)
+                if name in found and found[name] != value:
+                    raise InvalidRequest(
+                        f"{name} is given twice, as {shorten(found[name])} and as {shorten(value)}: which one is meant?"
+                    )
+            found[name] = value
+        return found
+
+    def join(self, query: dict[str, Any], body: Any) -> Any:
+        """Return the fields of a query string and of a body together; two that differ are refused."""
+        if not isinstance(body, dict):
+            return body
+        for name, value in query.items():
+            if name in body and body[name] != value:
+                raise InvalidRequest(
+                    f"{name} is {shorten(body[name])} in the body and {shorten(value)} in the query string: which one is meant?"
+                )
+        return {**query, **body}
+
+    def _make(self, given: Mapping[str, Any]) -> Any:
+        try:
+            return msgspec.convert(given, self.request_type)
+        except msgspec.ValidationError:
+            pass
+        # 1e10 is as whole a number as 10000000000; no digit was lost when it was read.
+        given = {
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in given.items()
+        }
+        try:
+            return msgspec.convert(given, self.request_type)
+        except msgspec.ValidationError as error:
+            self._explain(given, str(error))
+
+    def _explain(self, given: Mapping[str, Any], reason: str) -> None:
+        for name, value in given.items():
+            shape = self.shapes[name]
+            if not _fits(value, shape):
+                raise InvalidRequest(
+                    f"{name} {_show(value)} is {_kind_of(value)}, expected {shape.wanted}"
+                ) from None
+        # A type that this module does not know of: the field at least can be named.
+        name = reason.rpartition("`$.")[2].rstrip("`") if "`$." in reason else "the body"
+        raise InvalidRequest(f"{name} has a form that is not read here") from None
+
+    def _rename(self, given: dict[str, Any]) -> dict[str, Any]:
+        renamed = dict(given)
+        for alias, name in self._aliases.items():
+            if alias not in renamed:
+                continue
+            value = renamed.pop(alias)
+            if name in renamed and (renamed[name] != value or type(renamed[name]) is not type(value)):
+                raise InvalidRequest(
+                    f"{name} {_show(renamed[name])} and {alias} {_show(value)} are the same field and differ: which one is meant?"
+                )
+            renamed[name] = value
+        for name in renamed:
+            if name not in self._known:
+                self._refuse_unknown(name)
+        return renamed
+
+    def _refuse_unknown(self, name: str) -> None:
+        if name in self.in_path:
+            raise InvalidRequest(f"{name} is given in the path already: leave it out")
+        close = get_close_matches(name[:60], self._known, n=1)
+        if close:
+            hint = f"did you mean {close[0]}?"
+        elif self._known:
+            hint = f"expected one of: {', '.join(self.given)}"
+        else:
+            hint = "expected none"
+        raise InvalidRequest(f"there is no field {shorten(name)}, {hint}")
+
+    def _refuse_missing(self, given: Mapping[str, Any]) -> None:
+        for name, shape in self.given.items():
+            if shape.required and name not in given:
+                raise InvalidRequest(f"{name} is missing, expected {shape.wanted}")
+
+    def _with_fields(self) -> str:
+        if not self.given:
+            return ""
+        needed = [name for name in self.given if name in self._needed] or list(self.given)
+        return f" with {', '.join(needed)}"
+
+
+def _kinds(hint: Any) -> tuple[tuple[str, ...], bool]:
+    """Return the kinds of value that *hint* takes, and whether null is one."""
+    if get_origin(hint) in (Union, types.UnionType):
+        found: list[str] = []
+        nullable = False
+        for each in get_args(hint):
+            if each is type(None):
+                nullable = True
+                continue
+            kinds, inner = _kinds(each)
+            if not kinds:
+                return (), True
+            nullable = nullable or inner
+            found += [kind for kind in kinds if kind not in found]
+        return tuple(found), nullable
+    if hint is Any or hint is object:
+        return (), True
+    origin = get_origin(hint) or hint
+    if isinstance(origin, type):
+        if issubclass(origin, bool):
+            return ("true or false",), False
+        if issubclass(origin, str) or issubclass(origin, Enum):
+            return ("text",), False
+        if issubclass(origin, int):
+            return ("a whole number",), False
+        if issubclass(origin, float):
+            return ("a number",), False
+        if issubclass(origin, (list, tuple)):
+            return ("a list",), False
+        return ("an object",), False
+    return ("an object",), False
+
+
+def _fits(value: Any, shape: Shape) -> bool:
+    if not shape.kinds or (value is None and shape.nullable):
+        return True
+    if isinstance(value, bool):
+        return "true or false" in shape.kinds
+    if _kind_of(value) in shape.kinds:
+        return True
+    return _kind_of(value) == "a whole number" and "a number" in shape.kinds
+
+
+def _kind_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, int):
+        return "a whole number"
+    if isinstance(value, float):
+        return "a whole number" if value.is_integer() else "a number"
+    return "a list" if isinstance(value, (list, tuple)) else "an object"
+
+
+def _show(value: Any) -> str:
+    """Return *value* as JSON spells it, cut."""
+    if value is None or value is True or value is False:
+        return {None: "null", True: "true", False: "false"}[value]
+    return shorten(value)
+
+
+def _from_text(shape: Shape, text: str) -> Any:
+    """Return *text*, of a query string, as *shape* wants it."""
+    if not shape.kinds or "text" in shape.kinds:
+        return text
+    if "true or false" in shape.kinds:
+        word = text.lower()
+        if word in _TRUE or word in _FALSE:
+            return word in _TRUE
+    elif not _NUMBER_WORDS.isdisjoint(shape.kinds):
+        sign, digits = text[:1] == "-", text.removeprefix("-")
+        if digits.isascii() and digits.isdigit() and len(digits) <= 40:
+            return -int(digits) if sign else int(digits)
+    raise InvalidRequest(f"{shape.name} {shorten(text)} is text, expected {shape.wanted}")

@@ -1,0 +1,168 @@
+"""What a server tells of itself: how it is, what it does, how to call it.  To add a page, add a row to PAGES."""
+
+import asyncio
+import logging
+import platform
+from collections.abc import Awaitable, Callable, Mapping, Set
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Protocol
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from scenarioctl import __version__
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, NotReady, ScenarioctlError, shorten
+from scenarioctl.server.endpoints import Endpoint
+from scenarioctl.server.exchange import JSON, Point, encode
+from scenarioctl.server.metrics import CONTENT_TYPE, Metrics
+from scenarioctl.server.streams import EventStream, Follower
+
+log = logging.getLogger("scenarioctl.http")
+
+#: Seconds since a worker's last beat, after which it counts as stuck.
+_STALE = 10.0
+#: Seconds that the store may take to answer.
+_STORE = 2.0
+
+
+class Beating(Protocol):
+    """The worker loop, as far as its life goes."""
+
+    @property
+    def last_beat(self) -> float:
+        """Return `time.monotonic()` of its last turn."""
+
+
+@dataclass(kw_only=True)
+class Grounds:
+    """What pages look at."""
+
+    app: Application
+    metrics: Metrics
+    role: str
+    endpoints: tuple[Endpoint, ...]
+    follower: Follower
+    worker: Beating | None = None
+    stopping: bool = False
+
+
+def _row(path: str, operation: str, *, scope: str = "open", server: str = "both") -> Endpoint:
+    return Endpoint(method="GET", path=path, operation=operation, scope=scope, server=server)
+
+
+#: No operations of the service: commands have other ways to all of it.
+PAGES = (
+    _row("/healthz", "health"),
+    _row("/readyz", "readiness"),
+    _row("/version", "version"),
+    _row("/metrics", "metrics", scope="read"),
+    _row("/openapi.json", "openapi"),
+    _row("/docs", "docs"),
+    _row("/job/events", "events", scope="read", server="worker"),
+)
+
+
+class Page:
+    """Answers one path with what *write* gives: a body and its type."""
+
+    def __init__(self, row: Endpoint, write: Callable[[], Awaitable[tuple[bytes, str]]]) -> None:
+        self.row = row
+        self._write = write
+
+    async def answer(
+        self,
+        request: web.BaseRequest,
+        parameters: Mapping[str, str],  # noqa: ARG002 - pages have none
+        headers: CIMultiDict[str],
+    ) -> web.StreamResponse:
+        query = request.rel_url.raw_query_string
+        if query:
+            raise InvalidRequest(f"the query string {shorten(query)} is not read here, expected none")
+        body, kind = await self._write()
+        headers["Content-Type"] = kind
+        if kind.startswith("text/html"):
+            from scenarioctl.server.reference import POLICY
+
+            headers["Content-Security-Policy"] = POLICY
+            headers["Referrer-Policy"] = "no-referrer"
+            headers["X-Frame-Options"] = "DENY"
+        return web.Response(body=body, headers=headers)
+
+
+def page_points(grounds: Grounds, served: Set[str]) -> list[Point]:
+    """Return what answers the pages of a server that has the rows of *served*."""
+    writers = {
+        "health": _health,
+        "readiness": _readiness,
+        "version": _version,
+        "metrics": _metrics,
+        "openapi": _openapi,
+        "docs": _docs,
+    }
+    points: list[Point] = []
+    for row in PAGES:
+        if row.server not in served:
+            continue
+        if row.operation == "events":
+            points.append(EventStream(row, grounds.follower))
+        else:
+            points.append(Page(row, _bind(writers[row.operation], grounds)))
+    return points
+
+
+def _bind(
+    write: Callable[[Grounds], Awaitable[tuple[bytes, str]]], grounds: Grounds
+) -> Callable[[], Awaitable[tuple[bytes, str]]]:
+    return lambda: write(grounds)
+
+
+async def _health(grounds: Grounds) -> tuple[bytes, str]:  # noqa: ARG001 - that it answers is the answer
+    return encode({"status": "ok"}), JSON
+
+
+async def _readiness(grounds: Grounds) -> tuple[bytes, str]:
+    if grounds.stopping:
+        raise NotReady("the daemon is stopping")
+    try:
+        async with asyncio.timeout(_STORE):
+            await grounds.app.store.count_scenarios()
+    except TimeoutError:
+        raise NotReady(f"the store did not answer within {_STORE:g} seconds") from None
+    except ScenarioctlError as error:
+        raise NotReady(f"the store does not answer: {error}") from None
+    if grounds.worker is not None:
+        silent = monotonic() - grounds.worker.last_beat
+        if silent > _STALE:
+            raise NotReady(f"the worker has not moved for {silent:.0f} seconds")
+    return encode({"status": "ready"}), JSON
+
+
+async def _version(grounds: Grounds) -> tuple[bytes, str]:
+    said: dict[str, Any] = {
+        "name": "scenarioctl",
+        "version": __version__,
+        "python": platform.python_version(),
+        "role": grounds.role,
+        "offline": grounds.app.settings.offline,
+    }
+    return encode(said), JSON
+
+
+async def _metrics(grounds: Grounds) -> tuple[bytes, str]:
+    return await grounds.metrics.write(), CONTENT_TYPE
+
+
+async def _openapi(grounds: Grounds) -> tuple[bytes, str]:
+    from scenarioctl.server.openapi import describe
+
+    return encode(describe(grounds.endpoints, role=grounds.role)), JSON
+
+
+async def _docs(grounds: Grounds) -> tuple[bytes, str]:
+    from scenarioctl.server.openapi import describe
+    from scenarioctl.server.reference import write_reference
+
+    document = describe(grounds.endpoints, role=grounds.role)
+    return write_reference(document).encode(), "text/html; charset=utf-8"

@@ -1,0 +1,212 @@
+"""`/job/events`: what jobs log and draft, as it happens (server-sent events)."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, RateLimited, shorten
+from scenarioctl.server.decoding import Decoder
+from scenarioctl.server.endpoints import Endpoint
+from scenarioctl.server.exchange import encode, read_pairs
+from scenarioctl.server.metrics import Metrics
+
+log = logging.getLogger("scenarioctl.http")
+
+#: Streams that are open at once.
+STREAMS = 256
+#: Seconds between two looks at the store, however many streams there are.
+_PAUSE = 0.2
+#: Seconds after which a silent stream says that it lives.
+_HEARTBEAT = 15.0
+#: Seconds for which a client may leave what it was sent unread.
+_PATIENCE = 60.0
+#: Lines and entries that are read, and then sent, at a time: a slow client holds no more than that.
+_PORTION = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class FollowJobs:
+    """Follow what jobs log and draft."""
+
+    #: Of this job; of all of them where left out.
+    id: str = ""
+    #: The id of the last event that was seen, or `now`; from the beginning where left out.
+    after: str = ""
+
+
+class Follower:
+    """Looks after the store for all streams together, and only while there are any."""
+
+    def __init__(self, app: Application, metrics: Metrics) -> None:
+        self.app = app
+        self._metrics = metrics
+        self._looking: asyncio.Task[None] | None = None
+        self._version: int | None = None
+        self._changed = asyncio.Event()
+        self.closed = False
+
+    def close(self) -> None:
+        """End all streams, and open no more."""
+        self.closed = True
+        self._changed.set()
+        if self._looking is not None:
+            self._looking.cancel()
+
+    def enter(self) -> None:
+        """Count a stream; RateLimited where there are too many."""
+        if self.closed or self._metrics.streams >= STREAMS:
+            reason = "the daemon is stopping" if self.closed else f"{STREAMS} event streams are open already"
+            raise RateLimited(f"{reason}, try again in 5 seconds", details={"retry_after": 5})
+        self._metrics.streams += 1
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look())
+
+    def leave(self) -> None:
+        self._metrics.streams -= 1
+        if not self._metrics.streams and self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+
+    def mark(self) -> asyncio.Event:
+        """Return what is set when the store has changed after this call."""
+        return self._changed
+
+    async def _look(self) -> None:
+        while True:
+            try:
+                version = await self.app.store.version()
+            except Exception:
+                # A store that is locked for a moment ends no stream; that it stays so is for /readyz to say.
+                log.warning("the store could not be asked whether it has changed", exc_info=True)
+                version = None
+            if version != self._version or version is None:
+                self._version = version
+                changed, self._changed = self._changed, asyncio.Event()
+                changed.set()
+            await asyncio.sleep(_PAUSE)
+
+
+class EventStream:
+    """The answer to `/job/events`."""
+
+    def __init__(self, row: Endpoint, follower: Follower) -> None:
+        self.row = row
+        self._follower = follower
+        self._decoder = Decoder(FollowJobs)
+
+    async def answer(
+        self, request: web.BaseRequest, parameters: Mapping[str, str], headers: CIMultiDict[str]
+    ) -> web.StreamResponse:
+        fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
+        asked = self._decoder.decode(fields, parameters)
+        given = request.headers.get("Last-Event-ID", "") or asked.after
+        position = await self._begin(asked.id, given)
+        headers["Content-Type"] = "text/event-stream; charset=utf-8"
+        # Or nginx keeps what it gets until it has a lot of it.
+        headers["X-Accel-Buffering"] = "no"
+        response = web.StreamResponse(headers=headers)
+        self._follower.enter()
+        try:
+            await response.prepare(request)
+            if request.method != "HEAD":
+                await self._follow(response, asked.id, position)
+            response.force_close()
+            await response.write_eof()
+        except (ConnectionError, TimeoutError):
+            # It has gone, or does not read: it will come back and say what it has.
+            if request.transport is not None:
+                request.transport.abort()
+        except Exception:
+            # The head of the answer has gone out; the client can only be let go, and comes back.
+            log.exception("bug in an event stream")
+            if request.transport is not None:
+                request.transport.abort()
+        finally:
+            self._follower.leave()
+        return response
+
+    async def _begin(self, job: str, given: str) -> "Position":
+        """Return where to begin; NotFound for an unknown id, InvalidRequest for a position that is none."""
+        store = self._follower.app.store
+        if given == "now":
+            lines = await store.read_log(job)
+            entries = await store.read_mempool(job)
+            return Position(log=lines[-1].seq if lines else 0, mempool=entries[-1].seq if entries else 0)
+        position = read_position(given)
+        # An unknown id is said before the stream begins.
+        await store.read_log(job, after=position.log, limit=1)
+        return position
+
+    async def _follow(self, response: web.StreamResponse, job: str, position: "Position") -> None:
+        follower = self._follower
+        await _send(response, b"retry: 2000\n\n")
+        while not follower.closed:
+            # Taken before the store is read, or what is written meanwhile would wait for the change after it.
+            changed = follower.mark()
+            sent, position = await self._send_news(response, job, position)
+            if sent:
+                continue
+            try:
+                async with asyncio.timeout(_HEARTBEAT):
+                    await changed.wait()
+            except TimeoutError:
+                await _send(response, b": alive\n\n")
+
+    async def _send_news(
+        self, response: web.StreamResponse, job: str, position: "Position"
+    ) -> tuple[bool, "Position"]:
+        """Send a portion of what has come since *position*; return whether there was any, and the new position."""
+        from scenarioctl.operations.jobs import mempool_fields
+        from scenarioctl.operations.scenarios import timestamp
+
+        app = self._follower.app
+        parts: list[bytes] = []
+        for line in await app.store.read_log(job, after=position.log, limit=_PORTION):
+            position = Position(log=line.seq, mempool=position.mempool)
+            said: dict[str, Any] = {"id": line.job, "date": timestamp(line.written), "line": line.text}
+            parts.append(_event("log", position, said))
+        now = app.clock()
+        for entry in await app.store.read_mempool(job, after=position.mempool, limit=_PORTION):
+            position = Position(log=position.log, mempool=entry.seq)
+            said = {"id": entry.job, "entry": mempool_fields(entry.draft, flag=entry.flag, now=now)}
+            parts.append(_event("mempool", position, said))
+        if parts:
+            await _send(response, b"".join(parts))
+        return bool(parts), position
+
+
+@dataclass(frozen=True, kw_only=True)
+class Position:
+    """What a client has seen."""
+
+    log: int = 0
+    mempool: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.log}.{self.mempool}"
+
+
+def read_position(text: str) -> Position:
+    """Return the position that an event's id names; the beginning for no text."""
+    if not text:
+        return Position()
+    parts = text.split(".")
+    if len(parts) == 2 and all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
+        return Position(log=int(parts[0]), mempool=int(parts[1]))
+    raise InvalidRequest(f"after {shorten(text)} is no id of an event, expected one like 17.4, or now")
+
+
+def _event(kind: str, position: Position, said: dict[str, Any]) -> bytes:
+    # JSON has no line breaks of its own, so that one line of data it is.
+    return b"event: %s\nid: %s\ndata: %s\n\n" % (kind.encode(), str(position).encode(), encode(said))
+
+
+async def _send(response: web.StreamResponse, data: bytes) -> None:
+    async with asyncio.timeout(_PATIENCE):
+        await response.write(data)
