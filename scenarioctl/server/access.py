@@ -26,8 +26,6 @@ SCOPES = ("read", "create", "broadcast", "jobs")
 PREFIX = "sctl_"
 #: Methods that change nothing.
 _SAFE = ("GET", "HEAD", "OPTIONS")
-#: Under which a request keeps who sent it.
-CLIENT = "client"
 _TOKEN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:[0-9]{1,5})?")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?")
@@ -69,7 +67,7 @@ class Access:
         self._good_hosts: set[str] = set()
 
     def admit(self, request: "BaseRequest", endpoint: Scoped) -> str:
-        """Return the name of the client, of its token, else its address; it is kept as `request["client"]`.
+        """Return the name of the client, of its token, else its address.
 
         Forbidden for a Host that is not the daemon's, an origin that is none of `cors`, and a token that is not good for
         the endpoint; Unauthorized where a token is missing or unknown.
@@ -77,11 +75,8 @@ class Access:
         self._check_host(request)
         self._check_origin(request)
         if not self.tokens or endpoint.scope == "open":
-            client = address_of(request)
-        else:
-            client = self._check_token(request.headers.get("Authorization"), endpoint.scope)
-        request[CLIENT] = client
-        return client
+            return address_of(request)
+        return self._check_token(request.headers.get("Authorization"), endpoint.scope)
 
     def cors(self, request: "BaseRequest") -> dict[str, str]:
         """Return the header by which a browser lets the page of an allowed origin have the answer; empty for others."""

@@ -239,8 +239,7 @@ class Front:
             else:
                 point, parameters = self._routes.find(method, request.rel_url.raw_path)
                 row = point.row
-                terms.access.admit(request, row)
-                terms.limits.admit(request, row)
+                terms.limits.admit(terms.access.admit(request, row))
                 response = await point.answer(request, parameters, headers)
             status = response.status
             return response

@@ -6,14 +6,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from scenarioctl.config import Settings
 from scenarioctl.errors import RateLimited
-from scenarioctl.server.access import CLIENT
-
-if TYPE_CHECKING:
-    from aiohttp.web import BaseRequest
 
 #: For each request that is worked on, so many may wait …
 _WAITING_PER_REQUEST = 4
@@ -42,9 +37,9 @@ class Limits:
         self.connections = settings.connections
         self.seconds = float(settings.request_seconds)
 
-    def admit(self, request: "BaseRequest", endpoint: object) -> None:  # noqa: ARG002 - all count alike
-        """Count a request that `Access` let in; RateLimited where its client sends too many."""
-        wait = self._clients.take(request[CLIENT])
+    def admit(self, client: str) -> None:
+        """Count a request of *client*, as `Access` names it; RateLimited where it sends too many."""
+        wait = self._clients.take(client)
         if wait:
             raise _limited(
                 f"this client sends more than {self._clients.per_second} requests per second", wait
