@@ -102,6 +102,8 @@ class ClaimedJob:
     #: The scenario, as the store has it.
     blob: bytes
     summary: str
+    #: Was claimed for this due time before, by a worker that never came to its end: it is late through no fault of its own.
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +181,8 @@ class FinishedRun:
     #: When the job runs next, and the planned time that is made of; None: not again (paused).
     due: int | None = None
     next_planned: int | None = None
+    #: False for a time that was left out: its lines and the next time are kept, but it counts as no run.
+    ran: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -168,6 +168,9 @@ class Store(Protocol):
     async def replan(self, *, now: int) -> int:
         """Bring jobs with an interval whose due time lies further ahead than it, after the clock was set back, to *now* + interval."""
 
+    async def plan_job(self, id: str, *, epoch: int, due: int, planned: int) -> bool:
+        """Say anew when a running job that nobody runs is due; False, and nothing changes, where its epoch has moved on."""
+
     async def read_log(self, id: str, *, after: int = 0, limit: int = 0) -> list[LogLine]:
         """Return the job's lines with a seq above *after*, oldest first; *limit* 0 is all.  NotFound if there is no scenario.
 
