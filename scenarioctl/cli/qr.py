@@ -8,24 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.render.qr import BORDER, make_codes
 
 if TYPE_CHECKING:
     from segno import QRCode
 
-#: Modules of white around a code, as the standard wants it.
-BORDER = 4
 #: Pixels of a module in a file.
 SCALE = 8
 #: By whether the upper and the lower module are painted.
 _HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 _BLACK_ON_WHITE, _RESET = "\x1b[38;5;16;48;5;231m", "\x1b[0m"
-
-
-def make_codes(frames: Sequence[bytes]) -> "list[QRCode]":
-    """Return a QR code for each of *frames*, in byte mode and nothing else: Vault reads raw bytes."""
-    from segno import make_qr
-
-    return [make_qr(frame, mode="byte", error="m", boost_error=False) for frame in frames]
 
 
 def check_file(path: str) -> None:

@@ -1,0 +1,114 @@
+"""The web page that the daemon serves: its files, and what they need that no client of the interface does."""
+
+import base64
+from collections.abc import Mapping
+from hashlib import sha256
+from importlib import resources
+from io import BytesIO
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from scenarioctl.errors import InvalidRequest, TooLarge, shorten
+from scenarioctl.formats.documents import parse_json
+from scenarioctl.server.endpoints import Endpoint
+from scenarioctl.server.exchange import JSON, Point, check_type, encode, read_body
+
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+
+#: Nothing from elsewhere, nothing inline; pictures come as data of the interface's answers.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+#: The largest transaction's payload, as hex, with room.
+_PAYLOAD_LIMIT = 256 * 1024
+
+
+class File:
+    """One file of the page, kept in memory."""
+
+    def __init__(self, path: str, name: str, content: bytes) -> None:
+        self.row = Endpoint(method="GET", path=path, operation=f"web {name}", scope="open")
+        self._content = content
+        self._type = _TYPES[name.rpartition(".")[2]]
+        self._tag = f'"{sha256(content).hexdigest()[:20]}"'
+
+    async def answer(
+        self,
+        request: web.BaseRequest,
+        parameters: Mapping[str, str],  # noqa: ARG002 - files have none
+        headers: CIMultiDict[str],
+    ) -> web.StreamResponse:
+        headers["ETag"] = self._tag
+        # Asked for anew each time, so that the page and the daemon are of one version; sent anew only when it changed.
+        headers["Cache-Control"] = "no-cache"
+        headers["Content-Security-Policy"] = POLICY
+        headers["Referrer-Policy"] = "no-referrer"
+        headers["X-Frame-Options"] = "DENY"
+        if request.headers.get("If-None-Match") == self._tag:
+            return web.Response(status=304, headers=headers)
+        headers["Content-Type"] = self._type
+        return web.Response(body=self._content, headers=headers)
+
+
+class VaultCodes:
+    """Draws what Polkadot Vault scans, as SVG: a page has no other way to draw a QR code."""
+
+    row = Endpoint(method="POST", path="/web/vault", operation="web vault")
+
+    async def answer(
+        self,
+        request: web.BaseRequest,
+        parameters: Mapping[str, str],  # noqa: ARG002 - it has none
+        headers: CIMultiDict[str],
+    ) -> web.StreamResponse:
+        check_type(request, present=True)
+        body, too_large = await read_body(request, b"", _PAYLOAD_LIMIT, 30)
+        if too_large:
+            raise TooLarge(f"the body has more than {_PAYLOAD_LIMIT} bytes, which is the limit")
+        given = parse_json(body, field="the body")
+        payload = given.get("payload") if isinstance(given, dict) else None
+        codes = [base64.b64encode(code).decode() for code in draw_codes(_read_hex(payload))]
+        headers["Content-Type"] = JSON
+        return web.Response(body=encode({"codes": codes}), headers=headers)
+
+
+def draw_codes(payload: bytes) -> list[bytes]:
+    """Return an SVG for each frame of a payload."""
+    from scenarioctl.render.qr import BORDER, make_codes
+    from scenarioctl.transactions.wallets import vault_frames
+
+    drawn = []
+    for code in make_codes(vault_frames(payload)):
+        picture = BytesIO()
+        code.save(picture, kind="svg", scale=4, border=BORDER, light="#fff")
+        drawn.append(picture.getvalue())
+    return drawn
+
+
+def _read_hex(value: object) -> bytes:
+    try:
+        if isinstance(value, str) and value.startswith("0x") and len(value) > 2:
+            return bytes.fromhex(value[2:])
+    except ValueError:
+        pass
+    raise InvalidRequest(
+        f"payload {shorten(value)} is not hex, expected the vault_payload of /api/tx/payload"
+    )
+
+
+def web_points() -> list[Point]:
+    """Return what answers the page's paths: `/`, and its files under `/web/`."""
+    points: list[Point] = [VaultCodes()]
+    for file in sorted(resources.files("scenarioctl.web").iterdir(), key=lambda each: each.name):
+        if file.name.rpartition(".")[2] in _TYPES:
+            path = "/" if file.name == "index.html" else f"/web/{file.name}"
+            points.append(File(path, file.name, file.read_bytes()))
+    return points

@@ -1,0 +1,1 @@
+"""The web page that the daemon serves: plain files, no build."""

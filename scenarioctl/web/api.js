@@ -1,0 +1,148 @@
+// The daemon, as the page asks it.  A token lives in this module's memory and nowhere else.
+
+let token = "";
+let askForToken = async () => "";
+let gone = false;
+const watchers = new Set();
+
+export class Refusal extends Error {
+  constructor(sentence, code, status, body) {
+    super(sentence);
+    this.code = code;
+    this.status = status;
+    this.body = body;
+  }
+}
+
+export function onToken(ask) {
+  askForToken = ask;
+}
+
+// Told true when the daemon stops answering, and false when it is back.
+export function onGone(tell) {
+  watchers.add(tell);
+}
+
+function setGone(now) {
+  if (gone === now) return;
+  gone = now;
+  for (const tell of watchers) tell(now);
+  if (now) setTimeout(probe, 1000);
+}
+
+async function probe() {
+  try {
+    await fetch("/healthz", { cache: "no-store" });
+    setGone(false);
+  } catch {
+    setTimeout(probe, 2000);
+  }
+}
+
+function headers(more = {}) {
+  return token ? { ...more, Authorization: `Bearer ${token}` } : more;
+}
+
+async function send(method, path, fields, signal) {
+  const options = { method, headers: headers(), cache: "no-store", signal };
+  let target = path;
+  if (method === "GET") {
+    const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== ""));
+    if (query.size) target += `?${query}`;
+  } else {
+    options.headers = headers({ "Content-Type": "application/json" });
+    options.body = JSON.stringify(fields);
+  }
+  try {
+    const answer = await fetch(target, options);
+    setGone(false);
+    return answer;
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    setGone(true);
+    throw new Refusal("The daemon does not answer. What you typed is still here; try again when it is back.", "gone", 0, {});
+  }
+}
+
+let asking = null;
+
+// One dialog, however many requests are refused at once.
+function newToken(refused) {
+  asking ??= askForToken(refused).finally(() => { asking = null; });
+  return asking;
+}
+
+async function admitted(method, path, fields, signal) {
+  let answer = await send(method, path, fields, signal);
+  while (answer.status === 401) {
+    const used = token;
+    const given = await newToken(used !== "");
+    if (!given) break;
+    token = given;
+    answer = await send(method, path, fields, signal);
+  }
+  return answer;
+}
+
+function listIn(answer, name) {
+  try {
+    return JSON.parse(decodeURIComponent(answer.headers.get(name) ?? "[]"));
+  } catch {
+    return [];
+  }
+}
+
+async function refusalOf(answer) {
+  let body = {};
+  try {
+    body = await answer.json();
+  } catch {
+    // Something between the page and the daemon answered.
+  }
+  return new Refusal(body.error ?? `The daemon answered ${answer.status}`, body.code ?? "", answer.status, body);
+}
+
+// The documented answer; what is said beside it is in `warnings`.
+export async function call(method, path, fields = {}, signal = undefined) {
+  const answer = await admitted(method, path, fields, signal);
+  if (!answer.ok) throw await refusalOf(answer);
+  const body = await answer.json();
+  Object.defineProperty(body, "warnings", { value: listIn(answer, "Scenarioctl-Warnings"), enumerable: false });
+  return body;
+}
+
+export const post = (path, fields, signal) => call("POST", path, fields, signal);
+export const get = (path, fields, signal) => call("GET", path, fields, signal);
+
+// Server-sent events by fetch: an EventSource could not carry the token.
+export async function follow(path, fields, tell, signal) {
+  let last = "";
+  while (!signal.aborted) {
+    try {
+      const answer = await admitted("GET", path, last ? { ...fields, after: last } : fields, signal);
+      if (!answer.ok) throw await refusalOf(answer);
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let buffer = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        buffer += value;
+        const parts = buffer.split("\n\n");
+        buffer = parts.pop();
+        for (const part of parts) {
+          const event = { event: "message", data: "", id: "" };
+          for (const line of part.split("\n")) {
+            const at = line.indexOf(":");
+            if (at > 0) event[line.slice(0, at)] = line.slice(at + 1).trimStart();
+          }
+          if (event.id) last = event.id;
+          if (event.data) tell(event.event, JSON.parse(event.data));
+        }
+      }
+    } catch (error) {
+      if (signal.aborted || error.name === "AbortError") return;
+      if (error instanceof Refusal && error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
+    }
+    await new Promise((wake) => setTimeout(wake, 1000));
+  }
+}

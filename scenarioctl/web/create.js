@@ -1,0 +1,55 @@
+// Forms that create a transfer, a swap or a remark.
+
+import { post } from "./api.js";
+import { field, form, h, say } from "./dom.js";
+
+const CHAINS = [["polkadot", "Polkadot"], ["assetHub", "Asset Hub"], ["hydraDx", "Hydration"], ["kusama", "Kusama"], ["assetHub_kusama", "Kusama Asset Hub"]];
+const ASSETS = [["DOT", "DOT"], ["1984", "USDT on Asset Hub"], ["1337", "USDC on Asset Hub"], ["0", "the chain's own (HDX, DOT, KSM)"]];
+const TRADED = [["0", "HDX"], ["5", "DOT"], ["10", "USDT"], ["22", "USDC"]];
+
+const KINDS = {
+  transfer: {
+    title: "New transfer",
+    path: "/api/create/scenario",
+    id: (answer) => answer.result,
+    fields: () => [
+      field("source_chain", "From chain", { options: CHAINS, value: "polkadot", required: true }),
+      field("dest_chain", "To chain", { options: CHAINS, value: "assetHub", required: true }),
+      field("assetid", "Asset", { options: ASSETS, hint: "Id or symbol on the chain it leaves.", required: true }),
+      field("amount", "Amount", { hint: "In whole tokens, like 1.5", inputmode: "decimal", required: true }),
+      field("destination_address", "Receiver", { hint: "SS58 address or 0x public key on the chain it goes to.", required: true }),
+    ],
+  },
+  swap: {
+    title: "New swap",
+    path: "/api/create/swap",
+    id: (answer) => answer.swap.scenarioid,
+    fields: () => [
+      field("assetin", "You give", { options: TRADED, hint: "Asset id on Hydration.", required: true }),
+      field("assetout", "You get", { options: TRADED, hint: "Asset id on Hydration.", required: true }),
+      field("amount", "Amount you give", { hint: "In whole tokens, like 10", inputmode: "decimal", required: true }),
+      field("min_amount_out", "At least (optional)", { hint: "Smallest unit of what you get; without it each draft is quoted anew.", inputmode: "numeric" }),
+      field("slippage", "Slippage in per cent (optional)", { hint: "How far below the quote the minimum lies; 1 by default.", inputmode: "decimal" }),
+    ],
+  },
+  remark: {
+    title: "New remark",
+    path: "/api/create/remark",
+    id: (answer) => answer.result,
+    fields: () => [
+      field("chain", "Chain", { options: CHAINS, value: "polkadot", required: true }),
+      field("text", "Text", { multiline: true, hint: "It is written into the chain's history, for everybody and for ever.", required: true }),
+    ],
+  },
+};
+
+export async function createView(kind) {
+  const { title, path, id, fields } = KINDS[kind];
+  return h("section", { class: "narrow" },
+    h("h1", { tabindex: "-1" }, title),
+    form("Create", async (given) => {
+      const answer = await post(path, given);
+      for (const warning of answer.warnings) say(`Warning: ${warning}`);
+      location.hash = `#/create/?diagramData=${encodeURIComponent(id(answer))}`;
+    }, fields()));
+}

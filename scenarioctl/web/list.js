@@ -1,0 +1,60 @@
+// The list of stored scenarios, with search.
+
+import { get } from "./api.js";
+import { h, problemOf, selection, when } from "./dom.js";
+
+const PAGE = 50;
+
+export async function listView(signal) {
+  const rows = h("tbody");
+  const count = h("p", { class: "hint", role: "status" });
+  const more = h("button", { type: "button", hidden: true }, "Show more");
+  const trouble = h("div");
+  const search = h("input", { type: "search", id: "search", placeholder: "xTransfer, hydraDx, an id …", autocomplete: "off" });
+  const chain = selection("chain", "Chain", [["", "all"], ["polkadot", "polkadot"], ["assetHub", "assetHub"], ["hydraDx", "hydraDx"], ["kusama", "kusama"], ["assetHub_kusama", "assetHub_kusama"]], "");
+  const chainBox = chain.querySelector("select");
+  let next = "";
+  let asked = 0;
+
+  async function load(after) {
+    const number = ++asked;
+    const page = await get("/api/scenarios", {
+      limit: PAGE, after, search: search.value.trim(), chain: chainBox.value, sort: "created", descending: "true",
+    }, signal);
+    // A slower answer to what was typed before must not overwrite this one.
+    if (number !== asked) return;
+    if (!after) rows.replaceChildren();
+    rows.append(...page.scenarios.map(row));
+    next = page.next ?? "";
+    more.hidden = !next;
+    const told = page.total === 1 ? "1 scenario" : `${page.total} scenarios`;
+    count.textContent = page.total ? told : search.value || chainBox.value ? "No scenario matches." : "Nothing is stored yet: create a transfer, a swap or a remark, or import a diagram.";
+    table.hidden = !page.total;
+    trouble.replaceChildren();
+  }
+
+  const tell = (error) => { if (!signal.aborted) trouble.replaceChildren(problemOf(error)); };
+  let timer;
+  const again = () => { clearTimeout(timer); timer = setTimeout(() => load("").catch(tell), 150); };
+  search.addEventListener("input", again);
+  chainBox.addEventListener("change", again);
+  more.addEventListener("click", () => load(next).catch(tell));
+
+  const table = h("table", { hidden: true },
+    h("caption", { class: "offscreen" }, "Stored scenarios, the newest first"),
+    h("thead", {}, h("tr", {}, ["Scenario", "What it does", "Created"].map((name) => h("th", { scope: "col" }, name)))),
+    rows);
+  await load("");
+  return h("section", {},
+    h("h1", { tabindex: "-1" }, "Scenarios"),
+    h("form", { class: "filter", role: "search", onsubmit: (event) => event.preventDefault() },
+      h("div", { class: "field" }, h("label", { for: "search" }, "Search"), search), chain),
+    trouble, count, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scenarios" }, table), h("p", {}, more));
+}
+
+function row(scenario) {
+  return h("tr", {},
+    h("th", { scope: "row" }, h("a", { href: `#/create/?diagramData=${encodeURIComponent(scenario.id)}` }, h("code", {}, scenario.id))),
+    h("td", {}, scenario.summary || "unfinished"),
+    h("td", { class: "when" }, when(scenario.created)));
+}

@@ -1,0 +1,106 @@
+// The page: which view a link opens, the token, and what is said when the daemon is gone.
+
+import { onGone, onToken } from "./api.js";
+import { h, say } from "./dom.js";
+import { createView } from "./create.js";
+import { importView, importText } from "./import.js";
+import { listView } from "./list.js";
+import { scenarioView } from "./scenario.js";
+
+const main = document.getElementById("main");
+let leave = new AbortController();
+
+// The editor's own form of a link stands first: `#/create/?diagramData=ID`.
+const ROUTES = [
+  [/^\/create\/?\?(?:.*&)?diagramData=([^&]+)/, (signal, id) => scenarioView(decodeURIComponent(id), signal)],
+  [/^\/new\/(transfer|swap|remark)$/, (signal, kind) => createView(kind, signal)],
+  [/^\/import$/, (signal) => importView(signal)],
+  [/^\/?$/, (signal) => listView(signal)],
+];
+
+async function show() {
+  const hash = location.hash.slice(1);
+  if (hash && !hash.startsWith("/")) {
+    // The link to the content is no route.
+    main.focus();
+    return;
+  }
+  leave.abort();
+  leave = new AbortController();
+  const { signal } = leave;
+  const found = ROUTES.map(([pattern, view]) => [hash.match(pattern), view]).find(([match]) => match);
+  let view;
+  try {
+    view = found ? await found[1](signal, ...found[0].slice(1)) : notFound(hash);
+  } catch (error) {
+    if (signal.aborted) return;
+    view = h("section", {}, h("h1", { tabindex: "-1" }, "This did not work"), h("p", { class: "problem", role: "alert" }, error.message),
+      h("p", {}, h("button", { type: "button", onclick: show }, "Try again")));
+  }
+  if (signal.aborted) return;
+  main.replaceChildren(view);
+  const heading = main.querySelector("h1");
+  document.title = heading ? `${heading.textContent} – scenarioctl` : "scenarioctl";
+  heading?.focus({ preventScroll: true });
+  scrollTo(0, 0);
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.getAttribute("href") === `#${hash || "/"}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function notFound(hash) {
+  return h("section", {}, h("h1", { tabindex: "-1" }, "There is no such page"), h("p", {}, `Nothing is at ${hash}. `, h("a", { href: "#/" }, "The scenarios")));
+}
+
+onGone((gone) => {
+  const banner = document.getElementById("gone");
+  banner.hidden = !gone;
+  banner.textContent = gone ? "The daemon does not answer. This page tries again every two seconds." : "";
+  if (!gone) say("The daemon is back");
+});
+
+onToken((refused) => new Promise((settle) => {
+  const input = h("input", { type: "password", name: "token", id: "token", autocomplete: "off", required: true });
+  const dialog = h("dialog", { "aria-labelledby": "token-title" },
+    h("form", { method: "dialog" },
+      h("h2", { id: "token-title" }, "This daemon wants a token"),
+      h("p", {}, refused ? "It does not know the token that was given." : "Whoever runs it makes one with ", refused ? "" : h("code", {}, "scenarioctl daemon token NAME"), "."),
+      h("div", { class: "field" }, h("label", { for: "token" }, "Token"), input),
+      h("p", { class: "hint" }, "It is kept in this page's memory only, and forgotten when the page is closed."),
+      h("div", { class: "actions" },
+        h("button", { type: "submit", value: "use", class: "primary" }, "Use it"),
+        h("button", { type: "submit", value: "", formnovalidate: true }, "Cancel"))));
+  dialog.addEventListener("close", () => {
+    const given = dialog.returnValue === "use" ? input.value.trim() : "";
+    dialog.remove();
+    settle(given);
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+}));
+
+addEventListener("hashchange", show);
+addEventListener("dragover", (event) => event.preventDefault());
+addEventListener("drop", async (event) => {
+  event.preventDefault();
+  const [file] = event.dataTransfer.files;
+  const text = file ? await file.text() : event.dataTransfer.getData("text");
+  if (text) await taken(text);
+});
+addEventListener("paste", async (event) => {
+  if (event.target.closest?.("input, textarea, select")) return;
+  const text = event.clipboardData.getData("text").trim();
+  // A share string or link, or a diagram; other text was not meant for the page.
+  if (text.startsWith("{") || /^[A-Za-z0-9+/=_-]{40,}$/.test(text) || /^https?:\/\//.test(text)) await taken(text);
+});
+
+async function taken(text) {
+  try {
+    await importText(text);
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+show();

@@ -1,0 +1,86 @@
+// The diagram: the daemon draws it, this pans and zooms it.
+
+import { get } from "./api.js";
+import { h, problemOf } from "./dom.js";
+
+const NEAREST = 8;
+const FARTHEST = 0.2;
+
+export async function pictureOf(scenario, signal) {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const image = h("img", { alt: `Diagram: ${scenario.summary || "unfinished"}. Its steps are listed below.`, draggable: "false" });
+  const frame = h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": "Diagram. Arrow keys move it, plus and minus zoom, 0 fits it." }, image);
+
+  async function draw() {
+    const { img } = await get("/api/info/preview", { scenario_id: scenario.id, format: "svg", theme: dark.matches ? "dark" : "light" }, signal);
+    // As an image, an SVG runs no script and loads nothing.
+    image.src = `data:image/svg+xml;base64,${img}`;
+  }
+
+  try {
+    await draw();
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return problemOf(error);
+  }
+  dark.addEventListener("change", () => draw().catch(() => {}), { signal });
+
+  const view = { x: 0, y: 0, scale: 1 };
+  const place = () => { image.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.scale})`; };
+  const fit = () => { Object.assign(view, { x: 0, y: 0, scale: 1 }); place(); };
+  function zoom(factor, x = frame.clientWidth / 2, y = frame.clientHeight / 2) {
+    const scale = Math.min(NEAREST, Math.max(FARTHEST, view.scale * factor));
+    // The point under the pointer stays where it is.
+    view.x = x - (x - view.x) * (scale / view.scale);
+    view.y = y - (y - view.y) * (scale / view.scale);
+    view.scale = scale;
+    place();
+  }
+  const move = (x, y) => { view.x += x; view.y += y; place(); };
+
+  frame.addEventListener("wheel", (event) => {
+    // Without a modifier the wheel scrolls the page, as everywhere.
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const box = frame.getBoundingClientRect();
+    zoom(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
+  }, { passive: false });
+
+  const fingers = new Map();
+  frame.addEventListener("pointerdown", (event) => {
+    fingers.set(event.pointerId, event);
+    frame.setPointerCapture(event.pointerId);
+  });
+  frame.addEventListener("pointermove", (event) => {
+    const before = fingers.get(event.pointerId);
+    if (!before) return;
+    if (fingers.size === 1) move(event.clientX - before.clientX, event.clientY - before.clientY);
+    else {
+      const [other] = [...fingers.values()].filter((finger) => finger.pointerId !== event.pointerId);
+      const apart = (finger) => Math.hypot(finger.clientX - other.clientX, finger.clientY - other.clientY);
+      const box = frame.getBoundingClientRect();
+      if (apart(before) > 0) zoom(apart(event) / apart(before), (event.clientX + other.clientX) / 2 - box.left, (event.clientY + other.clientY) / 2 - box.top);
+    }
+    fingers.set(event.pointerId, event);
+  });
+  for (const end of ["pointerup", "pointercancel"]) frame.addEventListener(end, (event) => fingers.delete(event.pointerId));
+
+  const keys = {
+    ArrowLeft: () => move(40, 0), ArrowRight: () => move(-40, 0), ArrowUp: () => move(0, 40), ArrowDown: () => move(0, -40),
+    "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), 0: fit,
+  };
+  frame.addEventListener("keydown", (event) => {
+    const act = keys[event.key];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    act();
+  });
+
+  return h("figure", {},
+    frame,
+    h("figcaption", { class: "actions" },
+      h("button", { type: "button", "aria-label": "Zoom in", onclick: () => zoom(1.25) }, "+"),
+      h("button", { type: "button", "aria-label": "Zoom out", onclick: () => zoom(0.8) }, "−"),
+      h("button", { type: "button", onclick: fit }, "Fit"),
+      h("a", { class: "button", download: `${scenario.id}.svg`, href: image.src }, "Save picture")));
+}

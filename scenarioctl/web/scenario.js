@@ -1,0 +1,56 @@
+// One scenario: its picture, its steps, the unsigned transaction, its job.
+
+import { get, post } from "./api.js";
+import { copyButton, h, problemOf, say, when } from "./dom.js";
+import { jobPart } from "./job.js";
+import { pictureOf } from "./picture.js";
+import { transactionPart } from "./transaction.js";
+
+export async function scenarioView(id, signal) {
+  const scenario = await post("/api/scenario/show", { id }, signal);
+  return h("section", {},
+    h("div", { class: "title" },
+      h("h1", { tabindex: "-1" }, scenario.summary || "Unfinished scenario"),
+      h("p", { class: "hint" }, h("code", {}, scenario.id), " · created ", when(scenario.created))),
+    await pictureOf(scenario, signal),
+    steps(scenario),
+    problems(scenario.problems),
+    transactionPart(scenario, signal),
+    jobPart(scenario, signal),
+    taking(scenario));
+}
+
+function steps({ nodes }) {
+  return h("section", { "aria-labelledby": "steps" },
+    h("h2", { id: "steps" }, "Steps"),
+    nodes.length
+      ? h("ol", { class: "steps" }, nodes.map((node) => h("li", {}, h("span", { class: "kind" }, node.type || "?"), " ", h("span", {}, node.text))))
+      : h("p", {}, "This diagram has no nodes."));
+}
+
+function problems(found) {
+  if (!found.length) return null;
+  return h("section", { class: "notice", "aria-labelledby": "problems" },
+    h("h2", { id: "problems" }, found.length === 1 ? "One thing to mend" : `${found.length} things to mend`),
+    h("ul", {}, found.map(({ node, problem }) => h("li", {}, node ? h("code", {}, node) : "the diagram", ": ", problem))));
+}
+
+function taking({ id }) {
+  const trouble = h("div");
+  const share = async () => (await get(`/api/template/getUrl/${encodeURIComponent(id)}`)).longUrl;
+  const remove = h("button", { type: "button", class: "danger" }, "Delete this scenario");
+  remove.addEventListener("click", async () => {
+    if (!confirm(`Delete scenario ${id}, with its job's log and mempool?`)) return;
+    try {
+      await post("/api/scenario/delete", { id });
+      say(`Deleted ${id}`);
+      location.hash = "#/";
+    } catch (error) {
+      trouble.replaceChildren(problemOf(error));
+    }
+  });
+  return h("section", { "aria-labelledby": "taking" },
+    h("h2", { id: "taking" }, "Share or delete"),
+    h("div", { class: "actions" }, copyButton("Copy share string", share), copyButton("Copy link", `${location.origin}/#/create/?diagramData=${encodeURIComponent(id)}`), remove),
+    trouble);
+}

@@ -1,0 +1,103 @@
+// The unsigned transaction of a scenario: decoded, checked for an account, and in the forms that wallets take.
+
+import { post } from "./api.js";
+import { copyButton, field, form, h, problemOf, selection } from "./dom.js";
+
+export function transactionPart(scenario, signal) {
+  const place = h("div", { "aria-live": "polite" }, h("p", {}, "Drafting …"));
+  draft(scenario, place, signal);
+  return h("section", { "aria-labelledby": "transaction" }, h("h2", { id: "transaction" }, "Unsigned transaction"), place);
+}
+
+async function draft(scenario, place, signal) {
+  try {
+    const full = await post("/api/scenario/info/full", { id: scenario.id }, signal);
+    const { result } = full;
+    const decoded = await post("/api/tx/decode", { chain: result.source_chain, tx: result.tx }, signal);
+    place.replaceChildren(
+      h("p", { class: "says" }, decoded.says),
+      full.warnings.map((warning) => h("p", { class: "notice" }, warning)),
+      facts(result, decoded),
+      h("pre", { class: "hex", tabindex: "0", "aria-label": "Transaction, hex" }, result.tx),
+      h("div", { class: "actions" },
+        copyButton("Copy hex", result.tx),
+        copyButton("Copy call data", decoded.call_data),
+        h("button", { type: "button", onclick: () => draft(scenario, place, signal) }, "Draft anew")),
+      h("details", {}, h("summary", {}, "The call, argument by argument"), tree(decoded.call)),
+      h("div", { class: "columns" }, checkForm(result), payloadForm(result)));
+  } catch (error) {
+    if (signal.aborted) return;
+    place.replaceChildren(
+      problemOf(error),
+      h("p", {}, h("button", { type: "button", onclick: () => draft(scenario, place, signal) }, "Try again")));
+  }
+}
+
+function facts(result, decoded) {
+  const rows = [
+    ["Chain", result.source_chain],
+    ["To", result.dest_chain],
+    ["Type", result.txtype],
+    result.asset && ["Asset", result.asset],
+    result.amount !== "0" && ["Amount", result.amount],
+    ["Runtime", `${decoded.spec_version}${decoded.offline ? ", offline: no node was asked" : ""}`],
+  ].filter(Boolean);
+  return h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, String(value)))));
+}
+
+export function tree(value) {
+  if (Array.isArray(value)) return value.length ? h("ul", {}, value.map((each) => h("li", {}, tree(each)))) : "(none)";
+  if (value !== null && typeof value === "object") {
+    return h("ul", {}, Object.entries(value).map(([name, each]) => h("li", {}, h("b", {}, name), ": ", tree(each))));
+  }
+  return h("code", {}, value === null ? "none" : String(value));
+}
+
+function checkForm(result) {
+  const verdict = h("div", { "aria-live": "polite" });
+  return h("section", { class: "card", "aria-labelledby": "check" },
+    h("h3", { id: "check" }, "Check before signing"),
+    h("p", { class: "hint" }, "Tries it on every chain it touches, for the account that will sign it."),
+    form("Check", async ({ sender }) => {
+      verdict.replaceChildren(h("p", {}, "Trying it on the chains …"));
+      try {
+        const check = await post("/api/tx/check", { chain: result.source_chain, tx: result.tx, sender: sender ?? "" });
+        verdict.replaceChildren(
+          h("p", { class: `verdict ${check.verdict}` }, VERDICTS[check.verdict] ?? check.verdict),
+          h("ul", {}, [...check.reasons, ...check.warnings].map((reason) => h("li", {}, reason))),
+          check.steps.length > 0 && h("table", {},
+            h("caption", { class: "offscreen" }, "What leaves, what each hop takes, what arrives"),
+            h("thead", {}, h("tr", {}, ["Chain", "What", "Amount"].map((name) => h("th", { scope: "col" }, name)))),
+            h("tbody", {}, check.steps.map((step) => h("tr", {}, h("td", {}, step.chain), h("td", {}, step.what), h("td", {}, step.human ?? `${step.value} ${step.asset}`))))));
+      } catch (error) {
+        verdict.replaceChildren();
+        throw error;
+      }
+    }, field("sender", "Account that will sign", { hint: "SS58 address or 0x public key.", required: true })),
+    verdict);
+}
+
+const VERDICTS = { ok: "It passes", refused: "It would fail", unknown: "It could not be proven" };
+
+function payloadForm(result) {
+  const place = h("div", { "aria-live": "polite" });
+  return h("section", { class: "card", "aria-labelledby": "payload" },
+    h("h3", { id: "payload" }, "Sign elsewhere"),
+    h("p", { class: "hint" }, "This page signs nothing. It makes the bytes that a wallet signs."),
+    form("Make the payload", async (given) => {
+      place.replaceChildren();
+      const payload = await post("/api/tx/payload", { chain: result.source_chain, tx: result.tx, ...given });
+      const { codes } = await post("/web/vault", { payload: payload.vault_payload });
+      place.replaceChildren(
+        h("div", { class: "actions" },
+          copyButton("Copy SignerPayloadJSON", JSON.stringify(payload.signer_payload)),
+          copyButton("Copy bytes to sign", payload.bytes_to_sign)),
+        h("figure", {},
+          codes.map((code, number) => h("img", { class: "qr", src: `data:image/svg+xml;base64,${code}`, alt: codes.length > 1 ? `Polkadot Vault QR code, ${number + 1} of ${codes.length}` : "Polkadot Vault QR code" })),
+          h("figcaption", {}, "Scan it with Polkadot Vault.")));
+    },
+    field("sender", "Account that will sign", { hint: "SS58 address or 0x public key.", required: true }),
+    field("nonce", "Nonce (optional)", { hint: "The connected chain tells it; offline it is needed.", inputmode: "numeric" }),
+    selection("crypto", "Kind of key", [["sr25519", "sr25519"], ["ed25519", "ed25519"]], "sr25519")),
+    place);
+}

@@ -1,0 +1,321 @@
+"""The page in headless Chromium: everything that a person does with it, and what must not happen to them."""
+
+import base64
+import json
+import os
+import urllib.request
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.conftest import Daemon, Page
+from tests.conftest import BOB
+
+AXE = os.environ.get("SCENARIOCTL_AXE", "")
+
+#: What would run, were it ever taken for markup or for code.
+ATTACK = '<img src=x onerror="window.hit=1">"\'><script>window.hit=1</script>{{constructor}}javascript:window.hit=1'
+
+
+def post(daemon: Daemon, path: str, fields: dict[str, Any]) -> Any:
+    request = urllib.request.Request(
+        daemon.url + path, json.dumps(fields).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return json.load(answer)
+
+
+def a_remark(daemon: Daemon, text: str = "hello") -> str:
+    return str(post(daemon, "/api/create/remark", {"chain": "polkadot", "text": text})["result"])
+
+
+def a_transfer(daemon: Daemon) -> str:
+    fields = {
+        "source_chain": "polkadot",
+        "dest_chain": "assetHub",
+        "destination_address": BOB,
+        "amount": 1.5,
+        "assetid": 0,
+    }
+    return str(post(daemon, "/api/create/scenario", fields)["result"])
+
+
+def diagram_of(text: str) -> dict[str, Any]:
+    """Return a diagram that holds *text* in every place where an editor puts what a person wrote."""
+    return {
+        "nodes": [
+            {"id": f"chain {text}", "type": "chain", "formData": {"chain": text, "asset": {"name": text, "symbol": text}, "address": text, "amount": text}},
+            {"id": "remark", "type": "action", "formData": {"action": "Remark", "actionData": {"source": {"chain": "polkadot", "target": text}}}},
+            {"id": "hook", "type": "webhook", "formData": {"webhookName": text, "uuid": "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"}},
+            {"id": "web", "type": "http", "formData": {"url": f"https://example.org/{text}", "method": text}},
+            {"id": "odd", "type": text, "formData": {"label": text}},
+        ],
+        "edges": [
+            {"id": "a", "source": "remark", "target": "hook", "label": text},
+            {"id": "b", "source": "hook", "target": "web"},
+        ],
+    }  # fmt: skip
+
+
+def test_the_documented_link_opens_the_scenario(page: Page, daemon: Daemon) -> None:
+    scenario = a_transfer(daemon)
+
+    page.open(f"/#/create/?diagramData={scenario}")
+
+    page.wait_for("polkadot > xTransfer > assetHub")
+    page.wait_for("0xf804630905000100a10f")
+    page.wait(
+        lambda: page.browser.execute_script(
+            "const i = document.querySelector('.picture img'); return i && i.complete && i.naturalWidth > 200"
+        )
+    )
+    assert f"1.5 DOT from polkadot to assetHub, for {BOB}" in page.text()
+    assert page.browser.title == "polkadot > xTransfer > assetHub – scenarioctl"
+    assert page.complaints() == []
+
+
+def test_a_swap_is_created_with_a_form(page: Page) -> None:
+    page.open("/#/new/swap")
+    page.fill("assetin", "5")
+    page.fill("assetout", "10")
+    page.fill("amount", "2.5")
+    page.fill("min_amount_out", "9000000")
+    page.press("Create")
+
+    page.wait_for("hydraDx > swap")
+    page.wait_for("Copy hex")
+    assert "#/create/?diagramData=" in page.browser.current_url
+    assert page.complaints() == []
+
+
+def test_a_wrong_field_is_said_beside_the_form_and_nothing_typed_is_lost(page: Page) -> None:
+    page.open("/#/new/transfer")
+    page.fill("assetid", "DOT")
+    page.fill("amount", "a lot")
+    page.fill("destination_address", BOB)
+    page.press("Create")
+
+    page.wait_for("amount 'a lot' is not a number")
+    assert page.find("[name=destination_address]").get_attribute("value") == BOB
+
+
+def test_a_transfer_and_a_remark_are_created_with_forms(page: Page) -> None:
+    page.open("/#/new/transfer")
+    page.fill("assetid", "DOT")
+    page.fill("amount", "2")
+    page.fill("destination_address", BOB)
+    page.press("Create")
+    page.wait_for("polkadot > xTransfer > assetHub")
+
+    page.open("/#/new/remark")
+    page.fill("text", "written by a page")
+    page.press("Create")
+    page.wait_for("polkadot > Remark")
+
+
+def test_a_job_is_started_watched_and_stopped(page: Page, daemon: Daemon) -> None:
+    page.open(f"/#/create/?diagramData={a_remark(daemon)}")
+    page.fill("every", "1s")
+    page.press("Start")
+
+    page.wait_for("Starting worker")
+    page.wait_for("workload executed")
+    page.wait(lambda: len(page.browser.find_elements("css selector", ".mempool li")) >= 2)
+    page.press("Stop")
+    page.wait_for("not running")
+    assert page.complaints() == []
+
+
+def test_a_diagram_is_imported_by_typing_pasting_and_dropping(page: Page) -> None:
+    share = base64.b64encode(zlib.compress(json.dumps(diagram_of("plain")).encode())).decode()
+
+    page.open("/#/import")
+    page.fill("url", share)
+    page.press("Import")
+    page.wait(lambda: "diagramData=" in page.browser.current_url)
+
+    page.open("/")
+    page.wait_for("Scenarios")
+    page.browser.execute_script(
+        "const t = new DataTransfer(); t.setData('text', arguments[0]);"
+        "document.body.dispatchEvent(new ClipboardEvent('paste', {clipboardData: t, bubbles: true}))",
+        share,
+    )
+    page.wait(lambda: "diagramData=" in page.browser.current_url)
+
+    page.open("/")
+    page.wait_for("Scenarios")
+    page.browser.execute_script(
+        "const t = new DataTransfer(); t.items.add(new File([arguments[0]], 'diagram.json'));"
+        "document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: t, bubbles: true}))",
+        json.dumps(diagram_of("dropped")),
+    )
+    page.wait(lambda: "diagramData=" in page.browser.current_url)
+    page.wait_for("dropped")
+    assert page.complaints() == []
+
+
+def test_what_people_wrote_stays_text(page: Page, daemon: Daemon) -> None:
+    imported = post(daemon, "/api/template/saveUrl", {"url": json.dumps(diagram_of(ATTACK))})["shortUrl"]
+    remark = a_remark(daemon, ATTACK)
+    post(daemon, "/job/start", {"id": remark, "every": "1s"})
+
+    for path in (
+        "/",
+        f"/#/create/?diagramData={imported}",
+        f"/#/create/?diagramData={remark}",
+        f"/#{ATTACK}",
+    ):
+        page.open(path)
+        page.wait(lambda: page.browser.find_elements("css selector", "main h1"))
+        if path.endswith(remark):
+            page.wait_for("workload executed")
+            page.wait_for("onerror")
+        assert page.browser.execute_script("return window.hit ?? null") is None, path
+        assert page.browser.find_elements("css selector", "main script, main img[src=x]") == []
+    post(daemon, "/job/stop", {"id": remark})
+    assert page.complaints() == []
+
+
+def test_the_list_is_searched(page: Page, daemon: Daemon) -> None:
+    a_transfer(daemon)
+    page.open("/")
+    page.wait_for("polkadot > xTransfer > assetHub")
+    search = page.find("#search")
+    search.send_keys("no such thing")
+    page.wait_for("No scenario matches.")
+    search.clear()
+    search.send_keys("xtransfer")
+
+    page.wait(lambda: page.browser.find_elements("css selector", "tbody tr"))
+    assert page.complaints() == []
+
+
+def test_the_payload_and_its_vault_code_are_made_for_a_sender(page: Page, daemon: Daemon) -> None:
+    page.open(f"/#/create/?diagramData={a_remark(daemon)}")
+    page.wait_for("Sign elsewhere")
+    card = "[aria-labelledby=payload]"
+    page.fill("sender", BOB, within=card)
+    page.fill("nonce", "7", within=card)
+    page.press("Make the payload")
+
+    page.wait_for("Scan it with Polkadot Vault.")
+    assert page.browser.execute_script("return document.querySelector('.qr').naturalWidth") > 50
+    assert page.complaints() == []
+
+
+def test_the_page_is_used_by_keyboard(page: Page, daemon: Daemon) -> None:
+    page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
+    picture = page.find(".picture")
+    page.find("body").send_keys(Keys.HOME)
+    page.browser.execute_script("document.activeElement.blur()")
+    ActionChains(page.browser).send_keys(Keys.TAB).perform()
+
+    assert page.browser.switch_to.active_element.text == "Skip to the content"
+
+    page.browser.execute_script("arguments[0].focus()", picture)
+    ActionChains(page.browser).send_keys("++", Keys.ARROW_LEFT).perform()
+    moved = page.find(".picture img").get_attribute("style")
+    ActionChains(page.browser).send_keys("0").perform()
+
+    assert moved is not None and "scale(1.5625)" in moved
+    assert "scale(1)" in str(page.find(".picture img").get_attribute("style"))
+
+
+def test_a_daemon_that_is_gone_is_said_and_so_is_its_return(browser: Any, tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path)
+    page = Page(browser, daemon.url)
+    try:
+        page.open("/#/new/remark")
+        page.fill("text", "still here")
+        daemon.stop()
+        page.press("Create")
+        page.wait_for("The daemon does not answer. This page tries again every two seconds.")
+        daemon.start()
+        page.wait(lambda: "tries again every" not in page.text())
+        page.press("Create")
+        page.wait_for("polkadot > Remark")
+    finally:
+        browser.get("about:blank")
+        daemon.stop()
+
+
+def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Any, tmp_path: Path) -> None:
+    from hashlib import sha256
+
+    token = "sctl_for-this-test"
+    digest = sha256(token.encode()).hexdigest()
+    daemon = Daemon(
+        tmp_path, config=f'[tokens.page]\nsha256 = "{digest}"\nscopes = ["read", "create", "jobs"]\n'
+    )
+    page = Page(browser, daemon.url)
+    try:
+        page.open("/")
+        page.wait_for("This daemon wants a token")
+        page.fill("token", "wrong", within="dialog")
+        page.press("Use it")
+        page.wait_for("It does not know the token that was given")
+        page.fill("token", token, within="dialog")
+        page.press("Use it")
+        page.wait_for("Nothing is stored yet")
+
+        kept = browser.execute_script(
+            "return JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])"
+        )
+        assert token not in kept
+        browser.refresh()
+        page.wait_for("This daemon wants a token")
+    finally:
+        browser.get("about:blank")
+        daemon.stop()
+
+
+@pytest.mark.skipif(not AXE, reason="SCENARIOCTL_AXE names no axe.min.js (npm package axe-core)")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 375])
+def test_axe_finds_no_violations(page: Page, daemon: Daemon, scheme: str, width: int) -> None:
+    transfer, remark = a_transfer(daemon), a_remark(daemon)
+    broken = post(daemon, "/api/template/saveUrl", {"url": json.dumps(diagram_of("unfinished"))})["shortUrl"]
+    post(daemon, "/job/start", {"id": remark, "every": "1s"})
+    browser = page.browser
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 812, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    found: dict[str, Any] = {}
+    try:
+        for path, ready in (
+            ("/", "scenarios"),
+            ("/#/new/transfer", "Receiver"),
+            ("/#/new/swap", "You give"),
+            ("/#/new/remark", "Text"),
+            ("/#/import", "Import a diagram"),
+            ("/#/nowhere", "There is no such page"),
+            (f"/#/create/?diagramData={transfer}", "Copy hex"),
+            (f"/#/create/?diagramData={remark}", "workload executed"),
+            (f"/#/create/?diagramData={broken}", "Share or delete"),
+            ("/#/create/?diagramData=nosuchone", "This did not work"),
+        ):
+            page.open(path)
+            page.wait_for(ready)
+            browser.execute_script(Path(AXE).read_text())
+            violations = browser.execute_async_script(
+                "const done = arguments[arguments.length - 1];"
+                "axe.run().then(r => done(r.violations.map(v => [v.id, v.nodes.map(n => n.html + ' | ' + n.failureSummary)])))"
+            )
+            wide = browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
+            if violations or wide > 0:
+                found[path] = (violations, wide)
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        post(daemon, "/job/stop", {"id": remark})
+
+    assert found == {}
