@@ -1,0 +1,66 @@
+"""Who a worker is, and whether another one still lives: `BOOT:PID NAMESPACE:PID:START:RANDOM`.
+
+A lease runs out by itself; this lets go of those of a killed worker at once.  What cannot be known is left to the lease.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+#: What a system without /proc does not tell.
+_UNKNOWN = "-"
+
+
+def new_owner() -> str:
+    """Return the name of this process as the owner of leases, another one at each call."""
+    pid = os.getpid()
+    return f"{_boot()}:{_namespace()}:{pid}:{_start(pid)}:{secrets.token_hex(8)}"
+
+
+def is_gone(owner: str) -> bool:
+    """Tell whether *owner* certainly lives no more; False where that cannot be known from here."""
+    parts = owner.split(":")
+    if len(parts) != 5 or not (parts[2].isascii() and parts[2].isdigit()):
+        return False
+    boot, namespace, pid, start, _ = parts
+    here = _boot()
+    if _UNKNOWN not in (boot, here) and boot != here:
+        return True
+    if boot != here or namespace != _namespace():
+        # Of another machine or container: its numbers mean nothing here.
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        pass
+    now = _start(int(pid))
+    return _UNKNOWN not in (start, now) and start != now
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip() or _UNKNOWN
+    except OSError:
+        return _UNKNOWN
+
+
+def _namespace() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").stat().st_ino)
+    except OSError:
+        return _UNKNOWN
+
+
+def _start(pid: int) -> str:
+    """Return when the process began, in ticks since the boot: its number may be another's by now."""
+    try:
+        # The name, in parentheses, may hold anything.
+        fields = (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        )
+        # A zombie has ended: only nobody has asked yet how.
+        return _UNKNOWN if len(fields) < 20 else "0" if fields[0] == "Z" else fields[19]
+    except OSError:
+        return _UNKNOWN
