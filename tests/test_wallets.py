@@ -14,8 +14,9 @@ from PIL import Image
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Registry
-from scenarioctl.cli.qr import draw_code, draw_codes, make_codes
+from scenarioctl.cli.qr import draw_code, draw_codes
 from scenarioctl.errors import InvalidRequest, TooLarge
+from scenarioctl.render.qr import make_codes
 from scenarioctl.runtime.digest import metadata_digest
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.extrinsic import IMMORTAL, SigningOptions, encode_era, signing_payload
