@@ -4,7 +4,7 @@ To add a setting, add a row to SETTINGS and a field to Settings.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,10 @@ class Setting:
     help: str
     #: Given on the command line too, before or after any command.
     everywhere: bool = False
+    #: Of a number: the smallest that makes sense.
+    least: int = 0
+    #: Of a text: all that it can be; empty where it can be anything.
+    choices: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -69,7 +73,13 @@ SETTINGS = (
         default="[]",
         help="web pages of other origins that may call the daemon (CORS)",
     ),
-    Setting(name="body_limit", kind="number", default="33554432", help="bytes of the largest request body"),
+    Setting(
+        name="body_limit",
+        kind="number",
+        default="33554432",
+        least=1024,
+        help="bytes of the largest request body",
+    ),
     Setting(
         name="rate",
         kind="number",
@@ -77,30 +87,49 @@ SETTINGS = (
         help="requests per second that one client may send; 0: without limit",
     ),
     Setting(
-        name="requests", kind="number", default="256", help="requests that are worked on at once; others wait"
+        name="requests",
+        kind="number",
+        default="256",
+        least=1,
+        help="requests that are worked on at once; others wait",
     ),
     Setting(
         name="connections",
         kind="number",
         default="2048",
+        least=1,
         help="connections that are open at once; further ones are closed",
     ),
     Setting(
         name="request_seconds",
         kind="number",
         default="30",
+        least=1,
         help="seconds that a client may take to send its request",
     ),
     Setting(
-        name="webhook_rate", kind="number", default="20", help="events per second that one webhook takes"
+        name="webhook_rate",
+        kind="number",
+        default="20",
+        help="events per second that one webhook takes; 0: without limit",
     ),
     Setting(
-        name="webhook_limit", kind="number", default="1048576", help="bytes of the largest webhook event"
+        name="webhook_limit",
+        kind="number",
+        default="1048576",
+        least=1,
+        help="bytes of the largest webhook event",
     ),
     Setting(
-        name="webhook_events", kind="number", default="100", help="events that are kept for each webhook"
+        name="webhook_events",
+        kind="number",
+        default="100",
+        least=1,
+        help="events that are kept for each webhook",
     ),
-    Setting(name="webhook_days", kind="number", default="7", help="days that a webhook's event is kept"),
+    Setting(
+        name="webhook_days", kind="number", default="7", least=1, help="days that a webhook's event is kept"
+    ),
     Setting(
         name="log_lines", kind="number", default="10000", help="log lines that are kept of each job; 0: all"
     ),
@@ -110,7 +139,11 @@ SETTINGS = (
     ),
     Setting(name="mempool_days", kind="number", default="0", help="days that drafts are kept; 0: for ever"),
     Setting(
-        name="draft_hours", kind="number", default="24", help="hours after which a draft counts as expired"
+        name="draft_hours",
+        kind="number",
+        default="24",
+        least=1,
+        help="hours after which a draft counts as expired",
     ),
     Setting(
         name="private_targets",
@@ -123,6 +156,7 @@ SETTINGS = (
         kind="text",
         default="info",
         help="what the daemon logs: debug, info, warning or error",
+        choices=("debug", "info", "warning", "error"),
     ),
 )
 
@@ -228,16 +262,22 @@ def read_config(path: Path, *, required: bool = False) -> dict[str, Any]:
     except OSError as error:
         raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be read: {error.strerror}") from None
     written = parse_config(text, path)
-    known = {setting.name for setting in SETTINGS} | set(_TABLES)
+    known = [*(setting.name for setting in SETTINGS), *_TABLES]
     for key in written:
         if key not in known:
-            raise InvalidRequest(
-                f"config {path} has the unknown key {shorten(key)}, expected one of: {', '.join(sorted(known))}"
-            )
+            raise InvalidRequest(f"config {path} has the unknown key {shorten(key)}, {_suggest(key, known)}")
     for table in _TABLES:
         if not isinstance(written.get(table, {}), dict):
             raise InvalidRequest(f"config {path}: {table} is not a table, expected [{table}.NAME]")
     return written
+
+
+def _suggest(key: str, known: Sequence[str]) -> str:
+    """Return which of *known* may have been meant by *key*; all of them would flood a terminal."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(key[:60].replace("-", "_"), known, n=1, cutoff=0.7)
+    return f"did you mean {close[0]}?" if close else "scenarioctl config show lists those that there are"
 
 
 def parse_config(text: bytes, path: Path) -> dict[str, Any]:
@@ -273,8 +313,12 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
     if setting.kind == "list":
         return _read_list(setting, value, origin)
     if setting.kind in ("text", "secret"):
+        if setting.choices and (not isinstance(value, str) or value.strip().lower() not in setting.choices):
+            raise InvalidRequest(
+                f"{setting.name} {shorten(value)} ({origin}) is unknown, expected one of: {', '.join(setting.choices)}"
+            )
         if isinstance(value, str) and value.isprintable():
-            return value
+            return value.strip().lower() if setting.choices else value
         shown = "…" if setting.kind == "secret" else shorten(value)
         raise InvalidRequest(f"{setting.name} {shown} ({origin}) is not one line of text")
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
@@ -296,11 +340,21 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
 
 def _read_number(setting: Setting, value: object, origin: str) -> int:
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if isinstance(text, str) and text.strip().isascii() and text.strip().isdigit() and len(text.strip()) < 16:
-        return int(text)
-    raise InvalidRequest(
-        f"{setting.name} {shorten(value)} ({origin}) is not a whole number, expected one like {setting.default}"
-    )
+    if not (
+        isinstance(text, str) and text.strip().isascii() and text.strip().isdigit() and len(text.strip()) < 16
+    ):
+        raise InvalidRequest(
+            f"{setting.name} {shorten(value)} ({origin}) is not a whole number, expected one like {_example(setting)}"
+        )
+    if int(text) < setting.least:
+        raise InvalidRequest(
+            f"{setting.name} {shorten(value)} ({origin}) is too small, expected at least {setting.least}"
+        )
+    return int(text)
+
+
+def _example(setting: Setting) -> str:
+    return setting.default if setting.default != "0" else "100"
 
 
 def _read_list(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
@@ -309,7 +363,10 @@ def _read_list(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
         value = [part.strip() for part in value.split(",") if part.strip()]
     if isinstance(value, (list, tuple)) and all(isinstance(part, str) and part for part in value):
         return tuple(value)
-    raise InvalidRequest(f"{setting.name} {shorten(value)} ({origin}) is not a list of texts")
+    example = setting.default if setting.default != "[]" else _EXAMPLES[setting.name]
+    raise InvalidRequest(
+        f"{setting.name} {shorten(value)} ({origin}) is not a list of texts, expected one like {example}"
+    )
 
 
 def _first_given(
@@ -325,14 +382,20 @@ def _first_given(
 
 
 #: Of settings whose default is nothing.
-_EXAMPLES = {"url": '"http://127.0.0.1:8080"', "token": '"sctl_…"'}
+_EXAMPLES = {
+    "url": '"http://127.0.0.1:8080"',
+    "token": '"sctl_…"',
+    "hosts": '["daemon.example.org"]',
+    "cors": '["https://app.example.org"]',
+    "private_targets": '["10.1.2.0/24"]',
+}
 
 
 def template() -> str:
     """Return a config.toml in which every setting is explained and none is set."""
     lines = ["# Settings of scenarioctl. Flags and SCENARIOCTL_* variables win over this file.", ""]
     for setting in SETTINGS:
-        example = setting.default or _EXAMPLES.get(setting.name) or f'"/path/to/{setting.name}"'
+        example = _EXAMPLES.get(setting.name) or setting.default or f'"/path/to/{setting.name}"'
         if setting.kind == "text" and not example.startswith('"'):
             example = f'"{example}"'
         flag = f"--{setting.name}, " if setting.everywhere else ""
@@ -354,6 +417,12 @@ def template() -> str:
         '# symbol = "USDT"',
         "# decimals = 6",
         "",
+        "# Who may call the daemon, and for what: read, create, broadcast, jobs. It keeps hashes of tokens; each is",
+        "# made, and shown once, by: scenarioctl config token NAME --scopes read,create",
+        "# [tokens.ops]",
+        '# sha256 = "…"',
+        '# scopes = ["read", "create"]',
+        "",
     ]
     return "\n".join(lines)
 
@@ -369,6 +438,7 @@ def write_config(path: Path, text: str) -> None:
             "w", dir=path.parent, prefix=".config-", delete=False, encoding="utf-8"
         ) as file:
             temporary = Path(file.name)
+            _keep_access(path, file.fileno())
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -380,6 +450,17 @@ def write_config(path: Path, text: str) -> None:
             "a file is where its folder should be" if isinstance(error, FileExistsError) else error.strerror
         )
         raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be written: {reason}") from None
+
+
+def _keep_access(path: Path, descriptor: int) -> None:
+    """Let those read a file that is written anew who could read the old one; a first one is for its owner alone."""
+    try:
+        before = path.stat()
+        os.fchmod(descriptor, before.st_mode & 0o777)
+        os.fchown(descriptor, before.st_uid, before.st_gid)
+    except OSError:
+        # There is none yet, or it is somebody else's.
+        pass
 
 
 def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str, Any]], object]) -> None:
@@ -401,12 +482,26 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
     elif key in settings:
         kind = settings[key].kind
         parsed = _parse_value(value) if kind in ("switch", "list", "number") else value
+        if kind == "list" and not isinstance(parsed, list):
+            # With commas between, as in a variable.
+            parsed = value
         read = read_value(settings[key], parsed, "config set")
         parsed = list(read) if kind == "list" else read if kind in ("switch", "number") else value
+    elif names[0] == "tokens":
+        raise InvalidRequest(
+            f"key {shorten(key)} is a token's, which is made and removed with: scenarioctl config token NAME"
+        )
     else:
         raise InvalidRequest(
-            f"key {shorten(key)} is not a setting, expected one of: {', '.join(settings)}, chains.NAME.SETTING"
+            f"key {shorten(key)} is not a setting, {_suggest(key, [*settings, 'chains.NAME.SETTING'])}"
         )
+    write_value(path, names, parsed, judge=judge)
+
+
+def write_value(
+    path: Path, names: Sequence[str], value: Any, *, judge: Callable[[Mapping[str, Any]], object]
+) -> None:
+    """Write *value*, or remove what is there where it is None, at *names* in config.toml, keeping the rest of the file."""
     document = read_config(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -416,10 +511,15 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
     for name in names[:-1]:
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
-            raise InvalidRequest(f"key {shorten(key)} cannot be set, {name} is not a table in {path}")
-    table[names[-1]] = parsed
+            raise InvalidRequest(
+                f"key {shorten('.'.join(names))} cannot be set, {name} is not a table in {path}"
+            )
+    if value is None:
+        table.pop(names[-1], None)
+    else:
+        table[names[-1]] = value
     judge(document)
-    write_config(path, _edit(text, names, parsed, document))
+    write_config(path, _edit(text, list(names), value, document))
 
 
 def _parse_value(value: str) -> Any:
@@ -431,15 +531,53 @@ def _parse_value(value: str) -> Any:
         return value
 
 
-def _edit(text: str, names: list[str], value: Any, document: Mapping[str, Any]) -> str:
-    """Return *text* with one line changed or added; where that would not give *document*, write it anew."""
+def _edit(text: str, names: list[str], value: Any, document: dict[str, Any]) -> str:
+    """Return *text* with one line or table changed, added or removed; where that would not give *document*, write it anew."""
     import tomllib
 
     import tomli_w
 
+    is_table = value is None or isinstance(value, dict)
+    lines = (_edit_table if is_table else _edit_line)(text.splitlines(), names, value)
+    edited = "\n".join(lines) + "\n"
+    try:
+        # A table that lost its last one is as good as none.
+        if {key: each for key, each in tomllib.loads(edited).items() if each != {}} == {
+            key: each for key, each in document.items() if each != {}
+        }:
+            return edited
+    except tomllib.TOMLDecodeError:
+        pass
+    return tomli_w.dumps(document)
+
+
+def _edit_table(lines: list[str], names: list[str], value: Any) -> list[str]:
+    import tomli_w
+
+    header = f"[{'.'.join(names)}]"
+    first = next((number for number, each in enumerate(lines) if each.strip() == header), None)
+    if first is not None:
+        last = next(
+            (number for number in range(first + 1, len(lines)) if lines[number].lstrip().startswith("[")),
+            len(lines),
+        )
+        while last > first + 1 and (not lines[last - 1].strip() or lines[last - 1].startswith("#")):
+            # What stands above a table explains it.
+            last -= 1
+        lines = lines[:first] + lines[last:]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if value is not None:
+        lines += ["", header] if lines else [header]
+        lines += tomli_w.dumps(value).rstrip("\n").splitlines()
+    return lines
+
+
+def _edit_line(lines: list[str], names: list[str], value: Any) -> list[str]:
+    import tomli_w
+
     line = tomli_w.dumps({names[-1]: value}).rstrip("\n")
     header = f"[{'.'.join(names[:-1])}]" if len(names) > 1 else ""
-    lines = text.splitlines()
     starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
     if header:
         first = next((number for number in starts if lines[number].strip() == header), None)
@@ -458,10 +596,4 @@ def _edit(text: str, names: list[str], value: Any, document: Mapping[str, Any]) 
         while last > first and not lines[last - 1].strip():
             last -= 1
         lines.insert(last, line)
-    edited = "\n".join(lines) + "\n"
-    try:
-        if tomllib.loads(edited) == document:
-            return edited
-    except tomllib.TOMLDecodeError:
-        pass
-    return tomli_w.dumps(document)
+    return lines

@@ -1,11 +1,23 @@
 """Settings: where they come from, and how config.toml is written."""
 
+import json
+import tomllib
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from scenarioctl.config import load_settings, parse_config, set_value, template
+from scenarioctl.config import (
+    SETTINGS,
+    load_settings,
+    parse_config,
+    read_value,
+    set_value,
+    template,
+    write_value,
+)
 from scenarioctl.errors import InvalidRequest
+from tests.conftest import Run
 
 
 def accept(_: object) -> None:
@@ -50,11 +62,42 @@ def test_a_missing_config_is_an_error_only_where_it_was_named(tmp_path: Path) ->
         ("store = ", "config {path} is not TOML: Invalid value (at end of document)"),
         (
             "stor = 1",
-            "config {path} has the unknown key 'stor', expected one of: cache, chains, json, offline, store",
+            "config {path} has the unknown key 'stor', did you mean store?",
+        ),
+        (
+            "colour = 1",
+            "config {path} has the unknown key 'colour', scenarioctl config show lists those that there are",
         ),
         ("chains = 1", "config {path}: chains is not a table, expected [chains.NAME]"),
         ("offline = 'maybe'", "offline 'maybe' (config.toml) is not a switch, expected true or false"),
         ("store = 1", "store 1 (config.toml) is not a path, expected one like /path/to/store"),
+        (
+            "requests = 0",
+            "requests 0 (config.toml) is too small, expected at least 1",
+        ),
+        (
+            "rate = 1.5",
+            "rate 1.5 (config.toml) is not a whole number, expected one like 100",
+        ),
+        (
+            "rate = 12345678901234567890",
+            "rate 12345678901234567890 (config.toml) is not a whole number, expected one like 100",
+        ),
+        (
+            "listen = 8080",
+            'listen 8080 (config.toml) is not a list of texts, expected one like ["127.0.0.1:8080"]',
+        ),
+        (
+            "cors = [1]",
+            'cors [1] (config.toml) is not a list of texts, expected one like ["https://app.example.org"]',
+        ),
+        (
+            "log_level = 'loud'",
+            "log_level 'loud' (config.toml) is unknown, expected one of: debug, info, warning, error",
+        ),
+        ("url = 1", "url 1 (config.toml) is not one line of text"),
+        ("token = 12345", "token … (config.toml) is not one line of text"),
+        ("tokens = 1", "config {path}: tokens is not a table, expected [tokens.NAME]"),
         ("store = ''", "store '' (config.toml) is not a path, expected one like /path/to/store"),
     ],
 )
@@ -70,8 +113,51 @@ def test_a_config_that_will_not_do_is_named_with_its_path(tmp_path: Path, text: 
 
 def test_the_template_sets_nothing_and_names_every_setting() -> None:
     assert parse_config(template().encode(), Path("config.toml")) == {}
-    for name in ("store", "cache", "offline", "json", "[chains.rig]"):
+    for name in (*(setting.name for setting in SETTINGS), "[chains.rig]", "[tokens.ops]"):
         assert f"# {name}" in template()
+
+
+def test_every_setting_of_the_template_can_be_set_as_it_stands_there(tmp_path: Path) -> None:
+    lines = [line.removeprefix("# ") for line in template().splitlines()]
+    given = [line for line in lines if any(line.startswith(f"{setting.name} = ") for setting in SETTINGS)]
+    config = tmp_path / "config.toml"
+    config.write_text("\n".join(given))
+
+    settings = load_settings({"config": str(config)}, {})
+
+    assert set(settings.origins.values()) == {"config.toml"}
+
+
+def test_the_table_and_the_dataclass_agree_on_every_default() -> None:
+    settings = load_settings({}, {"SCENARIOCTL_STORE": "s.db", "SCENARIOCTL_CACHE": "c"})
+
+    for setting in SETTINGS:
+        if setting.default:
+            origin = "default"
+            written = (
+                tomllib.loads(f"value = {setting.default}")["value"]
+                if setting.kind != "text"
+                else setting.default
+            )
+            assert getattr(settings, setting.name) == read_value(setting, written, origin), setting.name
+
+
+def test_each_kind_of_setting_is_read_from_a_variable_too() -> None:
+    settings = load_settings(
+        {},
+        {
+            "SCENARIOCTL_STORE": "s.db",
+            "SCENARIOCTL_LISTEN": "127.0.0.1:1, unix:/run/x",
+            "SCENARIOCTL_RATE": "7",
+            "SCENARIOCTL_LOG_LEVEL": "Debug",
+            "SCENARIOCTL_TOKEN": "sctl_secret",
+        },
+    )
+
+    assert settings.listen == ("127.0.0.1:1", "unix:/run/x")
+    assert (settings.rate, settings.log_level, settings.token) == (7, "debug", "sctl_secret")
+    assert settings.origins["rate"] == "SCENARIOCTL_RATE"
+    assert "sctl_secret" not in repr(settings)
 
 
 def test_set_keeps_comments_and_order(tmp_path: Path) -> None:
@@ -106,7 +192,17 @@ def test_set_writes_the_file_anew_where_one_line_would_not_do(tmp_path: Path) ->
         (
             "stor",
             "1",
-            "key 'stor' is not a setting, expected one of: store, cache, offline, json, chains.NAME.SETTING",
+            "key 'stor' is not a setting, did you mean store?",
+        ),
+        (
+            "tokens.ops.scopes",
+            "[]",
+            "key 'tokens.ops.scopes' is a token's, which is made and removed with: scenarioctl config token NAME",
+        ),
+        (
+            "rate",
+            "-1",
+            "rate -1 (config set) is not a whole number, expected one like 100",
         ),
         (
             "chains.rig",
@@ -138,3 +234,159 @@ def test_what_the_judge_refuses_is_not_written(tmp_path: Path) -> None:
         set_value(config, "store", "/a.db", judge=refuse)
 
     assert config.read_text() == "offline = true\n"
+
+
+def test_lists_numbers_and_secrets_are_set_and_shown_but_no_secret(scenarioctl: Run, tmp_path: Path) -> None:
+    flags = ("--config", str(tmp_path / "config.toml"))
+    for key, value in (
+        ("listen", "127.0.0.1:9090,unix:/run/api.sock"),
+        ("cors", '["https://app.example.org"]'),
+        ("rate", "50"),
+        ("log_level", "DEBUG"),
+        ("token", "sctl_secret"),
+    ):
+        ended = scenarioctl(*flags, "config", "set", key, value)
+        assert (ended.out, ended.err, ended.code) == (f"{tmp_path}/config.toml\n", "", 0)
+
+    shown = scenarioctl(*flags, "config", "show")
+    as_json = json.loads(scenarioctl(*flags, "config", "show", "--json").out)
+
+    rows = {row[0]: tuple(row[1:]) for row in (line.split("\t") for line in shown.out.splitlines())}
+    assert rows["listen"] == ("127.0.0.1:9090, unix:/run/api.sock", "config.toml")
+    assert rows["rate"] == ("50", "config.toml")
+    assert rows["log_level"] == ("debug", "config.toml")
+    assert rows["token"] == ("(set)", "config.toml")
+    assert rows["worker_listen"] == ("127.0.0.1:8081", "default")
+    assert (as_json["cors"], as_json["rate"], as_json["token"]) == (["https://app.example.org"], 50, "(set)")
+    assert "sctl_secret" not in shown.out + json.dumps(as_json)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        (
+            "listen",
+            "8080",
+            "listen '8080' has no port from 0 to 65535, expected HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket",
+        ),
+        (
+            "worker_listen",
+            "unix:",
+            "worker_listen 'unix:' names no path, expected HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket",
+        ),
+        (
+            "hosts",
+            "https://example.org",
+            "hosts holds 'https://example.org', which is no name of a host, expected one like daemon.example.org",
+        ),
+        (
+            "cors",
+            "example.org",
+            "cors holds 'example.org', which is no origin, expected one like https://app.example.org",
+        ),
+        (
+            "cors",
+            "*",
+            "cors holds '*' and no token is configured, so that every web page could call the daemon: name the origins, or make a token with scenarioctl config token NAME",
+        ),
+    ],
+)
+def test_rules_that_no_daemon_could_work_with_are_not_set(
+    scenarioctl: Run, tmp_path: Path, key: str, value: str, sentence: str
+) -> None:
+    config = tmp_path / "config.toml"
+
+    ended = scenarioctl("--config", str(config), "config", "set", key, value)
+
+    assert (ended.out, ended.err, ended.code) == ("", f"Error: {sentence}\n", 2)
+    assert not config.exists()
+
+
+RELOAD = "A daemon that runs takes this up when it reads its settings anew: systemctl reload, or SIGHUP.\n"
+
+
+def test_a_token_is_printed_once_and_kept_as_its_hash(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("# mine\nrate = 5\n")
+
+    made = scenarioctl("--config", str(config), "config", "token", "ops", "--scopes", "jobs,read")
+    shown = scenarioctl("--config", str(config), "config", "show")
+
+    token = made.out.strip()
+    assert (made.err, made.code) == (RELOAD, 0)
+    assert token.startswith("sctl_")
+    assert len(token) == 48
+    assert config.read_text() == (
+        f'# mine\nrate = 5\n\n[tokens.ops]\nsha256 = "{sha256(token.encode()).hexdigest()}"\n'
+        'scopes = [\n    "read",\n    "jobs",\n]\n'
+    )
+    assert "tokens.ops\tread, jobs\tconfig.toml\n" in shown.out
+    assert sha256(token.encode()).hexdigest() not in shown.out
+
+
+def test_a_token_is_good_for_reading_unless_told_otherwise(scenarioctl: Run, tmp_path: Path) -> None:
+    config = str(tmp_path / "config.toml")
+
+    made = json.loads(scenarioctl("--config", config, "--json", "config", "token", "phone").out)
+
+    assert sorted(made) == ["config", "name", "scopes", "token"]
+    assert (made["config"], made["name"], made["scopes"]) == (config, "phone", ["read"])
+
+
+def test_a_token_is_removed_and_nothing_beside_it(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    scenarioctl("--config", str(config), "config", "token", "ops")
+    with config.open("a") as file:
+        file.write("\n# the rig\n[chains.rig]\nrole = 'relay'\nsymbol = 'UNIT'\ndecimals = 12\n")
+
+    removed = scenarioctl("--config", str(config), "config", "token", "ops", "--remove")
+    again = scenarioctl("--config", str(config), "config", "token", "ops", "--remove")
+
+    assert (removed.out, removed.err, removed.code) == (f"{config}\n", RELOAD, 0)
+    assert (again.out, again.err, again.code) == ("", f"Error: token 'ops' is not in {config}\n", 3)
+    assert config.read_text() == (
+        "\n# the rig\n[chains.rig]\nrole = 'relay'\nsymbol = 'UNIT'\ndecimals = 12\n"
+    )
+
+
+def test_a_tokens_name_and_scopes_are_judged(scenarioctl: Run, tmp_path: Path) -> None:
+    config = str(tmp_path / "config.toml")
+    scenarioctl("--config", config, "config", "token", "ops")
+
+    twice = scenarioctl("--config", config, "config", "token", "ops")
+    odd = scenarioctl("--config", config, "config", "token", "my ops")
+    unknown = scenarioctl("--config", config, "config", "token", "other", "--scopes", "read,write")
+
+    assert (twice.code, twice.err) == (
+        4,
+        "Error: token 'ops' is there already: take another name, or remove it first with --remove\n",
+    )
+    assert (odd.code, odd.err) == (
+        2,
+        "Error: tokens.'my ops' is no name of a token, expected 1 to 64 letters, digits, - or _\n",
+    )
+    assert (unknown.code, unknown.err) == (
+        2,
+        "Error: scopes holds 'write', which is no scope, expected some of: read, create, broadcast, jobs\n",
+    )
+
+
+def test_a_config_written_anew_is_as_readable_as_before(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    set_value(config, "rate", "1", judge=accept)
+    first = config.stat().st_mode & 0o777
+    config.chmod(0o644)
+
+    set_value(config, "rate", "2", judge=accept)
+
+    assert (first, config.stat().st_mode & 0o777) == (0o600, 0o644)
+
+
+def test_a_whole_table_is_written_beside_what_is_there(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("# mine\nrate = 5 # why\n")
+
+    set_value(config, "chains.rig", "{role = 'relay', symbol = 'UNIT'}", judge=accept)
+    write_value(config, ("chains", "rig"), {"role": "relay", "symbol": "KSM"}, judge=accept)
+
+    assert config.read_text() == '# mine\nrate = 5 # why\n\n[chains.rig]\nrole = "relay"\nsymbol = "KSM"\n'

@@ -25,12 +25,15 @@ LOCAL = {
     "config path": "settings of this machine",
     "config init": "settings of this machine",
     "config set": "settings of this machine",
+    "config token": "makes a secret, which no daemon hands out",
+    "daemon": "is what serves the others",
 }
 
 #: Options that belong to the command line and not to the request, and why.
 ONLY_ON_THE_LINE = {
     ("queries.query_chain", "watch"): "one request has one answer",
     ("queries.query_chain", "count"): "belongs to --watch",
+    ("jobs.job_log", "follow"): "one request has one answer; over HTTP /job/events follows",
     ("scenarios.export_scenario", "form"): "how the answer is printed",
     ("transactions.transaction_payload", "qr"): "a drawing of vault_payload",
     ("transactions.transaction_payload", "qr_file"): "a drawing of vault_payload",

@@ -6,8 +6,17 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Group, asked_for_json, draw_table, dump_json, open_application, wants_json
-from scenarioctl.errors import Conflict
+from scenarioctl.cli.base import (
+    Group,
+    asked_for_json,
+    draw_table,
+    dump_json,
+    open_application,
+    option,
+    say,
+    wants_json,
+)
+from scenarioctl.errors import Conflict, NotFound, shorten
 
 
 @click.group(cls=Group)
@@ -42,8 +51,16 @@ def show() -> None:
         return
     rows = [(name, _in_words(value), settings.origins[name]) for name, value in values.items()]
     rows += [(f"chains.{name}", "", "config.toml") for name in sorted(settings.chains)]
-    rows += [(f"tokens.{name}", "", "config.toml") for name in sorted(settings.tokens)]
+    rows += [
+        (f"tokens.{name}", _scopes(table), "config.toml") for name, table in sorted(settings.tokens.items())
+    ]
     draw_table(("setting", "value", "from"), rows)
+
+
+def _scopes(table: Any) -> str:
+    """Return what a token is good for, and nothing of its hash."""
+    scopes = table.get("scopes") if isinstance(table, Mapping) else None
+    return ", ".join(str(scope) for scope in scopes) if isinstance(scopes, list) else ""
 
 
 def _hidden(secret: str) -> str:
@@ -96,23 +113,87 @@ def set_(key: str, value: str) -> None:
     _print_path(target)
 
 
+@config.command(example="scenarioctl config token ops --scopes read,create")
+@click.argument("name")
+@option(
+    "--scopes",
+    metavar="LIST",
+    help="What it is good for, with commas between: read, create, broadcast, jobs; read unless given.",
+)
+@click.option("--remove", is_flag=True, help="Forget the token NAME.")
+def token(name: str, scopes: str | None, remove: bool) -> None:
+    """Make a token by which clients may call the daemon, and print it this once.
+
+    config.toml keeps its hash alone.  Once there is a token, the daemon wants one from everybody.
+    """
+    from scenarioctl.config import read_config, write_value
+    from scenarioctl.server.access import new_token, read_scopes
+
+    target = _target()
+    known = read_config(target).get("tokens", {})
+    names = ("tokens", name)
+    if remove:
+        if name not in known:
+            raise NotFound(f"token {shorten(name)} is not in {target}")
+        write_value(target, names, None, judge=_judge)
+        _print_path(target)
+        _tell_of_reload()
+        return
+    if name in known:
+        raise Conflict(
+            f"token {shorten(name)} is there already: take another name, or remove it first with --remove"
+        )
+    good_for = read_scopes([part.strip() for part in (scopes or "read").split(",")], field="scopes")
+    made, digest = new_token()
+    write_value(target, names, {"sha256": digest, "scopes": good_for}, judge=_judge)
+    if _wants_json():
+        click.echo(dump_json({"token": made, "name": name, "scopes": good_for, "config": str(target)}))
+    else:
+        click.echo(made)
+    _tell_of_reload()
+
+
+def _tell_of_reload() -> None:
+    say("A daemon that runs takes this up when it reads its settings anew: systemctl reload, or SIGHUP.")
+
+
 def _judge(written: Mapping[str, Any]) -> None:
-    """Refuse chains that no command could work with, and their assets."""
+    """Refuse chains that no command could work with, and their assets; and rules that no daemon could."""
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Registry
+    from scenarioctl.server.access import read_hosts, read_origins, read_tokens
+    from scenarioctl.server.listening import parse_address
 
     registry = Registry(written.get("chains", {}))
     assets = Assets(registry)
     for each in registry.all():
         if registry.asset_tables(each):
             assets.native(each)
+    tokens = read_tokens(written.get("tokens", {}))
+    read_hosts(_listed(written, "hosts"))
+    read_origins(_listed(written, "cors"), tokens)
+    for field in ("listen", "worker_listen"):
+        for address in _listed(written, field):
+            parse_address(address, field=field)
+
+
+def _listed(written: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    from scenarioctl.config import SETTINGS, read_value
+
+    if name not in written:
+        return ()
+    setting = next(each for each in SETTINGS if each.name == name)
+    read: tuple[str, ...] = read_value(setting, written[name], "config.toml")
+    return read
 
 
 def _print_path(target: Path) -> None:
     # Not `asked_for_json`: it reads the file, which may be what is broken.
-    flags = click.get_current_context().find_root().ensure_object(dict)
-    as_json = wants_json([], flags)
-    click.echo(dump_json({"config": str(target)}) if as_json else str(target))
+    click.echo(dump_json({"config": str(target)}) if _wants_json() else str(target))
+
+
+def _wants_json() -> bool:
+    return wants_json([], click.get_current_context().find_root().ensure_object(dict))
 
 
 def _target() -> Path:

@@ -9,7 +9,7 @@ import ipaddress
 import re
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
@@ -59,8 +59,8 @@ class Access:
     def change(self, settings: Settings) -> None:
         """Take over the rules of *settings*; where one of them cannot be used, InvalidRequest, and nothing changes."""
         tokens = read_tokens(settings.tokens)
-        hosts = frozenset(_read_host(host) for host in settings.hosts)
-        origins = frozenset(_read_origin(origin, tokens) for origin in settings.cors)
+        hosts = read_hosts(settings.hosts)
+        origins = read_origins(settings.cors, tokens)
         self.tokens = tokens
         self._hosts = hosts
         self._origins = origins
@@ -209,7 +209,7 @@ def new_token() -> tuple[str, str]:
     return token, sha256(token.encode()).hexdigest()
 
 
-def check_binding(access: Access, exposed: "list[str]", *, force: bool) -> None:
+def check_binding(access: Access, exposed: Sequence[str], *, force: bool) -> None:
     """Refuse to be reached from other machines (at the addresses *exposed*) by whoever likes, unless *force*."""
     if exposed and not access.tokens and not force:
         raise InvalidRequest(
@@ -255,25 +255,29 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     return (found.ipv4_mapped or found) if isinstance(found, ipaddress.IPv6Address) else found
 
 
-def _read_host(host: str) -> str:
-    matched = _HOST.fullmatch(host)
-    if matched is None:
-        raise InvalidRequest(
-            f"hosts holds {shorten(host)}, which is no name of a host, expected one like daemon.example.org"
-        )
-    return matched[1].lower().rstrip(".")
+def read_hosts(hosts: Iterable[str]) -> frozenset[str]:
+    """Return the names of *hosts* without ports, or raise InvalidRequest."""
+    names: set[str] = set()
+    for host in hosts:
+        matched = _HOST.fullmatch(host)
+        if matched is None:
+            raise InvalidRequest(
+                f"hosts holds {shorten(host)}, which is no name of a host, expected one like daemon.example.org"
+            )
+        names.add(matched[1].lower().rstrip("."))
+    return frozenset(names)
 
 
-def _read_origin(origin: str, tokens: tuple[Token, ...]) -> str:
-    if origin == "*":
-        if tokens:
-            return origin
-        raise InvalidRequest(
-            "cors holds '*' and no token is configured, so that every web page could call the daemon: name the origins, "
-            "or make a token with scenarioctl config token NAME"
-        )
-    if not _ORIGIN.fullmatch(origin.lower()):
-        raise InvalidRequest(
-            f"cors holds {shorten(origin)}, which is no origin, expected one like https://app.example.org"
-        )
-    return origin.lower()
+def read_origins(origins: Iterable[str], tokens: Sequence[Token]) -> frozenset[str]:
+    """Return *origins* as browsers write them, or raise InvalidRequest."""
+    for origin in origins:
+        if origin == "*" and not tokens:
+            raise InvalidRequest(
+                "cors holds '*' and no token is configured, so that every web page could call the daemon: name the origins, "
+                "or make a token with scenarioctl config token NAME"
+            )
+        if origin != "*" and not _ORIGIN.fullmatch(origin.lower()):
+            raise InvalidRequest(
+                f"cors holds {shorten(origin)}, which is no origin, expected one like https://app.example.org"
+            )
+    return frozenset(origin.lower() for origin in origins)

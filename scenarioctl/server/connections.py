@@ -1,0 +1,107 @@
+"""A connection of a client: how many there are, and how long each may take to send a header or to read an answer."""
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, cast
+
+from aiohttp import web
+
+from scenarioctl.errors import BadRequest
+from scenarioctl.operations.outcomes import OUTCOMES
+
+if TYPE_CHECKING:
+    from scenarioctl.server.limits import Limits
+
+#: Bytes of the largest line, and lines, of a request's header.
+_LINE_MAX = 16 * 1024
+_HEADERS_MAX = 100
+#: Seconds for which the rest of a body is read that was refused, so that its sender gets to read why.
+_LINGERING = 3.0
+
+
+class Connection(web.RequestHandler):
+    """Closed at once where too many are open, and where its client stalls."""
+
+    def __init__(self, server: web.Server, limits: "Limits", loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(
+            server,
+            loop=loop,
+            # Counts from the opening and from each answer, whatever dribbles in meanwhile, to a whole header.
+            keepalive_timeout=limits.seconds,
+            lingering_time=_LINGERING,
+            max_line_size=_LINE_MAX,
+            max_field_size=_LINE_MAX,
+            max_headers=_HEADERS_MAX,
+            access_log=None,  # type: ignore[arg-type]  # the exchange logs
+        )
+        self._limits = limits
+        self._is_open = False
+        self._stall: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if self._limits.open >= self._limits.connections:
+            cast("asyncio.Transport", transport).abort()
+            return
+        self._limits.open += 1
+        self._is_open = True
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._limits.open -= 1
+        self._end_stall()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_open:
+            super().data_received(data)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_stall()
+
+    def resume_writing(self) -> None:
+        self._end_stall()
+        super().resume_writing()
+
+    def _watch_stall(self, before: int | None = None) -> None:
+        """Cut the client off where it has read nothing of an answer since so much of it was waiting *before*."""
+        transport = self.transport
+        if not isinstance(transport, asyncio.Transport):
+            return
+        waiting = transport.get_write_buffer_size()
+        if before is not None and waiting >= before:
+            transport.abort()
+            return
+        self._stall = self._loop.call_later(self._limits.seconds, self._watch_stall, waiting)
+
+    def _end_stall(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what never became a request, or what the exchange could not catch, as every other error is answered."""
+        if isinstance(exc, ConnectionError) or request.writer is None or request.writer.output_size > 0:
+            raise ConnectionError("there is nobody to answer, or the answer has begun")
+        if status == 400:
+            reason = " ".join((message or "").split(":")[0].split()) or "it is malformed"
+            sentence, code = f"the request is not HTTP that is read here: {reason[:200]}", BadRequest.code
+        else:
+            self.logger.error("a request ended in a bug", exc_info=exc)
+            sentence, code = "this is a bug of scenarioctl; its log has the traceback", "bug"
+        answer = web.Response(
+            status=OUTCOMES[code].status,
+            text=json.dumps({"error": sentence, "code": code}),
+            content_type="application/json",
+        )
+        answer.force_close()
+        return answer

@@ -1,0 +1,252 @@
+"""Where the daemon listens: HOST:PORT, unix:PATH, and the sockets that systemd hands over."""
+
+import errno
+import ipaddress
+import os
+import socket
+import stat
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scenarioctl.errors import Conflict, InvalidRequest, shorten
+from scenarioctl.server.access import is_loopback
+
+#: Connections that the kernel accepts before the daemon does.
+_BACKLOG = 1024
+#: systemd's first file descriptor.
+_FIRST = 3
+#: Bytes of the longest path that a Unix socket can have.
+_PATH_MAX = 107
+_EXPECTED = "expected HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """A host and a port, or else a path."""
+
+    host: str = ""
+    port: int = 0
+    path: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listener:
+    """A socket that listens, and how people name it."""
+
+    socket: socket.socket
+    #: `http://127.0.0.1:8080`, `unix:/run/scenarioctl/api.sock`.
+    name: str
+    #: Reached from other machines.
+    is_exposed: bool = False
+    #: Of a Unix socket that is the daemon's own: device and inode, to unlink no other.
+    file: tuple[Path, int, int] | None = None
+
+    def close(self) -> None:
+        """Stop listening, and remove the path of a Unix socket of one's own."""
+        self.socket.close()
+        if self.file is None:
+            return
+        path, device, inode = self.file
+        try:
+            found = path.stat(follow_symlinks=False)
+            if (found.st_dev, found.st_ino) == (device, inode):
+                path.unlink()
+        except OSError:
+            pass
+
+
+def parse_address(text: str, *, field: str = "listen") -> Address:
+    """Return the address that *text* spells, or raise InvalidRequest."""
+    if text.startswith("unix:"):
+        path = text.removeprefix("unix:")
+        if not path or "\0" in path:
+            raise InvalidRequest(f"{field} {shorten(text)} names no path, {_EXPECTED}")
+        path = str(Path(path).expanduser())
+        if len(os.fsencode(path)) > _PATH_MAX:
+            raise InvalidRequest(
+                f"{field} {shorten(text, 140)} is too long for a socket, expected a path of at most {_PATH_MAX} bytes"
+            )
+        return Address(path=path)
+    host, colon, port = text.rpartition(":")
+    if not colon or not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 65536):
+        raise InvalidRequest(f"{field} {shorten(text)} has no port from 0 to 65535, {_EXPECTED}")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+        try:
+            ipaddress.IPv6Address(host)
+        except ValueError:
+            raise InvalidRequest(f"{field} {shorten(text)} is no IPv6 address, {_EXPECTED}") from None
+    elif not host or not all(letter.isascii() and (letter.isalnum() or letter in ".-_") for letter in host):
+        raise InvalidRequest(f"{field} {shorten(text)} names no host, {_EXPECTED}")
+    return Address(host=host, port=int(port))
+
+
+def open_listeners(addresses: tuple[str, ...], *, field: str) -> list[Listener]:
+    """Listen at all of *addresses*, or at none of them and raise InvalidRequest or Conflict."""
+    opened: list[Listener] = []
+    try:
+        for text in addresses:
+            address = parse_address(text, field=field)
+            if address.path:
+                opened.append(_listen_on_path(address.path, text, field))
+            else:
+                opened += _listen_on_port(address, text, field)
+    except BaseException:
+        for listener in opened:
+            listener.close()
+        raise
+    return opened
+
+
+def _listen_on_port(address: Address, text: str, field: str) -> list[Listener]:
+    try:
+        found = socket.getaddrinfo(
+            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except OSError as error:
+        raise InvalidRequest(f"{field} {shorten(text)} names an unknown host: {error.strerror}") from None
+    opened: list[Listener] = []
+    port = address.port
+    problem: OSError | None = None
+    for family, kind, protocol, _, where in dict.fromkeys(found):
+        try:
+            sock = socket.socket(family, kind, protocol)
+        except OSError as error:
+            # A machine without IPv6 still calls itself ::1.
+            problem = error
+            continue
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            sock.bind((where[0], port, *where[2:]))
+            sock.listen(_BACKLOG)
+        except OSError as error:
+            sock.close()
+            problem = error
+            if error.errno == errno.EADDRNOTAVAIL and len(found) > 1:
+                continue
+            for listener in opened:
+                listener.close()
+            break
+        # Of a name with several addresses, port 0 is the same one everywhere.
+        port = sock.getsockname()[1]
+        opened.append(_describe(sock))
+    else:
+        if opened:
+            return opened
+    raise _unusable(text, field, problem)
+
+
+def _listen_on_path(path: str, text: str, field: str) -> Listener:
+    place = Path(path)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o117)
+    try:
+        _remove_stale(place, text, field)
+        sock.bind(path)
+        sock.listen(_BACKLOG)
+    except OSError as error:
+        sock.close()
+        raise _unusable(text, field, error) from None
+    except BaseException:
+        sock.close()
+        raise
+    finally:
+        os.umask(before)
+    made = place.stat(follow_symlinks=False)
+    return Listener(socket=sock, name=f"unix:{path}", file=(place, made.st_dev, made.st_ino))
+
+
+def _remove_stale(path: Path, text: str, field: str) -> None:
+    """Remove a socket that a killed daemon left behind; Conflict for what is in use, or is no socket."""
+    try:
+        mode = path.stat(follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise Conflict(
+            f"{field} {shorten(text, 140)} is there and is no socket, remove it or name another path"
+        )
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+        except TimeoutError:
+            pass
+    raise _unusable(text, field, OSError(errno.EADDRINUSE, ""))
+
+
+def _unusable(text: str, field: str, error: OSError | None) -> Exception:
+    code = error.errno if error else None
+    if code == errno.EADDRINUSE:
+        return Conflict(
+            f"{field} {shorten(text, 140)} is in use: another daemon, or another program, listens there"
+        )
+    if code == errno.EACCES and not text.startswith("unix:"):
+        return InvalidRequest(
+            f"{field} {shorten(text)} may not be listened at: ports below 1024 are for root, or for a socket of systemd"
+        )
+    if code == errno.EADDRNOTAVAIL:
+        return InvalidRequest(f"{field} {shorten(text)} is no address of this machine")
+    return InvalidRequest(
+        f"{field} {shorten(text, 140)} cannot be listened at: {(error and error.strerror) or 'it has no address'}"
+    )
+
+
+def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[Listener]]:
+    """Return the sockets that systemd hands over: `api` and `worker` -> those of that server.
+
+    They go by the names that `FileDescriptorName=` gives them; without names, the first is the API's and the second the
+    worker's.  The variables are taken out of *environment*: they are meant for this process alone.
+    """
+    count, process = environment.pop("LISTEN_FDS", ""), environment.pop("LISTEN_PID", "")
+    names = environment.pop("LISTEN_FDNAMES", "")
+    taken: dict[str, list[Listener]] = {"api": [], "worker": []}
+    if not (count.isascii() and count.isdigit() and process == str(os.getpid())):
+        return taken
+    named = names.split(":") if names else ["api", "worker"]
+    for number in range(int(count)):
+        name = named[number] if number < len(named) else "unknown"
+        server = (
+            name
+            if name in taken
+            else ("worker" if "worker" in name else "api" if name.endswith(".socket") else "")
+        )
+        if not server:
+            raise InvalidRequest(
+                f"systemd hands over a socket named {shorten(name)}, expected FileDescriptorName=api or FileDescriptorName=worker"
+            )
+        taken[server].append(_describe(_inherited(_FIRST + number, name)))
+    return taken
+
+
+def _inherited(descriptor: int, name: str) -> socket.socket:
+    try:
+        sock = socket.socket(fileno=descriptor)
+        listens = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    except OSError as error:
+        raise InvalidRequest(
+            f"the socket {shorten(name)} that systemd hands over cannot be used: {error.strerror}"
+        ) from None
+    if sock.type != socket.SOCK_STREAM or not listens:
+        sock.detach()
+        raise InvalidRequest(
+            f"the socket {shorten(name)} that systemd hands over does not listen for streams, expected ListenStream= and Accept=no"
+        )
+    sock.set_inheritable(False)
+    return sock
+
+
+def _describe(sock: socket.socket) -> Listener:
+    name = sock.getsockname()
+    if sock.family == socket.AF_UNIX:
+        path = name if isinstance(name, str) else os.fsdecode(name)
+        return Listener(socket=sock, name=f"unix:{path.replace(chr(0), '@')}")
+    host, port = name[0], name[1]
+    shown = f"[{host}]" if sock.family == socket.AF_INET6 else host
+    return Listener(socket=sock, name=f"http://{shown}:{port}", is_exposed=not is_loopback(host))
