@@ -14,6 +14,7 @@ from scenarioctl.errors import ChainUnreachable
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
+    from scenarioctl.chains.pool import Pool
     from scenarioctl.outgoing.client import Outgoing
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.stores import Store
@@ -47,10 +48,6 @@ def _last_change(directory: Path) -> int | None:
         return None
 
 
-#: What an application and its unconnected view have in common, once it is there.
-_SHARED = ("registry", "assets", "store", "_known")
-
-
 class Application:
     """One program run: opened lazily, closed once."""
 
@@ -74,6 +71,12 @@ class Application:
         #: Told how far a long operation is, in a few words; silent where no edge listens.
         self.tell: Callable[[str], None] = _keep_to_oneself
         self._clients: dict[str, Client] = {}
+        #: Of a served application; a chain that is configured anew has another one.
+        self._pools: dict[Chain, Pool] = {}
+        #: Of settings that do not hold any more, while sessions may still use them.
+        self._outdated: list[Outgoing] = []
+        #: Whether store, pools and the rest are another's, who closes them.
+        self._lent = False
         #: Chain -> when its folder in the cache last changed, and the newest table that was in it then.
         self._known: dict[str, tuple[int, RuntimeTable | None]] = {}
 
@@ -100,8 +103,42 @@ class Application:
 
     @asynccontextmanager
     async def session(self) -> "AsyncIterator[Application]":
-        """Give this application to one request or run of a daemon, which has each chain's connection to itself meanwhile."""
-        yield self
+        """Give this application to one request or run of a daemon, with clients that are its own."""
+        if not self.served:
+            yield self
+            return
+        view = self._view(self.settings)
+        try:
+            yield view
+        finally:
+            await view.close()
+
+    def _view(self, settings: Settings) -> "Application":
+        """Return this application with other *settings* and no clients yet."""
+        if self.served:
+            # What is opened only now would be the view's alone.
+            _ = self.registry, self.assets, self.store, self.outgoing
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        view.settings = settings
+        view._clients = {}
+        view._lent = True
+        return view
+
+    def renew(self, settings: Settings) -> None:
+        """Go on with other settings; sessions that have begun go on with theirs, and the store stays the one it is.
+
+        Called on the event loop.  InvalidRequest, and nothing has changed, where the chains cannot be read.
+        """
+        registry = Registry(settings.chains)
+        self.settings = settings
+        self.registry = registry
+        self.assets = Assets(registry)
+        if "outgoing" in self.__dict__:
+            self._outdated.append(self.__dict__.pop("outgoing"))
+        self._clients = {}
+        for chain in set(self._pools).difference(registry.all()):
+            self._pools.pop(chain).retire()
 
     def known_runtime(self, chain: Chain) -> "RuntimeTable | None":
         """Return the newest runtime table of *chain* in the cache or the bundle, without asking a node."""
@@ -128,8 +165,10 @@ class Application:
         bundled = load_bundled(chain.name)
         if bundled is not None and bundled.spec_version == spec_version:
             return bundled
-        if not chain.genesis:
-            return None
+        pool = self._pools.get(chain)
+        table = pool.tables.of_version(spec_version) if pool is not None else None
+        if table is not None or not chain.genesis:
+            return table
         return load_cached(chain.genesis, self.runtime_directory(chain), spec_version=spec_version)
 
     async def runtime(self, chain: Chain) -> "RuntimeTable":
@@ -152,13 +191,23 @@ class Application:
         """Return the connection to *chain*, opened when it is first asked; ChainUnreachable with `--offline`."""
         if self.settings.offline:
             raise ChainUnreachable(f"{chain.name} was not asked, --offline forbids it: leave --offline out")
-        if chain.name not in self._clients:
+        client = self._clients.get(chain.name)
+        if client is None:
+            client = self._clients[chain.name] = self._new_client(chain)
+        return client
+
+    def _new_client(self, chain: Chain) -> "Client":
+        cache = self.runtime_directory(chain)
+        if not self.served:
             from scenarioctl.chains.client import Client
 
-            self._clients[chain.name] = Client(
-                chain, known=self.known_runtime(chain), cache=self.runtime_directory(chain)
-            )
-        return self._clients[chain.name]
+            return Client(chain, known=self.known_runtime(chain), cache=cache)
+        pool = self._pools.get(chain)
+        if pool is None:
+            from scenarioctl.chains.pool import Pool
+
+            pool = self._pools[chain] = Pool(chain, known=self.known_runtime(chain), cache=cache)
+        return pool.client()
 
     def runtime_directory(self, chain: Chain) -> Path:
         """Return where the tables of *chain* are kept: apart from others, since forks and test chains share a genesis."""
@@ -170,13 +219,18 @@ class Application:
 
         if self.settings.offline:
             return self
-        other = Application(replace(self.settings, offline=True), clock=self.clock, new_id=self.new_id)
-        other.__dict__.update({name: value for name, value in self.__dict__.items() if name in _SHARED})
-        return other
+        return self._view(replace(self.settings, offline=True))
 
     async def close(self) -> None:
+        """Close what was opened; of a session, its clients."""
         for client in self._clients.values():
             await client.close()
+        if self._lent:
+            return
+        for pool in self._pools.values():
+            await pool.close()
+        for outgoing in self._outdated:
+            await outgoing.close()
         if "outgoing" in self.__dict__:
             await self.outgoing.close()
         if "store" in self.__dict__:

@@ -114,15 +114,14 @@ class Client:
         Whoever leaves before its end closes it (`aclosing`): *ended_by* is the method that tells the node so.
         """
         await self._hold()
-        notices: Iterator[Any] | None = None
+        notices: Iterator[Any] = iter(())
+
+        def begin() -> Iterator[Any]:
+            return self._open().subscribe(method, *params, deadline=deadline, ended_by=ended_by)
+
         try:
-            notices = await self._run(
-                lambda: self._open().subscribe(method, *params, deadline=deadline, ended_by=ended_by)
-            )
-            while True:
-                notice = await self._run(lambda notices=notices: next(notices, _END))
-                if notice is _END:
-                    return
+            notices = await self._run(begin)
+            while (notice := await self._run(lambda: next(notices, _END))) is not _END:
                 yield notice
         finally:
             await self._let_go(notices)
@@ -131,8 +130,8 @@ class Client:
         """Keep the connection: what a subscription tells comes on the one that it was begun on."""
 
     async def _let_go(self, notices: Any) -> None:
-        """End a subscription, if it was begun."""
-        if notices is not None:
+        """End a subscription; nothing where it was not begun."""
+        if hasattr(notices, "close"):
             notices.close()
 
     async def table(self) -> RuntimeTable:

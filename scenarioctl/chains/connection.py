@@ -37,6 +37,8 @@ class Connection:
         self.chain = chain
         self.endpoint = endpoint
         self._count = 0
+        #: When something last came from the node (time.monotonic).
+        self.heard = 0.0
         #: Notifications of subscriptions that came while an answer was awaited.
         self._notices: list[dict[str, Any]] = []
         started = time.perf_counter()
@@ -58,9 +60,15 @@ class Connection:
         self.latency = time.perf_counter() - started
         self._socket.settimeout(answering)
 
-    def ask_version(self) -> None:
-        """Ask what the chain runs now."""
-        self._keep_version(self.call("state_getRuntimeVersion"))
+    def ask_version(self, patience: float | None = None) -> None:
+        """Ask what the chain runs now, and wait *patience* seconds for the answer where that is given."""
+        usual = self._socket.gettimeout()
+        try:
+            if patience is not None:
+                self._socket.settimeout(patience)
+            self._keep_version(self.call("state_getRuntimeVersion"))
+        finally:
+            self._socket.settimeout(usual)
 
     def _keep_version(self, version: object) -> None:
         #: As `state_getRuntimeVersion` answered, and when (time.monotonic).
@@ -124,6 +132,11 @@ class Connection:
                 with suppress(ChainUnreachable):
                     self._send(request, ended_by)
 
+    def abort(self) -> None:
+        """Cut the connection, from whatever thread: one that waits for an answer on it waits no longer."""
+        with suppress(Exception):
+            self._socket.abort()  # type: ignore[no-untyped-call]
+
     def close(self) -> None:
         with suppress(Exception):
             self._socket.close(timeout=1)
@@ -147,6 +160,7 @@ class Connection:
             self._socket.settimeout(max(min(deadline - time.monotonic(), patience), 0.001))
         try:
             text = self._socket.recv()
+            self.heard = time.monotonic()
             message = json.loads(text) if 0 < len(text) <= LARGEST else None
         except (OSError, websocket.WebSocketException, ValueError, RecursionError) as error:
             kind = _Silence if isinstance(error, websocket.WebSocketTimeoutException) else ChainUnreachable
