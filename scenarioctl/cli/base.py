@@ -82,7 +82,7 @@ def option(*names: str, **attributes: Any) -> Callable[[F], F]:
 
 
 class GlobalOptions:
-    """`--json`, `--offline`, `--config`, `--store`: accepted before and after the command, with one meaning."""
+    """`--json`, `--offline`, `--url`, …: accepted before and after the command, with one meaning."""
 
     OPTIONS = (
         click.Option(["--json"], is_flag=True, default=None, help="Answer with the endpoint's JSON."),
@@ -94,6 +94,9 @@ class GlobalOptions:
             help="The settings, in place of the user's config.toml.",
         ),
         click.Option(["--store"], metavar="FILE", shell_complete=complete_files, help="The scenario store."),
+        click.Option(
+            ["--url"], metavar="URL", help="Let the daemon at URL do it: http://…, https://…, unix:///…"
+        ),
     )
 
 
@@ -121,8 +124,17 @@ class Command(click.Command):
             self.epilog = f"\b\nExample:\n  {example}"
         self.params = [*self.params, *GlobalOptions.OPTIONS]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # For an error, which may be one of the line.
+        ctx.find_root().ensure_object(dict)["operation"] = self.operation
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         take_global_options(ctx)
+        if not self.operation and ctx.find_root().ensure_object(dict).get("url"):
+            raise InvalidRequest(
+                f"url does not go with {ctx.command_path.partition(' ')[2]}, which is about this machine: leave --url out"
+            )
         ctx.meta["scenarioctl.field"] = ctx.params.pop("field", None)
         return super().invoke(ctx)
 
@@ -222,15 +234,23 @@ def wait_for(handler: Callable[..., Coroutine[Any, Any, T]], request: object) ->
 def perform(operation: str, request_type: str, *, waits: bool = False, **fields: Any) -> Any:
     """Run the operation `module.handler` with a request of *fields*, show its notes and warnings, return its result.
 
-    With *waits* the handler may wait; all others never do on the command line.
+    With *waits* the handler may wait; all others never do on the command line. With `--url` a daemon runs it.
     """
     from importlib import import_module
 
     module_name, _, name = operation.partition(".")
     module = import_module(f"scenarioctl.operations.{module_name}")
     request = getattr(module, request_type)(**fields)
-    handler = getattr(module, name)
-    result = wait_for(handler, request) if waits else finish(handler(open_application(), request))
+    settings = read_settings()
+    result: Any
+    if settings.url:
+        from scenarioctl.cli.remote import ask
+
+        result = ask(settings, operation, request, waits=waits)
+    elif waits:
+        result = wait_for(getattr(module, name), request)
+    else:
+        result = finish(getattr(module, name)(open_application(), request))
     for note in getattr(result, "notes", ()):
         click.echo(printable(note), err=True)
     for warning in getattr(result, "warnings", ()):
@@ -399,8 +419,8 @@ def wants_json(arguments: Sequence[str], flags: Mapping[str, Any]) -> bool:
     return os.environ.get("SCENARIOCTL_JSON", "").strip().lower() in {"1", "true", "yes", "on"}
 
 
-def fail(error: Exception, *, as_json: bool) -> NoReturn:
-    """End the program with the sentence and the exit code of *error*."""
+def fail(error: Exception, *, as_json: bool, operation: str = "") -> NoReturn:
+    """End the program with the sentence and the exit code of *error*, which *operation* met."""
     from scenarioctl.operations.outcomes import OUTCOMES
 
     details: Mapping[str, object] = {}
@@ -417,7 +437,8 @@ def fail(error: Exception, *, as_json: bool) -> NoReturn:
     sentence = printable(sentence)
     if as_json:
         try:
-            sys.stdout.write(dump_json({**details, "error": sentence, "code": code}) + "\n")
+            said = {**details, **_flag(operation), "error": sentence, "code": code}
+            sys.stdout.write(dump_json(said) + "\n")
             sys.stdout.flush()
         except OSError:
             _forget(1)
@@ -426,6 +447,13 @@ def fail(error: Exception, *, as_json: bool) -> NoReturn:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             say(f"Try '{error.ctx.command_path} --help'.")
     sys.exit(OUTCOMES[code].exit)
+
+
+def _flag(operation: str) -> dict[str, bool]:
+    """Return what an endpoint's answer has beside an error: its documented `success`, false."""
+    from scenarioctl.server.endpoints import ENDPOINTS
+
+    return {each.flag: False for each in ENDPOINTS if each.flag and each.operation == operation}
 
 
 def _forget(descriptor: int) -> None:

@@ -25,11 +25,13 @@ COMMANDS = {
     "create": ("create", "create", "Create a scenario."),
     "hrmp": ("hrmp", "hrmp", "Look at the channels between parachains."),
     "info": ("scenario", "info", "Summarise a scenario in one line."),
+    "job": ("job", "job", "Run scenarios again and again; look at their log and mempool."),
     "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
     "quote": ("quote", "quote", "What a swap would bring now."),
     "scenario": ("scenario", "scenario", "Look at stored scenarios; import, export, delete them."),
     "template": ("template", "template", "Count stored scenarios."),
     "tx": ("tx", "tx", "Read transactions, and make the bytes that are signed."),
+    "webhook": ("webhook", "webhook", "The inbox of webhook steps."),
     "xcm": ("xcm", "xcm", "Build unsigned cross-chain transfers."),
 }
 
@@ -87,11 +89,11 @@ def main() -> NoReturn:
         status = cli.main(args=arguments, prog_name="scenarioctl", standalone_mode=False, obj=flags)
         sys.stdout.flush()
     except ScenarioctlError as error:
-        fail(error, as_json=wants_json(arguments, flags))
+        fail(error, as_json=wants_json(arguments, flags), operation=str(flags.get("operation", "")))
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
-        fail(error, as_json=wants_json(arguments, flags))
+        fail(error, as_json=wants_json(arguments, flags), operation=str(flags.get("operation", "")))
     except (click.Abort, KeyboardInterrupt) as stop:
         for note in getattr(stop.__cause__ or stop, "__notes__", ()):
             say(f"Warning: {note}")
@@ -102,7 +104,7 @@ def main() -> NoReturn:
         # Click ends with 1, which is a bug's, where the reader has had enough (`| head`); it means no other.
         sys.exit(stop.code if "_SCENARIOCTL_COMPLETE" in os.environ else 141)
     except Exception as error:
-        fail(error, as_json=wants_json(arguments, flags))
+        fail(error, as_json=wants_json(arguments, flags), operation=str(flags.get("operation", "")))
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -1,0 +1,336 @@
+"""`--url`: the same commands, carried out by a daemon.
+
+A request is sent to its row of `server/endpoints.py`, and the answer, or the error, is that of the daemon's
+handler: what is printed and how the program ends is the same as on this machine.
+"""
+
+import http.client
+import json
+import socket
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import quote, unquote, urlsplit
+
+from scenarioctl import __version__, errors
+from scenarioctl.cli.base import printable, say
+from scenarioctl.errors import DaemonUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
+
+if TYPE_CHECKING:
+    from scenarioctl.config import Settings
+
+#: Seconds.
+CONNECTING = 10.0
+READING = 300.0
+#: Bytes of the largest answer that is read: a whole log, or a page of drafts, stays far below.
+ANSWER_LIMIT = 256 * 1024 * 1024
+
+_EXPECTED = "expected one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock"
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+#: Flags that say what only a daemon can say of itself, and why.
+_THE_DAEMONS = {
+    "offline": "the daemon decides whether nodes are asked",
+    "store": "the daemon has a store of its own",
+}
+#: How to get back to this machine, by where `url` comes from.
+_BACK = {"flag": "leave --url out", "config.toml": "take url out of config.toml"}
+
+_ERRORS: Mapping[str, type[ScenarioctlError]] = {
+    each.code: each
+    for each in vars(errors).values()
+    if isinstance(each, type) and issubclass(each, ScenarioctlError)
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Daemon:
+    """Where a daemon is."""
+
+    #: As it was given.
+    url: str
+    scheme: str
+    host: str = ""
+    port: int | None = None
+    #: Before every path of the interface, where a proxy puts the daemon below one.
+    prefix: str = ""
+    #: Of a Unix socket.
+    path: str = ""
+
+    @property
+    def is_near(self) -> bool:
+        """Tell whether what is sent there stays on this machine."""
+        return self.scheme == "unix" or self.host in _LOOPBACK or self.host.startswith("127.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """What a daemon answered; printed like a handler's result."""
+
+    body: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        return self.body
+
+
+class _Object(dict[str, Any]):
+    """An object of an answer: without what a command prints, it is not the answer of a daemon."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise DaemonUnreachable(
+            f"the daemon's answer has no {shorten(name)}: is it scenarioctl that answers there, and in a version like {__version__}?"
+        )
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def parse_url(url: str) -> Daemon:
+    """Return the daemon that *url* names."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon, {_EXPECTED}") from None
+    if "@" in parts.netloc:
+        # Not shown: it may be a password.
+        raise InvalidRequest(
+            "url holds a name or a password before the host, expected neither: a token goes into SCENARIOCTL_TOKEN or config.toml"
+        )
+    if parts.query or parts.fragment or "?" in url or "#" in url:
+        raise InvalidRequest(f"url {shorten(url)} goes on after the daemon's address, {_EXPECTED}")
+    if parts.scheme == "unix" and not parts.netloc and len(parts.path) > 1:
+        return Daemon(url=url, scheme="unix", path=unquote(parts.path))
+    host = parts.hostname or ""
+    if parts.scheme not in ("http", "https") or not host or not _is_plain(host) or not _is_plain(parts.path):
+        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon, {_EXPECTED}")
+    return Daemon(url=url, scheme=parts.scheme, host=host, port=port, prefix=parts.path.rstrip("/"))
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.isprintable() and " " not in text
+
+
+def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = False) -> Answered:
+    """Let the daemon at `url` carry out *operation* and return its answer, or raise the error that it answers with.
+
+    With *waits* it takes its time.
+    """
+    for name, reason in _THE_DAEMONS.items():
+        if settings.origins.get(name) == "flag":
+            raise InvalidRequest(
+                f"{name} does not go with url {shorten(settings.url)}, {reason}: leave one out"
+            )
+    daemon = parse_url(settings.url)
+    endpoint = next(each for each in ENDPOINTS if each.operation == operation)
+    target, body = write_request(endpoint, request)
+    headers = _headers(settings, daemon, body)
+    connection = _connect(settings, daemon)
+    try:
+        patience = None if waits else READING + _seconds_to_wait(request)
+        if connection.sock is not None:
+            connection.sock.settimeout(patience)
+        try:
+            _send(connection, endpoint.method, daemon.prefix + target, body, headers)
+            response = connection.getresponse()
+            text = response.read(ANSWER_LIMIT + 1)
+        except TimeoutError:
+            raise DaemonUnreachable(
+                f"the daemon at {daemon.url} did not answer within {patience:g} seconds{_doubt(endpoint)}"
+            ) from None
+        except (http.client.HTTPException, OSError) as error:
+            raise _broken(daemon, endpoint, error) from None
+    finally:
+        connection.close()
+    return _read(daemon, endpoint, response, text)
+
+
+def _seconds_to_wait(request: Any) -> int:
+    """Return how long *request* asks for: a broadcast may be followed into its block."""
+    given = str(getattr(request, "timeout", None))
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0
+
+
+def write_request(endpoint: Endpoint, request: Any) -> tuple[str, bytes | None]:
+    """Return path and query, and the body, that say *request*: what is as by default is left out, older daemons may not know it."""
+    given = {
+        each.name: getattr(request, each.name)
+        for each in fields(request)
+        if each.default is MISSING or getattr(request, each.name) != each.default
+    }
+    path = endpoint.path
+    for part in path.split("/"):
+        if part.startswith("{"):
+            path = path.replace(part, _in_path(part[1:-1], given.pop(part[1:-1])))
+    if endpoint.method == "GET":
+        pairs = [
+            f"{name}={_escape(_as_text(value))}"
+            for name, values in given.items()
+            for value in (values if isinstance(values, (list, tuple)) else (values,))
+        ]
+        return (f"{path}?{'&'.join(pairs)}" if pairs else path), None
+    whole = getattr(request, "whole_body", "")
+    value = given[whole] if whole else given
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return path, text.encode()
+    except UnicodeEncodeError:
+        # Half of a character, from a broken argument: the daemon says so.
+        return path, json.dumps(value, separators=(",", ":")).encode()
+
+
+def _in_path(name: str, value: object) -> str:
+    text = str(value)
+    if text in ("", ".", ".."):
+        raise InvalidRequest(f"{name} {shorten(text)} names nothing that a daemon could be asked for")
+    return _escape(text)
+
+
+def _escape(text: str) -> str:
+    return quote(text, safe="", errors="surrogateescape")
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _headers(settings: "Settings", daemon: Daemon, body: bytes | None) -> dict[str, str]:
+    headers = {
+        "User-Agent": f"scenarioctl/{__version__}",
+        "Accept": "application/json",
+        "Connection": "close",
+    }
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+    if settings.token:
+        if not _is_plain(settings.token):
+            raise InvalidRequest(
+                f"token ({settings.origins.get('token')}) holds what no token has, expected letters, digits and _"
+            )
+        if daemon.scheme == "http" and not daemon.is_near:
+            say(
+                f"Warning: the token goes to {printable(daemon.host)} over http, which anyone on the way can read: use https"
+            )
+        headers["Authorization"] = f"Bearer {settings.token}"
+    return headers
+
+
+def _connect(settings: "Settings", daemon: Daemon) -> http.client.HTTPConnection:
+    connection: http.client.HTTPConnection
+    if daemon.scheme == "unix":
+        connection = _UnixConnection(daemon.path, CONNECTING)
+    elif daemon.scheme == "https":
+        connection = http.client.HTTPSConnection(daemon.host, daemon.port, timeout=CONNECTING)
+    else:
+        connection = http.client.HTTPConnection(daemon.host, daemon.port, timeout=CONNECTING)
+    try:
+        connection.connect()
+    except TimeoutError:
+        reason = f"no connection within {CONNECTING:g} seconds"
+    except (OSError, UnicodeError, http.client.HTTPException) as error:
+        reason = _reason(error)
+    else:
+        if connection.sock is not None and daemon.scheme != "unix":
+            # A long run is silent; that the other machine is gone shows in the end.
+            connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return connection
+    connection.close()
+    origin = settings.origins.get("url", "flag")
+    back = _BACK.get(origin, f"unset {origin}")
+    raise DaemonUnreachable(
+        f"no daemon answers at {daemon.url} ({reason}): start it with scenarioctl daemon, or {back} to work on this machine"
+    )
+
+
+def _reason(error: Exception) -> str:
+    import ssl
+
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted, {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"it does not speak TLS, {(error.reason or 'unknown').lower().replace('_', ' ')}"
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
+
+
+def _send(
+    connection: http.client.HTTPConnection,
+    method: str,
+    target: str,
+    body: bytes | None,
+    headers: Mapping[str, str],
+) -> None:
+    try:
+        connection.request(method, target, body=body, headers=headers)
+    except (BrokenPipeError, ConnectionResetError):
+        # It may have answered before it had read all of a large body; without an answer, reading it will say so.
+        if body is None:
+            raise
+
+
+def _broken(daemon: Daemon, endpoint: Endpoint, error: Exception) -> DaemonUnreachable:
+    if isinstance(error, (http.client.RemoteDisconnected, http.client.IncompleteRead, OSError)):
+        return DaemonUnreachable(
+            f"the daemon at {daemon.url} broke off before its answer was whole ({_reason(error)}){_doubt(endpoint)}"
+        )
+    return DaemonUnreachable(
+        f"{daemon.url} does not speak HTTP ({shorten(str(error))}), expected a daemon of scenarioctl"
+    )
+
+
+def _doubt(endpoint: Endpoint) -> str:
+    """Return what is to be said where it is not known what a daemon did."""
+    return "" if endpoint.scope in ("read", "open") else "; it may have done what it was asked for"
+
+
+def _read(daemon: Daemon, endpoint: Endpoint, response: http.client.HTTPResponse, text: bytes) -> Answered:
+    status = response.status
+    if 300 <= status < 400:
+        raise DaemonUnreachable(
+            f"{daemon.url} sends elsewhere (HTTP {status} to {shorten(response.headers.get('Location', ''), 200)}), which is not followed: give the address of the daemon itself"
+        )
+    if len(text) > ANSWER_LIMIT:
+        raise DaemonUnreachable(f"the answer of {daemon.url} is larger than {ANSWER_LIMIT} bytes")
+    try:
+        body = json.loads(text, object_hook=_Object)
+    except (ValueError, RecursionError):
+        body = None
+    if isinstance(body, dict) and status == 200:
+        return Answered(
+            body=body,
+            notes=_sentences(response, "Scenarioctl-Notes"),
+            warnings=_sentences(response, "Scenarioctl-Warnings"),
+        )
+    if isinstance(body, dict) and isinstance(body.get("error"), str) and isinstance(body.get("code"), str):
+        raise _error(body, endpoint, status)
+    kind = shorten(response.headers.get("Content-Type", "no type"))
+    raise DaemonUnreachable(
+        f"{daemon.url} does not answer as a daemon of scenarioctl does (HTTP {status}, {kind}{'' if body is None else ', JSON of another kind'}): is the address right?"
+    )
+
+
+def _sentences(response: http.client.HTTPResponse, header: str) -> tuple[str, ...]:
+    try:
+        found = json.loads(unquote(response.headers.get(header, "[]")))
+    except ValueError:
+        return ()
+    return tuple(str(each) for each in found) if isinstance(found, list) else ()
+
+
+def _error(body: Mapping[str, Any], endpoint: Endpoint, status: int) -> ScenarioctlError:
+    """Return the daemon's error as it would have been raised here."""
+    kind = _ERRORS.get(body["code"])
+    if kind is None:
+        # Of a newer daemon, or of what stands before it.
+        kind = InvalidRequest if status < 500 else DaemonUnreachable
+    details = {name: value for name, value in body.items() if name not in ("error", "code", endpoint.flag)}
+    return kind(body["error"], details=details)
