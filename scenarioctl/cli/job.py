@@ -1,0 +1,201 @@
+"""`scenarioctl job`: run a scenario again and again, and look at what becomes of it."""
+
+from typing import Any
+
+import click
+
+from scenarioctl.cli.base import (
+    Group,
+    asked_for_json,
+    draw_facts,
+    draw_table,
+    dump_json,
+    field_option,
+    option,
+    perform,
+    print_answer,
+    printable,
+    say,
+)
+from scenarioctl.errors import ScenarioctlError
+
+#: Seconds between two looks of `job logs --follow`.
+_LOOK = 0.5
+
+
+@click.group(cls=Group)
+def job() -> None:
+    """Run scenarios again and again; look at their log and their mempool."""
+
+
+@job.command(
+    operation="jobs.start_job", example="scenarioctl job start 3kf9Qz7aB --every 10m --pause-after 5"
+)
+@click.argument("scenario_id", metavar="ID")
+@option(
+    "--every", metavar="DURATION", default="", help="Between two runs, like 90s, 10m or 12h (default 12h)."
+)
+@option(
+    "--cron",
+    metavar="LINE",
+    default="",
+    help="In place of --every: minute, hour, day of month, month and day of week, like '*/5 9-17 * * mon-fri'.",
+)
+@option(
+    "--timezone",
+    metavar="ZONE",
+    default="",
+    help="In which --cron is meant, like Europe/Berlin (default UTC).",
+)
+@option("--jitter", metavar="DURATION", default="", help="Begin each run up to so much later, at random.")
+@option(
+    "--overlap",
+    metavar="POLICY",
+    default="",
+    help="What becomes of a time that comes during a run: skip (default) or queue one.",
+)
+@option(
+    "--catchup",
+    metavar="DURATION",
+    default="",
+    help="Leave a run out that is later than this, after a downtime (default 1m).",
+)
+@option(
+    "--pause-after", metavar="N", default="", help="Pause after so many failed runs in a row (default never)."
+)
+@option("--timeout", metavar="DURATION", default="", help="End a run that takes longer (default never).")
+def start(scenario_id: str, **fields: Any) -> None:
+    """Run a scenario again and again: first at once, or at the next time of --cron."""
+    told = perform("jobs.start_job", "StartJob", id=scenario_id, **fields)
+    print_answer(told, plain=told.answer()["result"])
+
+
+@job.command(operation="jobs.stop_job")
+@click.argument("scenario_id", metavar="ID")
+def stop(scenario_id: str) -> None:
+    """Let a job run no more; a run that goes on may end."""
+    told = perform("jobs.stop_job", "StopJob", id=scenario_id)
+    print_answer(told, plain=told.answer()["result"])
+
+
+@job.command(operation="jobs.run_job", example="scenarioctl job run 3kf9Qz7aB --timeout 2m")
+@click.argument("scenario_id", metavar="ID")
+@option("--timeout", metavar="DURATION", default="", help="End the run if it takes longer (default never).")
+def run(scenario_id: str, timeout: str) -> None:
+    """Run a scenario once, now, and wait for its end.
+
+    Prints the run's log. Where a step fails, the exit code is that of its error; with --json the error has the log and
+    the drafts too.
+    """
+    try:
+        report = perform("jobs.run_job", "RunJob", waits=True, id=scenario_id, timeout=timeout).answer()
+    except ScenarioctlError as error:
+        lines = error.details.get("result")
+        if isinstance(lines, (list, tuple)) and not asked_for_json():
+            _print_lines(lines)
+        raise
+    if asked_for_json():
+        click.echo(dump_json(report))
+        return
+    _print_lines(report["result"])
+
+
+@job.command(operation="jobs.job_status", example="scenarioctl job status 3kf9Qz7aB --field state")
+@click.argument("scenario_id", metavar="ID")
+@field_option
+def status(scenario_id: str) -> None:
+    """Tell where a job stands: its schedule, its next run, its failures."""
+    standing = perform("jobs.job_status", "JobStatus", id=scenario_id)
+
+    def draw() -> None:
+        facts = standing.answer()
+        draw_facts({name: value for name, value in facts.items() if value not in (None, "", 0, False, "0s")})
+
+    print_answer(standing, draw=draw)
+
+
+@job.command("list", operation="jobs.list_jobs", example="scenarioctl job list --state paused")
+@option("--limit", metavar="N", default=50, help="At most this many (default 50, at most 1000).")
+@option("--after", metavar="CURSOR", default="", help="Go on after the page that gave this cursor.")
+@option("--state", metavar="STATE", default="", help="Only those that are running, stopped or paused.")
+def list_(**fields: Any) -> None:
+    """List the jobs: id, state, schedule, next run, failures."""
+    page = perform("jobs.list_jobs", "ListJobs", **fields).answer()
+    if asked_for_json():
+        click.echo(dump_json(page))
+        return
+    draw_table(
+        ("id", "state", "schedule", "next run", "runs", "failures"),
+        [
+            (row["id"], row["state"], row["schedule"], _short(row["next"]), row["runs"], row["failures"])
+            for row in page["jobs"]
+        ],
+    )
+    if page["next"]:
+        say(f"{page['total']} in all; more with --after {page['next']}")
+
+
+@job.command(operation="jobs.job_log", example="scenarioctl job logs 3kf9Qz7aB --follow")
+@click.argument("scenario_id", metavar="ID")
+@click.option("-f", "--follow", is_flag=True, help="Go on as lines are written, until Ctrl-C.")
+@option(
+    "--after", metavar="SEQ", default="", help="Only what follows the `next` of an earlier answer (0 begins)."
+)
+@option("--limit", metavar="N", default="", help="At most this many lines (default all).")
+def logs(scenario_id: str, follow: bool, after: str, limit: str) -> None:
+    """Print the log of a job, oldest line first."""
+    if follow:
+        _follow(scenario_id, after or "0", limit)
+        return
+    answer = perform("jobs.job_log", "JobLog", id=scenario_id, after=after, limit=limit).answer()
+    if asked_for_json():
+        click.echo(dump_json(answer))
+        return
+    _print_lines(answer["result"])
+    if limit and str(len(answer["result"])) == limit:
+        say(f"more with --after {answer['next']}")
+
+
+@job.command(operation="jobs.job_mempool", example="scenarioctl job mempool 3kf9Qz7aB --json")
+@click.argument("scenario_id", metavar="ID")
+def mempool(scenario_id: str) -> None:
+    """Print what a job has drafted, in the order drafted."""
+    answer = perform("jobs.job_mempool", "JobMempool", id=scenario_id).answer()
+    if asked_for_json():
+        click.echo(dump_json(answer))
+        return
+    draw_table(
+        ("date", "type", "chain", "amount", "state", "transaction"),
+        [
+            (each["Date"], each["txType"], each["chain"], each["amount"], each.get("state", ""), each["tx"])
+            for each in answer["mempool"]
+        ],
+    )
+    for each in answer["mempool"]:
+        if "flag" in each:
+            say(f"Warning: {printable(each['Date'])}: {printable(each['flag'])}")
+
+
+def _follow(scenario_id: str, after: str, limit: str) -> None:
+    """Print lines as they come; with `--json` each batch as an answer of its own."""
+    import time
+
+    while True:
+        answer = perform("jobs.job_log", "JobLog", id=scenario_id, after=after, limit=limit).answer()
+        lines = answer["result"]
+        if lines and asked_for_json():
+            click.echo(dump_json(answer))
+        elif lines:
+            _print_lines(lines)
+        after = answer["next"]
+        if not (lines and limit):
+            time.sleep(_LOOK)
+
+
+def _print_lines(lines: Any) -> None:
+    for line in lines:
+        click.echo(printable(line))
+
+
+def _short(moment: str | None) -> str:
+    return f"{moment[:19]}Z" if moment else "-"

@@ -1,0 +1,61 @@
+"""`scenarioctl webhook`: the inbox of webhook steps."""
+
+from typing import Any
+
+import click
+
+from scenarioctl.cli.base import (
+    Group,
+    argument,
+    asked_for_json,
+    draw_table,
+    dump_json,
+    perform,
+    print_answer,
+    read_text,
+)
+
+#: Larger than any event that is taken: the setting webhook_limit says what is.
+_CONTENT_LIMIT = 16 * 1024 * 1024
+
+
+@click.group(cls=Group)
+def webhook() -> None:
+    """Post events to webhook steps, list them, post them again."""
+
+
+@webhook.command(
+    operation="webhooks.post_event",
+    example="""echo '{"amount": 5}' | scenarioctl webhook post 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d -""",
+)
+@click.argument("uuid", metavar="UUID")
+@argument("content", metavar="FILE|-")
+def post(uuid: str, content: str) -> None:
+    """Give an event, a file or stdin (-) with JSON, to the scenarios that wait for it; print its number."""
+    from scenarioctl.formats.documents import parse_json
+
+    value = parse_json(read_text(content, field="content", limit=_CONTENT_LIMIT), field="content")
+    posted = perform("webhooks.post_event", "PostEvent", uuid=uuid, content=value)
+    print_answer(posted, plain=str(posted.answer()["id"]))
+
+
+@webhook.command("list", operation="webhooks.list_events")
+@click.argument("uuid", metavar="UUID")
+def list_(uuid: str) -> None:
+    """List the events that are kept of a webhook, oldest first: number, date, content."""
+    answer = perform("webhooks.list_events", "ListEvents", uuid=uuid).answer()
+    if asked_for_json():
+        click.echo(dump_json(answer))
+        return
+    draw_table(
+        ("event", "received", "content"),
+        [(each["id"], each["received"][:19] + "Z", dump_json(each["content"])) for each in answer["events"]],
+    )
+
+
+@webhook.command(operation="webhooks.replay_event", example="scenarioctl webhook replay 17")
+@click.argument("id", metavar="EVENT")
+def replay(**fields: Any) -> None:
+    """Give the content of an earlier event once more, as a new one; print its number."""
+    posted = perform("webhooks.replay_event", "ReplayEvent", **fields)
+    print_answer(posted, plain=str(posted.answer()["id"]))
