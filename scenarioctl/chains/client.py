@@ -293,6 +293,8 @@ class Client:
 
     def _forget(self) -> None:
         if self._connection is not None:
+            # Cut, since a node that stalls does not answer a farewell either.
+            self._connection.abort()
             self._connection.close()
         self._connection = None
 

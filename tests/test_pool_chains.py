@@ -1,0 +1,662 @@
+"""Chains under a daemon: few connections, kept, off the event loop, and never asked with the types of another runtime."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains import pool as pool_module
+from scenarioctl.chains.pool import Backoff, Pool, PooledClient
+from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.errors import ChainRefused, ChainUnreachable
+from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.runtime.table import RuntimeTable, load_cached
+from tests.canned import GENESIS, answers
+from tests.conftest import DATA
+from tests.node import Feed, Gone, Node, Refusal
+from tests.runtimes import bundled
+
+NOWHERE = "ws://127.0.0.1:1/"
+REFUSED = f"polkadot cannot be reached ({NOWHERE} did not open: [Errno 111] Connection refused)"
+OLDER = DATA / "metadata" / "polkadot-1006000.v15.scale"
+CURRENT = {"specName": "polkadot", "specVersion": 2000000}
+
+
+def polkadot_at(*endpoints: str) -> Chain:
+    return Registry({"polkadot": {"endpoints": list(endpoints)}}).find("polkadot")
+
+
+def opaque(metadata: bytes) -> str:
+    return "0x01" + (encode_compact(len(metadata)) + metadata).hex()
+
+
+def node(**changes: Any) -> Node:
+    """Return a node of polkadot that runs the bundled runtime, and can tell the metadata of an older one."""
+    older = opaque(OLDER.read_bytes())
+    return Node(
+        answers(
+            "polkadot",
+            state_call=lambda _, version, *__: older if version == "0x0f000000" else "0x00",
+            **changes,
+        )
+    )
+
+
+class Gate:
+    """An answer that is held back until the test lets it out; it tells how many wait for it."""
+
+    def __init__(self, answer: Any = None) -> None:
+        self.answer = answer
+        self.waiting = threading.Semaphore(0)
+        self.open = threading.Event()
+
+    async def reached(self, times: int = 1) -> None:
+        """Wait until that many requests wait at the gate."""
+        for _ in range(times):
+            await asyncio.to_thread(self.waiting.acquire, timeout=5)
+
+
+class SlowNode(Node):
+    """A node each of whose connections waits by itself: an answer that blocks holds up no other."""
+
+    def __init__(self, answers: Any) -> None:
+        super().__init__(answers)
+        self.connections = 0
+        self.most = 0
+
+    async def talk(self, http: Any, socket: Any) -> None:
+        import json
+
+        self.connections += 1
+        self.most = max(self.most, self.connections)
+        try:
+            async for message in socket:
+                request = json.loads(message.data)
+                gate = self.answers.get(request["method"])
+                if not isinstance(gate, Gate):
+                    await socket.send_str(json.dumps(self._answer(request)))
+                    continue
+                self.asked.append(request["method"])
+                gate.waiting.release()
+                while not gate.open.is_set() and not socket.closed:
+                    await asyncio.sleep(0.002)
+                    if http.transport is None or http.transport.is_closing():
+                        return
+                await socket.send_str(
+                    json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": gate.answer})
+                )
+        finally:
+            self.connections -= 1
+
+
+def slow(**changes: Any) -> SlowNode:
+    return SlowNode(answers("polkadot", **changes))
+
+
+@asynccontextmanager
+async def pool_of(tmp_path: Path, *endpoints: str, **how: Any) -> AsyncIterator[Pool]:
+    known = how.pop("known", bundled("polkadot"))
+    found = Pool(polkadot_at(*endpoints), known=known, cache=tmp_path, **how)
+    try:
+        yield found
+    finally:
+        await found.close()
+
+
+def played(story: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        async with asyncio.timeout(20):
+            await story()
+
+    asyncio.run(bounded())
+
+
+# Connections
+
+
+def test_nothing_is_opened_until_a_chain_is_asked_and_then_kept(tmp_path: Path) -> None:
+    async def story() -> None:
+        with slow(chain_getBlock="a block") as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                first, second = pool.client(), pool.client()
+                before = one.most
+                said = [await first.call("chain_getBlock"), await second.call("chain_getBlock")]
+                opened = one.most
+
+        assert (before, said, opened) == (0, ["a block", "a block"], 1)
+
+    played(story)
+
+
+def test_as_many_connections_as_the_pool_has_are_used_and_others_wait(tmp_path: Path) -> None:
+    async def story() -> None:
+        gate = Gate("late")
+        with slow(chain_getBlock=gate) as one:
+            async with pool_of(tmp_path, one.url, size=3) as pool:
+                asking = [asyncio.create_task(pool.client().call("chain_getBlock")) for _ in range(10)]
+                await gate.reached(3)
+                await asyncio.sleep(0.05)
+                waiting = one.asked.count("chain_getBlock")
+                gate.open.set()
+                said = await asyncio.gather(*asking)
+
+        assert (waiting, one.most, said) == (3, 3, ["late"] * 10)
+
+    played(story)
+
+
+def test_the_event_loop_goes_on_while_a_node_takes_its_time(tmp_path: Path) -> None:
+    async def story() -> None:
+        gate = Gate("late")
+        with slow(chain_getBlock=gate) as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                asking = asyncio.create_task(pool.client().call("chain_getBlock"))
+                await gate.reached()
+                longest, last = 0.0, time.perf_counter()
+                for _ in range(20):
+                    await asyncio.sleep(0.001)
+                    longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
+                gate.open.set()
+                await asking
+
+        assert longest < 0.5
+
+    played(story)
+
+
+def test_who_waits_too_long_for_a_connection_is_told_so(tmp_path: Path) -> None:
+    async def story() -> None:
+        gate = Gate("late")
+        with slow(chain_getBlock=gate) as one:
+            async with pool_of(tmp_path, one.url, size=1, patience=0.05) as pool:
+                asking = asyncio.create_task(pool.client().call("chain_getBlock"))
+                await gate.reached()
+                with pytest.raises(ChainUnreachable) as refused:
+                    await pool.client().call("chain_getHeader")
+                gate.open.set()
+                said = await asking
+                after = await pool.client().call("chain_getHeader")
+
+        assert str(refused.value) == (
+            "polkadot is being asked too much: its 1 connections were in use for 0.05 seconds, try again"
+        )
+        assert (said, after) == ("late", {"number": "0x14"})
+
+    played(story)
+
+
+def test_a_client_that_rests_keeps_nobody_from_asking(tmp_path: Path) -> None:
+    async def story() -> None:
+        with slow(chain_getBlock="a block") as one:
+            async with pool_of(tmp_path, one.url, size=1, patience=0.05) as pool:
+                # As runs do that wait for a webhook, or for another chain.
+                resting = [pool.client() for _ in range(20)]
+                for client in resting:
+                    await client.table()
+                said = await pool.client().call("chain_getBlock")
+
+        assert said == "a block"
+
+    played(story)
+
+
+def test_who_goes_away_leaves_the_connection_to_nobody(tmp_path: Path) -> None:
+    async def story() -> None:
+        gate = Gate("for whoever went away")
+        with slow(chain_getBlock=gate, chain_getHeader="mine") as one:
+            async with pool_of(tmp_path, one.url, size=1) as pool:
+                client = pool.client()
+                asking = asyncio.create_task(client.call("chain_getBlock"))
+                await gate.reached()
+                asking.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await asking
+                gate.open.set()
+                other = await pool.client().call("chain_getHeader")
+                # The same client goes on too, as after a timeout of one step.
+                same = await client.call("chain_getHeader")
+
+        assert (other, same) == ("mine", "mine")
+
+    played(story)
+
+
+def test_who_goes_away_while_a_chain_is_being_reached_ends_the_attempt(tmp_path: Path) -> None:
+    async def story() -> None:
+        gate = Gate(CURRENT)
+        with slow(state_getRuntimeVersion=gate) as one:
+            async with pool_of(tmp_path, one.url, size=1) as pool:
+                asking = asyncio.create_task(pool.client().call("chain_getHeader"))
+                await gate.reached()
+                asking.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await asking
+                gate.open.set()
+                said = await pool.client().call("chain_getHeader")
+
+        assert said == {"number": "0x14"}
+
+    played(story)
+
+
+def test_what_a_node_refuses_costs_no_connection(tmp_path: Path) -> None:
+    def refuse(*_: Any) -> None:
+        raise Refusal(-32000, "no")
+
+    async def story() -> None:
+        with slow(chain_getBlock=refuse) as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                for _ in range(3):
+                    with pytest.raises(ChainRefused):
+                        await pool.client().call("chain_getBlock")
+
+        assert one.asked.count("state_getRuntimeVersion") == 1
+
+    played(story)
+
+
+def test_a_connection_lost_in_the_middle_is_replaced_and_the_question_asked_again(tmp_path: Path) -> None:
+    left = [Gone("killed")]
+
+    def sometimes(*_: Any) -> str:
+        if left:
+            raise left.pop()
+        return "a block"
+
+    async def story() -> None:
+        with node(chain_getBlock=sometimes) as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                said = [await pool.client().call("chain_getBlock") for _ in range(2)]
+
+        assert said == ["a block", "a block"]
+        assert one.asked.count("state_getRuntimeVersion") == 2
+
+    played(story)
+
+
+def test_what_acts_is_not_asked_twice_where_the_connection_is_lost(tmp_path: Path) -> None:
+    async def story() -> None:
+        with node(author_submitExtrinsic=lambda _: (_ for _ in ()).throw(Gone("killed"))) as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                with pytest.raises(ChainUnreachable):
+                    await pool.client().submit("author_submitExtrinsic", "0x00")
+                after = await pool.client().call("chain_getHeader")
+
+        assert one.asked.count("author_submitExtrinsic") == 1
+        assert after == {"number": "0x14"}
+
+    played(story)
+
+
+def test_a_connection_that_died_while_idle_is_replaced_before_anything_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "_QUIET", 0.0)
+
+    async def story() -> None:
+        with node(author_submitExtrinsic="0xhash") as second, ExitStack() as until_killed:
+            first = until_killed.enter_context(node())
+            async with pool_of(tmp_path, first.url, second.url) as pool:
+                await pool.client().table()
+                until_killed.close()
+                said = await pool.client().submit("author_submitExtrinsic", "0x00")
+
+        assert said == "0xhash"
+        assert second.asked == [
+            "chain_getBlockHash",
+            "state_getRuntimeVersion",
+            "author_submitExtrinsic",
+        ]
+
+    played(story)
+
+
+def test_an_endpoint_that_stalls_after_a_rest_costs_less_than_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "_QUIET", 0.0)
+    monkeypatch.setattr(pool_module, "_STALLED", 0.2)
+
+    async def story() -> None:
+        gate = Gate(CURRENT)
+        with slow() as first, slow(chain_getBlock="of the second") as second:
+            async with pool_of(tmp_path, first.url, second.url) as pool:
+                await pool.client().call("chain_getHeader")
+                first.answers["state_getRuntimeVersion"] = gate
+                started = time.perf_counter()
+                said = await pool.client().call("chain_getBlock")
+                passed = time.perf_counter() - started
+
+        assert said == "of the second"
+        assert passed < 1
+
+    played(story)
+
+
+# Subscriptions
+
+
+def test_a_subscription_goes_on_beside_other_questions(tmp_path: Path) -> None:
+    async def story() -> None:
+        with node(chain_subscribeNewHeads=lambda: Feed([1, 2, 3]), chain_getBlock="a block") as one:
+            async with pool_of(tmp_path, one.url, size=1, patience=0.2) as pool:
+                following, other = pool.client(), pool.client()
+                seen = []
+                async with aclosing(following.subscribe("chain_subscribeNewHeads")) as heads:
+                    async for head in heads:
+                        seen.append(
+                            (head, await other.call("chain_getBlock"), await following.call("chain_getBlock"))
+                        )
+                        if head == 3:
+                            break
+                after = await following.call("chain_getBlock")
+
+        assert seen == [(1, "a block", "a block"), (2, "a block", "a block"), (3, "a block", "a block")]
+        assert after == "a block"
+
+    played(story)
+
+
+def test_waiting_for_a_notice_can_be_given_up(tmp_path: Path) -> None:
+    async def story() -> None:
+        with node(chain_subscribeNewHeads=lambda: Feed([1]), chain_getBlock="a block") as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                client = pool.client()
+                seen = []
+                with pytest.raises(TimeoutError):
+                    async with (
+                        asyncio.timeout(0.1),
+                        aclosing(client.subscribe("chain_subscribeNewHeads")) as heads,
+                    ):
+                        async for head in heads:
+                            seen.append(head)
+                after = await client.call("chain_getBlock")
+
+        assert (seen, after) == ([1], "a block")
+
+    played(story)
+
+
+# Backoff
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_chain_that_cannot_be_reached_is_tried_again_after_half_a_second_doubling_to_thirty() -> None:
+    clock = Clock()
+    backoff = Backoff(clock=clock, chance=lambda: 1.0)
+    waits = []
+
+    for _ in range(9):
+        backoff.begin()
+        backoff.failed("nobody answers")
+        before = clock.now
+        while True:
+            try:
+                backoff.check()
+                break
+            except ChainUnreachable:
+                clock.now += 0.25
+        waits.append(clock.now - before)
+
+    assert waits == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
+
+
+def test_what_is_asked_meanwhile_fails_at_once_with_the_reason_and_the_time() -> None:
+    clock = Clock()
+    backoff = Backoff(clock=clock, chance=lambda: 1.0)
+    for _ in range(4):
+        backoff.failed("polkadot cannot be reached (it is gone)")
+        clock.now += 100
+    clock.now -= 99.5
+    said = []
+
+    for seconds in (0, 3, 0.5):
+        clock.now += seconds
+        try:
+            backoff.begin()
+            said.append("tried")
+        except ChainUnreachable as error:
+            said.append(str(error))
+    with pytest.raises(ChainUnreachable) as second:
+        backoff.begin()
+
+    assert said == [
+        "polkadot cannot be reached (it is gone), tried again in 4 s",
+        "polkadot cannot be reached (it is gone), tried again in 1 s",
+        "tried",
+    ]
+    assert str(second.value) == "polkadot cannot be reached (it is gone), being tried again now"
+
+
+def test_the_time_of_the_next_attempt_is_no_one_elses() -> None:
+    clock = Clock()
+    backoff = Backoff(clock=clock, chance=lambda: 0.0)
+
+    backoff.failed("gone")
+    clock.now += 0.38
+    backoff.check()
+    backoff.begin()
+    backoff.succeeded()
+    backoff.check()
+    backoff.failed("gone")
+    clock.now += 0.36
+
+    with pytest.raises(ChainUnreachable):
+        backoff.check()
+
+
+def test_one_attempt_is_made_for_all_who_ask_and_success_ends_the_wait(tmp_path: Path) -> None:
+    async def story() -> None:
+        clock = Clock()
+        backoff = Backoff(clock=clock, chance=lambda: 1.0)
+        async with pool_of(tmp_path, NOWHERE, backoff=backoff) as pool:
+            ended = await asyncio.gather(
+                *(pool.client().call("chain_getHeader") for _ in range(50)), return_exceptions=True
+            )
+            reasons = {str(error) for error in ended}
+            with slow(state_getRuntimeVersion=(gate := Gate(CURRENT))) as one:
+                # The node comes back.
+                pool.chain = polkadot_at(one.url)
+                clock.now += 0.5
+                probing = asyncio.create_task(pool.client().call("chain_getHeader"))
+                # It has its address from the pool.
+                await gate.reached()
+                herd = await asyncio.gather(
+                    *(pool.client().call("chain_getHeader") for _ in range(50)), return_exceptions=True
+                )
+                gate.open.set()
+                first = await probing
+                after = await asyncio.gather(*(pool.client().call("chain_getHeader") for _ in range(8)))
+                probes = one.asked.count("chain_getBlockHash")
+
+        assert reasons == {REFUSED, f"{REFUSED}, tried again in 1 s"}
+        assert {str(error) for error in herd} == {f"{REFUSED}, being tried again now"}
+        assert (first, after) == ({"number": "0x14"}, [{"number": "0x14"}] * 8)
+        assert probes <= 4
+
+    played(story)
+
+
+def test_a_connection_that_is_there_is_used_whatever_became_of_another(tmp_path: Path) -> None:
+    async def story() -> None:
+        with node(chain_getBlock="a block") as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                await pool.client().table()
+                pool.backoff.failed("too many connections")
+                said = await pool.client().call("chain_getBlock")
+
+        assert said == "a block"
+
+    played(story)
+
+
+def test_a_node_that_lies_about_its_genesis_is_not_asked_again_and_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        with Node(answers("assetHub")) as liar:
+            async with pool_of(tmp_path, liar.url) as pool:
+                said = []
+                for _ in range(3):
+                    with pytest.raises(ChainUnreachable) as refused:
+                        await pool.client().table()
+                    said.append(str(refused.value))
+            lie = (
+                f"polkadot cannot be reached ({liar.url} serves another chain: "
+                f"genesis {GENESIS['assetHub']}, not {GENESIS['polkadot']})"
+            )
+
+        assert said == [lie, f"{lie}, tried again in 1 s", f"{lie}, tried again in 1 s"]
+        assert liar.asked.count("chain_getBlockHash") == 1
+
+    played(story)
+
+
+# Runtimes
+
+
+def test_all_clients_of_a_pool_share_a_table(tmp_path: Path) -> None:
+    async def story() -> None:
+        older = {"specName": "polkadot", "specVersion": 1006000}
+        with node(state_getRuntimeVersion=older) as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                tables = await asyncio.gather(*(pool.client().table() for _ in range(12)))
+
+        assert {table.spec_version for table in tables} == {1006000}
+        assert len({id(table) for table in tables}) == 1
+        # It was read once, though several connections asked what runs.
+        assert one.asked.count("state_call") == 2
+        kept = load_cached(GENESIS["polkadot"], tmp_path)
+        assert kept is not None
+        assert kept.spec_version == 1006000
+
+    played(story)
+
+
+def test_a_table_told_of_a_moment_ago_costs_neither_a_thread_nor_a_question(tmp_path: Path) -> None:
+    async def story() -> None:
+        with node() as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                pool.believed = 60
+                await pool.client().table()
+                asked = list(one.asked)
+                # No other task had a turn: nothing was waited for.
+                turns = 0
+
+                async def count() -> None:
+                    nonlocal turns
+                    while True:
+                        turns += 1
+                        await asyncio.sleep(0)
+
+                counting = asyncio.create_task(count())
+                for _ in range(1000):
+                    await pool.client().table()
+                counting.cancel()
+
+        assert one.asked == asked
+        assert turns == 0
+
+    played(story)
+
+
+def test_what_one_node_told_is_not_believed_of_another(tmp_path: Path) -> None:
+    async def story() -> None:
+        older = {"specName": "polkadot", "specVersion": 1006000}
+        gate = Gate("late")
+        with slow(chain_getBlock=gate) as first, node(state_getRuntimeVersion=older) as second:
+            async with pool_of(tmp_path, first.url, second.url) as pool:
+                pool.believed = 60
+                table = await pool.client().table()
+                # While the connection to the first is in use, another one is opened, to the second.
+                asking = asyncio.create_task(pool.client().call("chain_getBlock"))
+                await gate.reached()
+                pool.chain = polkadot_at(second.url)
+                other = await pool.client().table()
+                gate.open.set()
+                await asking
+
+        assert (table.spec_version, other.spec_version) == (2000000, 1006000)
+
+    played(story)
+
+
+def test_a_question_begun_with_one_runtime_is_not_asked_of_a_node_with_another(tmp_path: Path) -> None:
+    async def story() -> None:
+        older = {"specName": "polkadot", "specVersion": 1006000}
+        gate = Gate("late")
+        with slow(chain_getBlock=gate) as first, node(state_getRuntimeVersion=older) as second:
+            async with pool_of(tmp_path, first.url, second.url) as pool:
+                client = pool.client()
+                await client.table()
+                asking = asyncio.create_task(pool.client().call("chain_getBlock"))
+                await gate.reached()
+                pool.chain = polkadot_at(second.url)
+                with pytest.raises(ChainUnreachable) as refused:
+                    await client.call("state_getStorage", "0x00")
+                begun_anew = (await client.table()).spec_version
+                gate.open.set()
+                await asking
+
+        assert str(refused.value) == (
+            f"{second.url} runs polkadot 1006000 now, and this was begun with polkadot 2000000: try again"
+        )
+        assert begun_anew == 1006000
+
+    played(story)
+
+
+async def build(client: PooledClient) -> tuple[RuntimeTable, bytes]:
+    """Return the bytes of a call, and the table that they were written with."""
+    from scenarioctl.model.calls import Call
+
+    table = await client.table()
+    call = Call(pallet="System", method="remark_with_event", args={"remark": b"hello"})
+    return table, table.encode_call(call)
+
+
+@pytest.mark.parametrize("believed", [0.0, 0.05])
+def test_nothing_is_built_with_the_runtime_before_an_upgrade(tmp_path: Path, believed: float) -> None:
+    """Many build while the chain is upgraded: each says a version that the chain had when it was asked, or later."""
+    runs = {"specName": "polkadot", "specVersion": 1006000}
+    upgraded: list[float] = []
+    built: list[tuple[float, int, int]] = []
+
+    async def work(pool: Pool) -> None:
+        while not upgraded or time.monotonic() < upgraded[0] + believed + 0.15:
+            started = time.monotonic()
+            table, data = await build(pool.client())
+            assert data == table.encode_call(table.decode_call(data))
+            built.append((started, table.spec_version, id(table)))
+            await asyncio.sleep(0.001)
+
+    async def story() -> None:
+        with node(state_getRuntimeVersion=lambda: dict(runs)) as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                pool.believed = believed
+                await pool.client().table()
+                working = [asyncio.create_task(work(pool)) for _ in range(20)]
+                await asyncio.sleep(0.1)
+                runs["specVersion"] = 2000000
+                upgraded.append(time.monotonic())
+                await asyncio.gather(*working)
+                older = pool.tables.of_version(1006000)
+
+        late = [version for started, version, _ in built if started > upgraded[0] + believed]
+        assert {version for _, version, _ in built} == {1006000, 2000000}
+        assert set(late) == {2000000}
+        assert len({table for *_, table in built}) == 2
+        # What was drafted before can still be judged.
+        assert older is not None
+
+    played(story)
