@@ -19,6 +19,7 @@ from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.pages import Beating, Grounds, page_points
 from scenarioctl.server.routes import Routes
 from scenarioctl.server.streams import Follower
+from scenarioctl.server.web import web_points
 
 #: Role -> the servers that it has.
 ROLES = {"all": ("api", "worker"), "api": ("api",), "worker": ("worker",)}
@@ -98,6 +99,10 @@ def build_site(
         served = {name, "both"} | ({"worker"} if role == "all" else set())
         points: list[Point] = [_operation(row, terms) for row in endpoints if row.server in served]
         points += page_points(grounds, served)
+        if name == "api":
+            points += web_points()
+        if name == "api":
+            points += web_points()
         fronts[name] = Front(name, Routes(_rows(points)), terms)
     return Site(terms, fronts, follower, grounds)
 

@@ -60,10 +60,10 @@ class Decoder:
         self.whole_body = whole_body
         self.shapes = shapes_of(request_type)
         self.in_path = tuple(in_path)
-        #: Fields that a body or a query string may have.
+        #: Fields that a body or a query string may have, those that are needed first.
         self.given = {
             name: shape
-            for name, shape in self.shapes.items()
+            for name, shape in sorted(self.shapes.items(), key=lambda item: not item[1].required)
             if name not in self.in_path and name != whole_body
         }
         self._known = frozenset(self.given)

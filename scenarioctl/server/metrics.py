@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 #: Seconds.
@@ -32,6 +32,8 @@ class Metrics:
     """The daemon's own registry, so that a test can have several."""
 
     def __init__(self, version: str) -> None:
+        # When a counter was made is of no use to anybody, and would double their number.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self._requests = Counter(
             "scenarioctl_requests",

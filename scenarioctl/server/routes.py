@@ -58,7 +58,7 @@ class Routes(Generic[T]):
         allowed = self.methods(raw_path)
         if allowed:
             raise MethodNotAllowed(
-                f"{shorten(method)} is not what {_shown(raw_path)} takes, expected: {' or '.join(each for each in allowed if each != 'HEAD')}"
+                f"{method if method.isalpha() and len(method) < 20 else shorten(method)} is not what {_shown(raw_path)} takes, expected: {' or '.join(each for each in allowed if each != 'HEAD')}"
             )
         raise NotFound(f"there is no path {_shown(raw_path)}{self._hint(raw_path)}")
 

@@ -169,12 +169,12 @@ class EventStream:
         parts: list[bytes] = []
         for line in await app.store.read_log(job, after=position.log, limit=_PORTION):
             position = Position(log=line.seq, mempool=position.mempool)
-            said: dict[str, Any] = {"id": line.job, "date": timestamp(line.written), "line": line.text}
+            said: dict[str, Any] = {"id": line.job, "date": timestamp(line.written), "text": line.text}
             parts.append(_event("log", position, said))
         now = app.clock()
         for entry in await app.store.read_mempool(job, after=position.mempool, limit=_PORTION):
             position = Position(log=position.log, mempool=entry.seq)
-            said = {"id": entry.job, "entry": mempool_fields(entry.draft, flag=entry.flag, now=now)}
+            said = {"id": entry.job, **mempool_fields(entry.draft, flag=entry.flag, now=now)}
             parts.append(_event("mempool", position, said))
         if parts:
             await _send(response, b"".join(parts))
