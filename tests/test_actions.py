@@ -724,7 +724,7 @@ class TestOtherSteps:
             ),
             (
                 {"url": "http://h", "headers": [{"key": "a", "value": "c\nd"}]},
-                "headers[0].value 'c\\nd' is not the value of a header, expected one line of text",
+                "headers[0].value is not the value of a header, expected one line of text",
             ),
         ],
     )

@@ -1,14 +1,15 @@
 """What the nodes of a diagram do: how each is summarised, checked and drafted.
 
 To add a node type, write a module and add a row to `NODES`, or to `ACTIONS` if it is a choice in the editor's
-action box.  A module has `summary` and `describe`, and `draft` if it drafts a transaction, else `check`;
+action box.  A module has `summary` and `describe`, and `draft` if it drafts a transaction, else `check`; beside that
+`answer` if it reads a chain, or `run` if it does something else in a run, and `fill` where pills need rules of their own.
 `docs/flow.md` and `formats/flow.py` tell how it is written in a flow file, `draw` turns that into nodes.
 """
 
 # Kept light: `scenarioctl xcm asset-transfer` passes through here on its way to drafting.py.
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scenarioctl.actions.drafting import Drafted
+    from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.flow import Flow
@@ -47,7 +49,17 @@ class Handler(Protocol):
         """Return one line that says what the node does."""
 
 
-class Drafter(Handler, Protocol):
+class Entering(Handler, Protocol):
+    """A module whose nodes leave an entry in the mempool."""
+
+    #: `xTransfer`, `swap`, `Remark`, `ChainTx` or `ChainQuery`.
+    TX_TYPE: str
+
+    def outline(self, app: "Application", diagram: "Diagram", node: "Node") -> tuple[str, str]:
+        """Return the chain and the raw amount as far as they can be told, else an empty text and `0`; never raises."""
+
+
+class Drafter(Entering, Protocol):
     """A module whose nodes draft a transaction."""
 
     async def draft(self, app: "Application", diagram: "Diagram", node: "Node") -> "Drafted":
@@ -61,6 +73,25 @@ class Checker(Handler, Protocol):
         """Raise what is wrong."""
 
 
+@runtime_checkable
+class Asker(Entering, Protocol):
+    """A module whose nodes read a chain."""
+
+    async def check(self, app: "Application", diagram: "Diagram", node: "Node") -> None:
+        """Raise what is wrong."""
+
+    async def answer(self, app: "Application", diagram: "Diagram", node: "Node") -> tuple[str, str]:
+        """Return the chain and what it answers, or raise what is wrong."""
+
+
+@runtime_checkable
+class Runner(Protocol):
+    """A module whose nodes do something else in a run."""
+
+    async def run(self, running: "Run", diagram: "Diagram", node: "Node") -> None:
+        """Do it, or raise what went wrong: the steps behind are not run then."""
+
+
 def summarise(diagram: "Diagram", registry: "Registry | None" = None) -> str:
     """Return the route in one line: `assetHub > xTransfer > polkadot`.
 
@@ -70,7 +101,7 @@ def summarise(diagram: "Diagram", registry: "Registry | None" = None) -> str:
     registry = registry or _built_in()
     words = []
     for node in diagram.in_safe_order():
-        handler = _handler_of(node)
+        handler = find_handler(node)
         if handler is None:
             continue
         word = handler.summary(node, registry)
@@ -96,9 +127,42 @@ def chains_of(diagram: "Diagram", registry: "Registry | None" = None) -> frozens
     return frozenset(found - {""})
 
 
+def webhooks_of(diagram: "Diagram") -> tuple[str, ...]:
+    """Return the UUIDs of the webhooks that *diagram* waits for, in lower case, each once; none that a pill will name."""
+    from scenarioctl.actions.webhook import read_webhook
+
+    found = {}
+    for node in diagram.nodes:
+        if node.type != "webhook":
+            continue
+        try:
+            found[read_webhook(node)] = True
+        except InvalidRequest:
+            continue
+    return tuple(found)
+
+
+async def index_webhooks(app: "Application") -> int:
+    """Tell the store which webhooks its scenarios of old wait for; return how many scenarios that were."""
+    from scenarioctl.formats.blob import unpack
+    from scenarioctl.model.diagram import read_diagram
+
+    done: set[str] = set()
+    while scenarios := [row for row in await app.store.unindexed() if row.id not in done]:
+        for row in scenarios:
+            try:
+                webhooks = webhooks_of(read_diagram(unpack(row.blob, name=f"scenario {row.id}")))
+            except ScenarioctlError:
+                # A blob that cannot be read waits for nothing, and must not keep the daemon from its start.
+                webhooks = ()
+            await app.store.index_webhooks(row.id, webhooks)
+            done.add(row.id)
+    return len(done)
+
+
 def describe_node(node: "Node", diagram: "Diagram") -> str:
     """Return one line that says what *node* does, also where it is unfinished."""
-    handler = _handler_of(node)
+    handler = find_handler(node)
     if handler is not None:
         return handler.describe(node, diagram)
     if node.type == "action":
@@ -220,16 +284,17 @@ def _draw(
 
 
 async def _try(app: "Application", diagram: "Diagram", node: "Node") -> None:
-    handler = _handler_of(node)
+    handler = find_handler(node)
     if handler is None:
-        raise InvalidRequest(_unknown_sentence(node))
+        raise InvalidRequest(unknown_sentence(node))
     if hasattr(handler, "draft"):
         await cast("Drafter", handler).draft(app, diagram, node)
     else:
         await cast("Checker", handler).check(app, diagram, node)
 
 
-def _unknown_sentence(node: "Node") -> str:
+def unknown_sentence(node: "Node") -> str:
+    """Return what is said of a node that no module is for."""
     if node.type != "action":
         known = ", ".join((*NODES, "action"))
         return f"the node type {shorten(node.type)} is unknown and skipped in a run, expected one of: {known}"
@@ -240,7 +305,8 @@ def _unknown_sentence(node: "Node") -> str:
     return f"the action {shorten(choice)} is unknown and skipped in a run, expected one of: {known}"
 
 
-def _handler_of(node: "Node") -> Handler | None:
+def find_handler(node: "Node") -> Handler | None:
+    """Return the module of this package that *node* is for; None for an unknown type."""
     name = NODES.get(node.type)
     if name is None and node.type == "action":
         choice = node.form.get("action")
@@ -249,7 +315,7 @@ def _handler_of(node: "Node") -> Handler | None:
 
 
 def _drafter_of(node: "Node") -> Drafter | None:
-    handler = _handler_of(node)
+    handler = find_handler(node)
     return cast("Drafter", handler) if hasattr(handler, "draft") else None
 
 

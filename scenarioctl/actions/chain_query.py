@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import find_pills, has_pill, settled
+from scenarioctl.actions.pills import Data, Filled, fill_argument, find_pills, has_pill, is_json_text, settled
+from scenarioctl.actions.pills import fill as fill_any
+from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.words import chain_word, word
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node, name_of
@@ -43,6 +45,10 @@ class Change:
     warnings: tuple[str, ...] = ()
 
 
+#: As the mempool calls it.
+TX_TYPE = "ChainQuery"
+
+
 def summary(node: Node, registry: "Registry") -> str:
     chain = chain_word(node.form.get("selectedChain"), registry)
     return f"query({chain})" if chain else "query"
@@ -57,11 +63,20 @@ def describe(node: Node, diagram: Diagram) -> str:
     return f"{pallet or '?'}.{method or '?'}({params}) on {chain}"
 
 
+def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
+    return outline_chain(app, node.form.get("selectedChain"))
+
+
 async def check(app: "Application", diagram: Diagram, node: Node) -> None:
     query = read_query(app, node)
     table = app.known_runtime(query.chain)
     if table is not None:
         judge(table, query, pallet_field="selectedPallet", method_field="selectedMethod")
+
+
+async def answer(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
+    query = read_query(app, node)
+    return query.chain.name, (await ask(app, query)).text
 
 
 async def ask(app: "Application", query: Query, *, limit: int | None = None) -> "Answered":
@@ -161,6 +176,17 @@ def read_query(app: "Application", node: Node) -> Query:
         params=read_params(settled(form.get("methodInput"), field="methodInput")),
         block=parse_block(settled(form.get("blockHash"), field="blockHash"), field="blockHash"),
     )
+
+
+def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
+    """Return what is read of *form*, its pills replaced; the editor keeps a pallet's whole description beside it."""
+    filled = {key: fill_any(form.get(key), data) for key in ("selectedChain", "selectedPallet", "blockHash")}
+    given = form.get("methodInput")
+    params = fill_argument(given, data)
+    if isinstance(params, Filled) and not is_json_text(given):
+        # What came from outside is one parameter, whatever it looks like.
+        params = [params]
+    return filled | {"selectedMethod": fill_any(method_name(form), data), "methodInput": params}
 
 
 def draw(

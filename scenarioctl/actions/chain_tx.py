@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.chain_query import method_name
 from scenarioctl.actions.drafting import Drafted, draft_call
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import settled
+from scenarioctl.actions.pills import Data, fill_argument, settled
+from scenarioctl.actions.pills import fill as fill_any
+from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.words import chain_word, word
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.diagram import Diagram, Node, name_of
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.shapes import Canvas
+
+#: As the mempool calls it.
+TX_TYPE = "ChainTx"
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -35,6 +40,10 @@ def describe(node: Node, diagram: Diagram) -> str:
     return f"{pallet or '?'}.{method or '?'}({names}) on {chain}"
 
 
+def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
+    return outline_chain(app, node.form.get("selectedChain"))
+
+
 async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
     form = node.form
     if not form:
@@ -47,7 +56,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
     transaction = await draft_call(app, chain=chain, pallet=pallet, method=method, params=params)
     return Drafted(
         node=node.id,
-        txtype="ChainTx",
+        txtype=TX_TYPE,
         summary=f"{chain.name} > ChainTx > {chain.name}",
         asset="",
         amount="0",
@@ -56,6 +65,15 @@ async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
         dest_chain=chain.name,
         transaction=transaction,
     )
+
+
+def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
+    """Return what is read of *form*, its pills replaced; the editor keeps a pallet's whole description beside it."""
+    filled = {key: fill_any(form.get(key), data) for key in ("selectedChain", "selectedPallet")}
+    return filled | {
+        "selectedMethod": fill_any(method_name(form), data),
+        "params": fill_argument(form.get("params"), data),
+    }
 
 
 def draw(

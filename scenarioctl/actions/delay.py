@@ -14,12 +14,15 @@ from scenarioctl.model.amounts import parse_number, to_text
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
+    from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.shapes import Canvas
 
 #: A day: what waits longer is a job with an interval.
 LONGEST = 86_400
+#: Seconds of a pause so short that nobody needs to be told of it meanwhile.
+_SHORT = 5
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -33,6 +36,13 @@ def describe(node: Node, diagram: Diagram) -> str:
 
 async def check(app: "Application", diagram: Diagram, node: Node) -> None:
     read_delay(node)
+
+
+async def run(running: "Run", diagram: Diagram, node: Node) -> None:
+    seconds = read_delay(node)
+    running.say(f"Waiting {to_text(seconds)} s")
+    async with running.waiting(f"delay {to_text(seconds)} s" if seconds > _SHORT else ""):
+        await running.app.sleep(float(seconds))
 
 
 def read_delay(node: Node) -> Decimal:
@@ -62,4 +72,12 @@ def parse_seconds(value: object, *, field: str) -> Decimal:
     seconds = parse_number(value, field=field)
     if seconds > LONGEST:
         raise InvalidRequest(f"{field} {shorten(value)} is longer than a day, expected at most {LONGEST}")
+    return seconds
+
+
+def parse_timeout(value: object, *, field: str, longest: int = LONGEST) -> Decimal:
+    """Return *value* in seconds, at most *longest*."""
+    seconds = parse_number(value, field=field)
+    if seconds > longest:
+        raise InvalidRequest(f"{field} {shorten(value)} is too long, expected at most {longest} seconds")
     return seconds

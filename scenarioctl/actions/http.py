@@ -3,17 +3,34 @@
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.delay import parse_timeout
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import has_pill, settled
+from scenarioctl.actions.pills import (
+    Data,
+    Filled,
+    JsonText,
+    Text,
+    Unfillable,
+    find_pills,
+    has_pill,
+    is_json_text,
+    is_pill,
+    settled,
+    unfilled,
+)
+from scenarioctl.actions.pills import fill as fill_any
 from scenarioctl.actions.words import word
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, RequestFailed, WebRequest
 
 if TYPE_CHECKING:
+    from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.shapes import Canvas
@@ -22,17 +39,24 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _LONGEST_URL = 8192
+#: Seconds for one try, and further tries.
+_LONGEST_TIMEOUT = 300
+_MOST_RETRIES = 10
 
-
-@dataclass(frozen=True, kw_only=True)
-class WebRequest:
-    """What is sent, before anybody has looked where it leads."""
-
-    method: str
-    url: str
-    headers: tuple[tuple[str, str], ...]
-    body: str
-    content_type: str
+#: Headers that say how the request itself travels: with them, one request could be made to look like two.
+_OURS = frozenset(
+    {
+        "host",
+        "content-length",
+        "transfer-encoding",
+        "connection",
+        "keep-alive",
+        "upgrade",
+        "te",
+        "trailer",
+        "expect",
+    }
+)
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -52,6 +76,120 @@ async def check(app: "Application", diagram: Diagram, node: Node) -> None:
     read_request(node)
 
 
+async def run(running: "Run", diagram: Diagram, node: Node) -> None:
+    from scenarioctl.outgoing.client import place_of
+
+    request = read_request(node)
+    what = f"{request.method} {place_of(request.url)}"
+    try:
+        answer = await running.app.outgoing.send(request, sleep=running.app.sleep)
+    except RequestFailed as failed:
+        raise RequestFailed(f"{what}: {failed}") from None
+    tries = "" if answer.tries == 1 else f", at the last of {answer.tries} tries"
+    running.say(f"{what}: {answer.status} in {answer.milliseconds} ms{tries}")
+    found = {"status": answer.status, "headers": answer.headers, "body": answer.body}
+    running.data.add_answer("http", found, node=node.id)
+
+
+def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
+    """Return *form* with its pills replaced, each value kept to its place in the address and in the body."""
+    filled: dict[str, Any] = fill_any(dict(form), data)
+    url, body = form.get("url"), form.get("requestContent")
+    filled["url"] = fill_any(url, data, place=_UrlText)
+    if isinstance(filled["url"], Filled) and not is_pill(str(url)) and _steps_up(filled["url"]):
+        filled["url"] = unfilled(
+            str(url), "has a segment of only dots once it is filled in, which leads out of its path"
+        )
+    if isinstance(body, str):
+        filled["requestContent"] = _fill_body(body, _content_kind(filled, body), data)
+    return filled
+
+
+def _content_kind(form: Mapping[str, Any], body: str) -> str:
+    """Return what kind of text the body is, as its headers say; JSON where they say nothing and it looks like it."""
+    kind = form.get("contentType")
+    headers = form.get("headers")
+    for entry in headers if isinstance(headers, list) else ():
+        if isinstance(entry, dict) and str(entry.get("key")).lower() == "content-type":
+            kind = entry.get("value")
+    if not isinstance(kind, str) or not kind:
+        return "application/json" if is_json_text(body) else ""
+    return kind.lower().partition(";")[0].strip()
+
+
+def _fill_body(body: str, kind: str, data: Data) -> Any:
+    place: Callable[[], Text] = _PlainBody
+    if kind.endswith(("/json", "+json")):
+        place = _JsonBody
+    elif kind == "application/x-www-form-urlencoded":
+        place = _FormBody
+    elif kind.endswith(("/xml", "+xml", "/html")):
+        place = _MarkupBody
+    filled = fill_any(body, data, place=place)
+    if place is _JsonBody and isinstance(filled, Filled):
+        try:
+            json.loads(filled)
+        except (ValueError, RecursionError):
+            filled = unfilled(body, "is not JSON once it is filled in")
+    return filled
+
+
+class _PlainBody(Text):
+    typed = False
+
+
+class _JsonBody(JsonText):
+    typed = False
+
+
+class _FormBody(_PlainBody):
+    def write(self, value: Any, following: str) -> str:
+        from urllib.parse import quote
+
+        return quote(super().write(value, following), safe="")
+
+
+class _MarkupBody(_PlainBody):
+    def write(self, value: Any, following: str) -> str:
+        from html import escape
+
+        return escape(super().write(value, following))
+
+
+class _UrlText(Text):
+    """An address: data is percent-encoded, and in the name of the host only what can be part of one."""
+
+    _HOST = re.compile(r"[A-Za-z0-9_-]{0,63}", re.ASCII)
+    _WHOLE_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}", re.ASCII)
+
+    def __init__(self) -> None:
+        self._before = ""
+
+    def passes(self, literal: str) -> None:
+        self._before += literal
+
+    def write(self, value: Any, following: str) -> str:
+        from urllib.parse import quote
+
+        text = super().write(value, following)
+        scheme, _, rest = self._before.partition("://")
+        in_host = bool(scheme) and "://" in self._before and not set("/?#\\") & set(rest)
+        if in_host:
+            whole = not rest and following in ("", "/", ":", "?", "#")
+            if not (self._WHOLE_HOST if whole else self._HOST).fullmatch(text):
+                raise Unfillable("would be filled in with what is not part of a host's name")
+        written = quote(text, safe="")
+        self._before += written
+        return written
+
+
+def _steps_up(url: str) -> bool:
+    from urllib.parse import unquote
+
+    path = url.partition("?")[0].partition("#")[0].partition("://")[2].replace("\\", "/")
+    return any(unquote(part) in (".", "..") for part in path.split("/")[1:])
+
+
 def read_request(node: Node) -> WebRequest:
     """Return the request in *node*'s form; InvalidRequest names the field that cannot be used."""
     form = node.form
@@ -65,6 +203,8 @@ def read_request(node: Node) -> WebRequest:
         headers=_headers(settled(form.get("headers"), field="headers")),
         body=_body(body),
         content_type=_header_value(content_type, "contentType"),
+        timeout=_timeout(settled(form.get("timeout"), field="timeout"), "timeout"),
+        retries=_retries(settled(form.get("retries"), field="retries"), "retries"),
     )
 
 
@@ -83,8 +223,8 @@ def draw(
         _header_name(name, fields.name("headers"))
         if not has_pill(value):
             _header_value(value, f"{fields.name('headers')}.{name}")
-    body = _body(fields.get("body"))
-    form = {
+    body = _template(fields.get("body"))
+    form: dict[str, Any] = {
         "url": url,
         "method": parse_method(fields.text("method", "get"), field=fields.name("method")).lower(),
         "connectionType": "httpRequest",
@@ -93,6 +233,15 @@ def draw(
         "contentType": fields.text("content_type", "application/json" if body else ""),
         "parseResponse": "yes",
     }
+    timeout, retries = fields.get("timeout"), fields.get("retries")
+    if timeout is not None:
+        form["timeout"] = timeout
+        if not has_pill(timeout):
+            form["timeout"] = to_text(
+                parse_timeout(timeout, field=fields.name("timeout"), longest=_LONGEST_TIMEOUT)
+            )
+    if retries is not None:
+        form["retries"] = retries if has_pill(retries) else _retries(retries, fields.name("retries"))
     node = canvas.add("http", form)
     return node, node
 
@@ -111,8 +260,9 @@ def parse_url(value: object, *, field: str) -> str:
     except ValueError:
         usable = False
     if not usable or len(value) > _LONGEST_URL or not value.isprintable() or " " in value:
+        # What follows the question mark may be secret.
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not an http address, expected one like https://example.org/path"
+            f"{field} {shorten(value.partition('?')[0])} is not an http address, expected one like https://example.org/path"
         )
     if "@" in parts.netloc:
         raise InvalidRequest(f"{field} holds a user or a password before its host, expected them in a header")
@@ -148,6 +298,8 @@ def _headers(value: object) -> tuple[tuple[str, str], ...]:
 
 
 def _header_name(value: object, field: str) -> str:
+    if isinstance(value, str) and value.lower() in _OURS:
+        raise InvalidRequest(f"{field} {shorten(value)} is written by the request itself: leave it out")
     if not isinstance(value, str) or not value or not _TOKEN.issuperset(value):
         raise InvalidRequest(
             f"{field} {shorten(value)} is not the name of a header, expected one like Accept"
@@ -158,11 +310,9 @@ def _header_name(value: object, field: str) -> str:
 def _header_value(value: object, field: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    # A line break would start a header of its own.
-    if not isinstance(value, str) or any(character in value for character in "\r\n\0"):
-        raise InvalidRequest(
-            f"{field} {shorten(value)} is not the value of a header, expected one line of text"
-        )
+    # A line break would start a header of its own.  The value may be secret: it is not told.
+    if not isinstance(value, str) or not value.replace("\t", " ").isprintable():
+        raise InvalidRequest(f"{field} is not the value of a header, expected one line of text")
     return value
 
 
@@ -170,3 +320,48 @@ def _body(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _template(value: Any) -> str:
+    """Return the body of a flow file as the editor's one text.
+
+    In JSON a text that is one pill stands without quotes, so that it becomes the data in its own type.
+    """
+    if not isinstance(value, (dict, list)) or not find_pills(value):
+        return _body(value)
+    return _write(value)
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, dict):
+        return (
+            "{"
+            + ", ".join(
+                f"{json.dumps(key, ensure_ascii=False)}: {_write(entry)}" for key, entry in value.items()
+            )
+            + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(_write(entry) for entry in value) + "]"
+    if isinstance(value, str) and is_pill(value):
+        return value.strip()
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _timeout(value: object, field: str) -> float:
+    if value is None or value == "":
+        return DEFAULT_TIMEOUT
+    return float(parse_timeout(value, field=field, longest=_LONGEST_TIMEOUT))
+
+
+def _retries(value: object, field: str) -> int:
+    if value is None or value == "":
+        return DEFAULT_RETRIES
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or not (
+        text.isascii() and text.isdigit() and len(text) < 3 and int(text) <= _MOST_RETRIES
+    ):
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is not a number of further tries, expected 0 to {_MOST_RETRIES}"
+        )
+    return int(text)

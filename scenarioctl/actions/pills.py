@@ -1,13 +1,13 @@
-"""Pills: places in a form that a webhook's data fills, found and filled in, never run as code.
+"""Pills: places in a form that a webhook's data or a step's answer fills, found and filled in, never run as code.
 
 The editor writes `<span class="pill" data-id="eventData.content.address" …>…</span>`, a person writes
-`{{ address }}`.
+`{{ address }}`.  To add a kind of text with rules of its own, add a class like `Text`.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
 
@@ -16,6 +16,9 @@ _ROOT = ("eventData", "content")
 
 #: Longer than any tag or name that is meant as a pill; keeps a hostile text from being searched for long.
 _LONGEST = 4096
+
+#: Characters of a text once it is filled in: a small form could name a large event a thousand times.
+MAX_FILLED = 4 * 1024 * 1024
 
 _OPENING = re.compile(r"\{\{|<span")
 _BRACES = re.compile(r"\{\{[ \t]{0,16}([^{}\s]{1,256})[ \t]{0,16}\}\}")
@@ -26,10 +29,103 @@ _ATTRIBUTE = re.compile(r"""([\w:-]{1,64})=(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 
 #: The editor puts an invisible space behind a pill, so that the cursor can stand there.
 _INVISIBLE = "\u200b\ufeff"
+_BLANK = _INVISIBLE + " \t\r\n"
 
 
 class WaitsForWebhook(InvalidRequest):
     """A field is filled in by a webhook's data, which is not there yet."""
+
+
+class Filled(str):
+    """Text that came from outside: what looks like a pill in it is none."""
+
+
+class Unfilled(str):
+    """Text with a pill that could not be filled in; whoever reads its field says so."""
+
+    reason = ""
+
+
+class Unfillable(Exception):
+    """What a field's sentence goes on with, after its name."""
+
+
+class Data:
+    """What pills are filled with: the events of webhooks, and what steps have answered."""
+
+    def __init__(self) -> None:
+        #: Newest first.
+        self._events: list[Any] = []
+        self._answers: dict[str, Any] = {}
+
+    def add_event(self, content: Any, *, node: str = "") -> None:
+        """Let `{{ address }}` be found in *content*, before what earlier events have; and under the node's id."""
+        content = _protect(content)
+        self._events.insert(0, content)
+        if node:
+            self._answers[node] = content
+
+    def add_answer(self, name: str, answer: Any, *, node: str) -> None:
+        """Let `{{ name.… }}` be found in *answer*, in place of an earlier one's; and under the node's id."""
+        self._answers[name] = self._answers[node] = _protect(answer)
+
+    def look_up(self, path: tuple[str, ...]) -> Any:
+        """Return what is at *path*; Unfillable names it where there is nothing.
+
+        A webhook cannot stand in for a step's answer: `http`, `query` and the ids of nodes are looked up first.
+        """
+        if path[: len(_ROOT)] == _ROOT:
+            path = path[len(_ROOT) :]
+        elif path[0] in self._answers:
+            found = _descend(self._answers[path[0]], path[1:])
+            if found is not _NOTHING:
+                return found
+            raise Unfillable(
+                f"needs {shorten('.'.join(path))}, which the answer of {shorten(path[0])} does not have"
+            )
+        for content in self._events:
+            found = _descend(content, path)
+            if found is not _NOTHING:
+                return found
+        if self._events:
+            raise Unfillable(f"needs {shorten('.'.join(path))}, which the webhook's data does not have")
+        raise Unfillable(f"needs {shorten('.'.join(path))}, which no step before it has given")
+
+
+class Text:
+    """A text of which nothing is known: text goes in as it is, other data as JSON."""
+
+    #: A text that is one pill and nothing else becomes the data itself, number or list or text.
+    typed = True
+
+    def passes(self, literal: str) -> None:
+        """Take note of what stands before the next pill."""
+
+    def write(self, value: Any, following: str) -> str:  # noqa: ARG002
+        """Return *value* as it stands in this text; *following* is the character behind it."""
+        return value if isinstance(value, str) else _to_json(value)
+
+
+class JsonText(Text):
+    """JSON: inside of a string data is escaped, elsewhere it is a value of its own type."""
+
+    _MARK = re.compile(r'\\(.?)|"', re.DOTALL)
+
+    def __init__(self) -> None:
+        self._inside = False
+
+    def passes(self, literal: str) -> None:
+        for mark in self._MARK.finditer(literal):
+            if mark[0] == '"':
+                self._inside = not self._inside
+            elif not mark[1] and self._inside:
+                # It would take away the meaning of the first character that is filled in.
+                raise Unfillable("has a backslash right before a pill, expected the pill alone")
+
+    def write(self, value: Any, following: str) -> str:  # noqa: ARG002
+        if not self._inside:
+            return _to_json(value)
+        return _to_json(value if isinstance(value, str) else _to_json(value))[1:-1]
 
 
 def has_pill(value: object) -> bool:
@@ -37,88 +133,196 @@ def has_pill(value: object) -> bool:
     return isinstance(value, str) and next(_find(value), None) is not None
 
 
+def is_pill(text: str) -> bool:
+    """Return whether *text* is one pill and nothing else."""
+    return _is_whole(text, list(_find(text)))
+
+
 def find_pills(value: object) -> tuple[str, ...]:
     """Return the paths of all pills in *value*, a text or any JSON: `address`, `user.name`."""
-    if isinstance(value, str):
-        return tuple(".".join(path) for _, _, path in _find(value))
-    if isinstance(value, Mapping):
-        return tuple(path for entry in value.values() for path in find_pills(entry))
-    if isinstance(value, list):
-        return tuple(path for entry in value for path in find_pills(entry))
-    return ()
+    return tuple(path for _, path in _all_pills(value))
+
+
+def unfilled(text: str, reason: str) -> Unfilled:
+    """Return *text* as one that could not be filled in."""
+    left = Unfilled(text)
+    left.reason = reason
+    return left
 
 
 def settled(value: Any, *, field: str) -> Any:
-    """Return *value*, which must not have a pill; WaitsForWebhook names the one it has."""
-    paths = find_pills(value)
-    if paths:
-        raise WaitsForWebhook(f"{field} waits for webhook data: {{{{ {shorten(paths[0])[1:-1]} }}}}")
+    """Return *value*, which must not have a pill; WaitsForWebhook names the one it has.
+
+    InvalidRequest says why a pill could not be filled in, where that was tried.
+    """
+    for text, path in _all_pills(value):
+        if isinstance(text, Unfilled):
+            raise InvalidRequest(f"{field} {text.reason}")
+        raise WaitsForWebhook(f"{field} waits for webhook data: {{{{ {shorten(path)[1:-1]} }}}}")
     return value
+
+
+def fill(value: Any, data: Data, *, place: Callable[[], Text] = Text) -> Any:
+    """Return *value*, a text or any JSON, with its pills replaced by *data*.
+
+    A text that is one pill and nothing else becomes the data itself, number or list or text.  Nothing is raised: a field
+    that nobody reads may lack its data, `settled` says so of one that is read.
+    """
+    if isinstance(value, str):
+        return _fill_text(value, data, place)
+    if isinstance(value, Mapping):
+        return {key: fill(entry, data, place=place) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [fill(entry, data, place=place) for entry in value]
+    return value
+
+
+def fill_argument(value: Any, data: Data) -> Any:
+    """Return *value*, an argument typed as text or any JSON of such, with its pills replaced.
+
+    A text that is JSON itself stays the JSON that it was: data has one place in it.
+    """
+    if isinstance(value, Mapping):
+        return {key: fill_argument(entry, data) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [fill_argument(entry, data) for entry in value]
+    return fill(value, data, place=JsonText if is_json_text(value) else Text)
+
+
+def is_json_text(value: object) -> bool:
+    """Return whether *value* is text that begins like a JSON object or list, and not with a pill."""
+    if not isinstance(value, str):
+        return False
+    text = value.lstrip(_BLANK)
+    if not text.startswith(("{", "[")):
+        return False
+    first = next(_find(value), None)
+    return first is None or first.start != len(value) - len(text)
 
 
 def resolve(value: Any, content: object, *, field: str) -> Any:
-    """Return *value* with its pills replaced by the webhook data in *content*.
+    """Return *value* with its pills replaced by the webhook data in *content*, as `fill` does.
 
-    A text that is one pill and nothing else becomes the data itself, number or list or text; within other
-    text, data that is not text is written as JSON.  InvalidRequest names a path that the data does not have.
+    InvalidRequest names a path that the data does not have.
     """
-    if isinstance(value, str):
-        return _resolve_text(value, content, field)
-    if isinstance(value, Mapping):
-        return {key: resolve(entry, content, field=f"{field}.{key}") for key, entry in value.items()}
-    if isinstance(value, list):
-        return [resolve(entry, content, field=f"{field}[{n}]") for n, entry in enumerate(value)]
-    return value
+    data = Data()
+    data.add_event(content)
+    filled = fill(value, data)
+    _require_filled(filled, field)
+    return filled
 
 
 def display(text: str) -> str:
     """Return *text* with the editor's pills written as a person writes them."""
     parts = []
     at = 0
-    for start, end, path in _find(text):
-        parts.append(text[at:start])
-        parts.append(f"{{{{ {'.'.join(path)} }}}}")
-        at = end
+    for pill in _find(text):
+        parts.append(text[at : pill.start])
+        parts.append(f"{{{{ {pill.shown} }}}}")
+        at = pill.end
     parts.append(text[at:])
     return "".join(parts).strip(_INVISIBLE)
 
 
-def _resolve_text(text: str, content: object, field: str) -> Any:
-    found = list(_find(text))
-    if not found:
-        return text
-    if len(found) == 1:
-        start, end, path = found[0]
-        if not (text[:start] + text[end:]).strip(_INVISIBLE + " \t\r\n"):
-            return _look_up(path, content, field)
-    parts = []
-    at = 0
-    for start, end, path in found:
-        data = _look_up(path, content, field)
-        parts.append(text[at:start])
-        parts.append(data if isinstance(data, str) else json.dumps(data, ensure_ascii=False))
-        # The invisible space belongs to the pill before it.
-        at = end + 1 if text[end : end + 1] in tuple(_INVISIBLE) else end
-    parts.append(text[at:])
-    return "".join(parts)
+class _Pill(NamedTuple):
+    start: int
+    end: int
+    path: tuple[str, ...]
+
+    @property
+    def shown(self) -> str:
+        return ".".join(self.path[len(_ROOT) :] if self.path[: len(_ROOT)] == _ROOT else self.path)
 
 
-def _look_up(path: tuple[str, ...], content: object, field: str) -> Any:
-    value = content
+_NOTHING = object()
+
+
+def _descend(value: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         if isinstance(value, Mapping) and name in value:
             value = value[name]
         elif isinstance(value, list) and name.isascii() and name.isdigit() and int(name[:9]) < len(value):
             value = value[int(name[:9])]
         else:
-            raise InvalidRequest(
-                f"{field} needs {shorten('.'.join(path))}, which the webhook's data does not have"
-            )
+            return _NOTHING
     return value
 
 
-def _find(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield start, end and path of every pill in *text*, in order."""
+def _protect(value: Any) -> Any:
+    """Return *value*, JSON from outside, with every text marked as such."""
+    if isinstance(value, str):
+        return Filled(value)
+    if isinstance(value, Mapping):
+        return {name: _protect(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_protect(entry) for entry in value]
+    return value
+
+
+def _to_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _fill_text(text: str, data: Data, place: Callable[[], Text]) -> Any:
+    found = list(_find(text))
+    if not found:
+        return text
+    writer = place()
+    parts = []
+    size = at = 0
+    try:
+        if writer.typed and _is_whole(text, found):
+            return data.look_up(found[0].path)
+        for pill in found:
+            writer.passes(text[at : pill.start])
+            # The invisible space belongs to the pill before it.
+            end = pill.end + 1 if text[pill.end : pill.end + 1] in tuple(_INVISIBLE) else pill.end
+            written = writer.write(data.look_up(pill.path), text[end : end + 1])
+            size += len(written)
+            if size > MAX_FILLED:
+                raise Unfillable(  # noqa: TRY301
+                    f"is longer than {MAX_FILLED} characters once it is filled in"
+                )
+            parts += [text[at : pill.start], written]
+            at = end
+    except Unfillable as lacking:
+        return unfilled(text, str(lacking))
+    parts.append(text[at:])
+    return Filled("".join(parts))
+
+
+def _is_whole(text: str, found: list[_Pill]) -> bool:
+    return len(found) == 1 and not (text[: found[0].start] + text[found[0].end :]).strip(_BLANK)
+
+
+def _require_filled(value: Any, field: str) -> None:
+    if isinstance(value, Unfilled):
+        raise InvalidRequest(f"{field} {value.reason}")
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            _require_filled(entry, f"{field}.{key}")
+    elif isinstance(value, list):
+        for number, entry in enumerate(value):
+            _require_filled(entry, f"{field}[{number}]")
+
+
+def _all_pills(value: object) -> Iterator[tuple[str, str]]:
+    """Yield each pill's text and path."""
+    if isinstance(value, str):
+        for pill in _find(value):
+            yield value, pill.shown
+    elif isinstance(value, Mapping):
+        for entry in value.values():
+            yield from _all_pills(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _all_pills(entry)
+
+
+def _find(text: str) -> Iterator[_Pill]:
+    """Yield every pill in *text*, in order."""
+    if isinstance(text, Filled):
+        return
     at = 0
     while (opening := _OPENING.search(text, at)) is not None:
         start = opening.start()
@@ -128,7 +332,7 @@ def _find(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         else:
             end, path = _read_span(text, start)
         if path:
-            yield start, end, _split(path)
+            yield _Pill(start, end, tuple(path.split(".")))
         at = end
 
 
@@ -145,8 +349,3 @@ def _read_span(text: str, start: int) -> tuple[int, str]:
     from html import unescape
 
     return end + len("</span>"), unescape(path)
-
-
-def _split(path: str) -> tuple[str, ...]:
-    parts = tuple(path.split("."))
-    return parts[2:] if parts[:2] == _ROOT else parts

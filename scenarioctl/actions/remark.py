@@ -2,13 +2,16 @@
 
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.chain import draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.sides import action_data, read_side
+from scenarioctl.actions.pills import Data, Filled
+from scenarioctl.actions.pills import fill as fill_any
+from scenarioctl.actions.sides import action_data, outline_source, read_side
 from scenarioctl.actions.words import side_words, word
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, Node, name_of
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.shapes import Canvas
+
+#: As the mempool calls it.
+TX_TYPE = "Remark"
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -28,6 +34,10 @@ def describe(node: Node, diagram: Diagram) -> str:
     values = action_data(node).get("source")
     text = word(values.get("target")) if isinstance(values, dict) else ""
     return f"{text!r} on {source['chain']}" if text else f"no text yet, on {source['chain']}"
+
+
+def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
+    return outline_source(app, diagram, node)[0], "0"
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
@@ -43,7 +53,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
         raise InvalidRequest(f"plain is {name_of(plain)}, expected true or false")
     return Drafted(
         node=node.id,
-        txtype="Remark",
+        txtype=TX_TYPE,
         summary=f"{chain.name} > Remark > {chain.name}",
         asset="",
         amount="0",
@@ -52,6 +62,18 @@ async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
         dest_chain=chain.name,
         transaction=await draft_remark(app, chain=chain, text=text, plain=bool(plain)),
     )
+
+
+def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
+    """Return *form* with its pills replaced; a remark is text, whatever the data is."""
+    filled: dict[str, Any] = fill_any(dict(form), data)
+    values = form.get("actionData")
+    source = values.get("source") if isinstance(values, dict) else None
+    if isinstance(source, dict) and isinstance(source.get("target"), str):
+        text = filled["actionData"]["source"]["target"]
+        if not isinstance(text, str):
+            filled["actionData"]["source"]["target"] = Filled(json.dumps(text, ensure_ascii=False))
+    return filled
 
 
 def draw(

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.fields import known_decimals
 from scenarioctl.actions.pills import settled
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.amounts import parse_number, to_raw
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
@@ -95,3 +97,27 @@ def _neighbour(diagram: Diagram, node: Node, place: str) -> Mapping[str, Any]:
     if isinstance(asset, dict):
         values |= {"assetId": asset.get("assetId"), "symbol": asset.get("symbol")}
     return values
+
+
+def outline_source(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
+    """Return the chain that an action starts on and the raw amount that leaves, as far as its form tells."""
+    name, amount = "", "0"
+    try:
+        source = read_side(diagram, node, "source")
+        chain = source.chain(app)
+        name = chain.name
+        asset = source.asset(app, chain)
+        given = source.require("amount", "whole tokens")
+        decimals = known_decimals(asset, "source.amount", given)
+        amount = str(to_raw(parse_number(given, field="source.amount"), decimals, field="source.amount"))
+    except ScenarioctlError:
+        pass
+    return name, amount
+
+
+def outline_chain(app: "Application", name: object) -> tuple[str, str]:
+    """Return the literal of the chain that *name* means, empty if it means none, and that nothing moves."""
+    try:
+        return app.registry.find(settled(name, field="chain")).name, "0"
+    except ScenarioctlError:
+        return "", "0"

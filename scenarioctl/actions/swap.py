@@ -2,6 +2,7 @@
 
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields, known_decimals
-from scenarioctl.actions.pills import has_pill, settled
-from scenarioctl.actions.sides import action_data, read_sides
+from scenarioctl.actions.pills import Data, Text, Unfillable, has_pill, settled
+from scenarioctl.actions.pills import fill as fill_any
+from scenarioctl.actions.sides import action_data, outline_source, read_sides
 from scenarioctl.actions.words import side_words
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_number, parse_raw, to_raw, to_text
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.shapes import Canvas
 
+#: As the mempool calls it.
+TX_TYPE = "swap"
+
 
 def summary(node: Node, registry: "Registry") -> str:
     return "swap"
@@ -30,6 +35,10 @@ def summary(node: Node, registry: "Registry") -> str:
 def describe(node: Node, diagram: Diagram) -> str:
     source, target = side_words(diagram, node)
     return f"{source['amount']} {source['asset']} for {target['asset']} on {source['chain']}"
+
+
+def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
+    return outline_source(app, diagram, node)
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
@@ -65,7 +74,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     )
     return Drafted(
         node=node.id,
-        txtype="swap",
+        txtype=TX_TYPE,
         summary=f"{chain.name} > swap > {chain.name}",
         asset=asset_in.id,
         amount=to_text(amount),
@@ -77,6 +86,26 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
 
 
 draft_for = draft
+
+
+def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
+    """Return *form* with its pills replaced; in a route that is text, data is one name and brings no hops of its own."""
+    filled: dict[str, Any] = fill_any(dict(form), data)
+    options = form.get("actionData")
+    route = options.get("route") if isinstance(options, dict) else None
+    if isinstance(route, str):
+        filled["actionData"]["route"] = fill_any(route, data, place=_RouteText)
+    return filled
+
+
+class _RouteText(Text):
+    _NAME = re.compile(r"[A-Za-z0-9_:.-]{1,80}", re.ASCII)
+
+    def write(self, value: Any, following: str) -> str:
+        text = super().write(value, following)
+        if not self._NAME.fullmatch(text):
+            raise Unfillable("would be filled in with what is not the name of one asset or pool")
+        return text
 
 
 def draw(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_transfer
 from scenarioctl.actions.fields import Fields, known_decimals
-from scenarioctl.actions.sides import Side, read_sides
+from scenarioctl.actions.sides import Side, outline_source, read_sides
 from scenarioctl.actions.words import side_words
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.shapes import Canvas
+
+#: As the mempool calls it.
+TX_TYPE = "xTransfer"
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -31,6 +34,10 @@ def describe(node: Node, diagram: Diagram) -> str:
         f"{source['amount']} {source['asset']} from {source['chain']} to {target['chain']}, "
         f"for {target['address']}"
     )
+
+
+def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
+    return outline_source(app, diagram, node)
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
@@ -59,7 +66,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     )
     return Drafted(
         node=node.id,
-        txtype="xTransfer",
+        txtype=TX_TYPE,
         summary=f"{source.name} > xTransfer > {destination.name}",
         asset=asset.id,
         amount=to_text(amount),

@@ -3,18 +3,37 @@
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.delay import parse_timeout
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import settled
+from scenarioctl.actions.pills import has_pill, settled
 from scenarioctl.actions.words import word
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
+    from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.model.jobs import WebhookEvent
+
+#: Seconds that a run waits where the form says nothing.
+DEFAULT_TIMEOUT = Decimal(3600)
+
+#: Seconds between two looks at the store, and how often all runs that wait may look in a second.
+_PAUSE = 0.5
+_LOOKS = 1000
+
+#: How many runs of this process wait.
+_waiting = 0
+
+
+class NoEvent(ScenarioctlError):
+    """Nobody posted to the webhook in time; ends a step of a run, and never leaves it."""
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -31,6 +50,58 @@ def describe(node: Node, diagram: Diagram) -> str:
 
 async def check(app: "Application", diagram: Diagram, node: Node) -> None:
     read_webhook(node)
+    read_timeout(node)
+
+
+async def run(running: "Run", diagram: Diagram, node: Node) -> None:
+    uuid, timeout = read_webhook(node), read_timeout(node)
+    event = running.events.get(uuid)
+    if event is None:
+        event = await _await_event(running, uuid, timeout)
+        running.events[uuid] = event
+        running.used_events[uuid] = event.id
+        running.say(f"Webhook {uuid} brought event {event.id}")
+    else:
+        # One event, one run: a second step for the same webhook looks at what the first one got.
+        running.say(f"Webhook {uuid}: event {event.id} again")
+    running.data.add_event(event.content, node=node.id)
+
+
+async def _await_event(running: "Run", uuid: str, timeout: Decimal) -> "WebhookEvent":
+    """Return the newest event that the job has not used, as soon as there is one; NoEvent after *timeout* seconds."""
+    global _waiting
+    store = running.app.store
+    # First the version: an event that comes in between is seen the next time.
+    version = await store.version()
+    event = await store.newest_event(uuid, job=running.id)
+    if event is not None:
+        return event
+    running.say(f"Waiting for a POST to /webhook/{uuid}, up to {to_text(timeout)} s")
+    _waiting += 1
+    try:
+        async with running.waiting(f"webhook {uuid}"):
+            left = float(timeout)
+            while left > 0:
+                # However many runs wait, the store is not asked more often than it can well answer.
+                pause = min(left, max(_PAUSE, _waiting / _LOOKS))
+                await running.app.sleep(pause)
+                left -= pause
+                newest = await store.version()
+                if newest == version and left > 0:
+                    continue
+                version = newest
+                event = await store.newest_event(uuid, job=running.id)
+                if event is not None:
+                    return event
+    finally:
+        _waiting -= 1
+    raise NoEvent(f"nobody posted to /webhook/{uuid} within {to_text(timeout)} s")
+
+
+def read_timeout(node: Node) -> Decimal:
+    """Return for how many seconds a run waits for an event."""
+    value = settled(node.form.get("timeout"), field="timeout")
+    return DEFAULT_TIMEOUT if value is None or value == "" else parse_timeout(value, field="timeout")
 
 
 def read_webhook(node: Node) -> str:
@@ -50,9 +121,13 @@ def draw(
     name = fields.filled("name")
     uuid = fields.text("uuid")
     uuid = parse_uuid(uuid, field=fields.name("uuid")) if uuid else canvas.new_uuid()
-    node = canvas.add(
-        "webhook", {"webhookName": name, "uuid": uuid}, extra={"selectedWebhook": name, "uuid": uuid}
-    )
+    form: dict[str, Any] = {"webhookName": name, "uuid": uuid}
+    timeout = fields.get("timeout")
+    if timeout is not None:
+        form["timeout"] = timeout
+        if not has_pill(timeout):
+            form["timeout"] = to_text(parse_timeout(timeout, field=fields.name("timeout")))
+    node = canvas.add("webhook", form, extra={"selectedWebhook": name, "uuid": uuid})
     return node, node
 
 

@@ -25,8 +25,8 @@ STEPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Remark": (("chain", "text"), ("plain",)),
     "chainQuery": (("chain", "pallet_name", "method_name"), ("params", "block")),
     "chainTx": (("chain", "pallet_name", "method_name"), ("params",)),
-    "http": (("url",), ("method", "headers", "body", "content_type")),
-    "webhook": (("name",), ("uuid",)),
+    "http": (("url",), ("method", "headers", "body", "content_type", "timeout", "retries")),
+    "webhook": (("name",), ("uuid", "timeout")),
     "delay": (("seconds",), ()),
 }
 

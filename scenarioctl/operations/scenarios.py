@@ -275,7 +275,7 @@ def open_blob(blob: bytes, scenario_id: str) -> Diagram:
 
 async def store_document(app: Application, document: Any) -> str:
     """Store a diagram document under a fresh id, and return the id."""
-    from scenarioctl.actions import chains_of, summarise
+    from scenarioctl.actions import chains_of, summarise, webhooks_of
     from scenarioctl.formats.blob import pack
     from scenarioctl.stores import StoredScenario
 
@@ -288,6 +288,7 @@ async def store_document(app: Application, document: Any) -> str:
             blob=blob,
             summary=summarise(diagram, app.registry),
             chains=tuple(sorted(chains_of(diagram, app.registry))),
+            webhooks=webhooks_of(diagram),
             created=now,
             updated=now,
         )

@@ -1,1 +1,48 @@
-"""Requests of http steps to web servers, kept away from private networks."""
+"""Requests of http steps to web servers, kept away from private networks.
+
+`guard.py` says which addresses may be reached, `client.py` sends.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from scenarioctl.errors import ScenarioctlError
+
+#: Seconds for one try, from the look-up of the name to the last byte of the answer.
+DEFAULT_TIMEOUT = 30.0
+#: Further tries where the first one failed in a way that may pass.
+DEFAULT_RETRIES = 2
+
+
+class RequestFailed(ScenarioctlError):
+    """A web server was not reached, may not be reached, or did not answer as it should.
+
+    It ends a step of a run and never leaves it, so no edge has a status for it.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebRequest:
+    """What is sent, before anybody has looked where it leads."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    body: str = field(default="", repr=False)
+    content_type: str = ""
+    #: Seconds for each try.
+    timeout: float = DEFAULT_TIMEOUT
+    retries: int = DEFAULT_RETRIES
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebAnswer:
+    """What a web server answered."""
+
+    status: int
+    #: Names in lower case; what came more than once is joined with commas.
+    headers: dict[str, str] = field(repr=False)
+    #: JSON where the answer is JSON, else its text.
+    body: Any = field(repr=False)
+    milliseconds: int = 0
+    tries: int = 1

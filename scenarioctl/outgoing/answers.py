@@ -1,0 +1,93 @@
+"""What a web server answered, read within bounds and as exactly as it was written."""
+
+import json
+import zlib
+from decimal import Decimal
+from typing import Any
+
+from scenarioctl.errors import ScenarioctlError
+from scenarioctl.model.diagram import check_depth
+from scenarioctl.outgoing import RequestFailed
+
+#: Bytes of the largest body, after it is decompressed.
+MAX_BODY = 1024 * 1024
+
+_MAX_DIGITS = 80
+
+
+class Body:
+    """Bytes as they come, decompressed; RequestFailed above MAX_BODY, before more is held."""
+
+    def __init__(self, encoding: str, host: str) -> None:
+        self._host = host
+        self._parts: list[bytes] = []
+        self._size = 0
+        encoding = encoding.strip().lower()
+        if encoding in ("", "identity"):
+            self._inflate = None
+        elif encoding in ("gzip", "x-gzip", "deflate"):
+            # 32: tells gzip and zlib apart by itself.
+            self._inflate = zlib.decompressobj(wbits=32 + zlib.MAX_WBITS)
+        else:
+            raise RequestFailed(f"{host} answered in an encoding that was not asked for")
+
+    def add(self, data: bytes) -> None:
+        if self._inflate is not None:
+            try:
+                data = self._inflate.decompress(data, MAX_BODY - self._size + 1)
+            except zlib.error:
+                raise RequestFailed(f"{self._host} sent an answer that cannot be decompressed") from None
+        self._size += len(data)
+        if self._size > MAX_BODY:
+            raise RequestFailed(f"{self._host} answered with more than {MAX_BODY} bytes")
+        self._parts.append(data)
+
+    def read(self) -> bytes:
+        if self._inflate is not None and self._size and not self._inflate.eof:
+            raise RequestFailed(f"{self._host} sent an answer that ends too early")
+        return b"".join(self._parts)
+
+
+def read_body(data: bytes, content_type: str) -> Any:
+    """Return the body as JSON where it says or looks as if it were, else as text.
+
+    Numbers are never rounded: one that has more digits than a number here keeps stays the text that it is.
+    """
+    kind, _, parameters = content_type.lower().partition(";")
+    text = _decode(data, parameters)
+    kind = kind.strip()
+    if kind.endswith(("/json", "+json")) or text.lstrip()[:1] in ("{", "["):
+        try:
+            value = json.loads(
+                text, parse_float=_exact_float, parse_int=_exact_int, parse_constant=_refuse_constant
+            )
+            if isinstance(value, (dict, list)):
+                check_depth(value, field="body")
+            return value
+        except (ValueError, RecursionError, ScenarioctlError):
+            return text
+    return text
+
+
+def _decode(data: bytes, parameters: str) -> str:
+    _, _, charset = parameters.partition("charset=")
+    name = charset.partition(";")[0].strip(" \"'") or "utf-8-sig"
+    try:
+        return data.decode("utf-8-sig" if name in ("utf-8", "utf8") else name, errors="replace")
+    except (LookupError, ValueError):
+        return data.decode("utf-8-sig", errors="replace")
+
+
+def _exact_float(text: str) -> float | str:
+    value = float(text)
+    if value in (float("inf"), float("-inf")) or Decimal(text) != Decimal(repr(value)):
+        return text
+    return value
+
+
+def _exact_int(text: str) -> int | str:
+    return int(text) if len(text) <= _MAX_DIGITS else text
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(name)
