@@ -43,7 +43,7 @@ POLL_SECONDS = 2.0
 @option(
     "--limit",
     metavar="NUMBER",
-    default="100",
+    default=100,
     help="At most so many entries of a map (default 100, up to 10000).",
 )
 @click.option("--watch", is_flag=True, help="Follow new blocks: a line with block and value per change.")

@@ -142,8 +142,10 @@ def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = Fal
             connection.sock.settimeout(patience)
         try:
             _send(connection, endpoint.method, daemon.prefix + target, body, headers)
-            response = connection.getresponse()
-            text = response.read(ANSWER_LIMIT + 1)
+            with connection.getresponse() as response:
+                text = response.read(ANSWER_LIMIT + 1)
+                if response.length and len(text) <= ANSWER_LIMIT:
+                    raise http.client.IncompleteRead(text, response.length)
         except TimeoutError:
             raise DaemonUnreachable(
                 f"the daemon at {daemon.url} did not answer within {patience:g} seconds{_doubt(endpoint)}"
@@ -255,6 +257,8 @@ def _connect(settings: "Settings", daemon: Daemon) -> http.client.HTTPConnection
 def _reason(error: Exception) -> str:
     import ssl
 
+    if isinstance(error, http.client.IncompleteRead):
+        return f"{len(error.partial)} bytes of it came"
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted, {error.verify_message}"
     if isinstance(error, ssl.SSLError):

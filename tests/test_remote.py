@@ -1,0 +1,629 @@
+"""`--url`: what is sent to a daemon, what is made of its answer, and what is said where there is none."""
+
+import json
+import socket
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from scenarioctl.cli import query, remote
+from scenarioctl.operations.outcomes import OUTCOMES
+from tests.conftest import BOB, Ended, Run
+
+TRANSFER = (
+    *("xcm", "asset-transfer", "--from", "polkadot", "--to", "assetHub", "--assetid", "DOT"),
+    *("--amount", "15000000000", "--destinationaddress", BOB),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """A request as it came."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def fields(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Script:
+    """What a stand-in for a daemon says, and what it was asked."""
+
+    url: str = ""
+    status: int = 200
+    answer: Any = field(default_factory=lambda: {"result": "polkadot > Remark"})
+    #: In place of JSON.
+    text: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    #: Answers one after the other, before `answer`.
+    first: list[Any] = field(default_factory=list)
+    #: Answer without reading the body.
+    hasty: bool = False
+    asked: list[Sent] = field(default_factory=list)
+    wait: threading.Event = field(default_factory=threading.Event)
+    waits: bool = False
+
+
+class Speaker(BaseHTTPRequestHandler):
+    script: Script
+
+    def handle_one_request(self) -> None:
+        try:
+            super().handle_one_request()
+        except ConnectionError:
+            self.close_connection = True
+
+    def do_GET(self) -> None:
+        script = self.script
+        if script.waits:
+            script.wait.wait(5)
+        length = int(self.headers.get("Content-Length", 0))
+        body = b"" if script.hasty else self.rfile.read(length)
+        script.asked.append(
+            Sent(method=self.command, path=self.path, headers=dict(self.headers.items()), body=body)
+        )
+        answer = script.first.pop(0) if script.first else script.answer
+        text = json.dumps(answer).encode() if script.text is None else script.text
+        self.send_response(script.status)
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(text)), **script.headers}
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_POST = do_GET  # noqa: N815 - so http.server calls it
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Say nothing on stderr."""
+
+
+class UnixServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+
+
+@contextmanager
+def served(server: socketserver.BaseServer) -> Iterator[None]:
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+
+@pytest.fixture
+def script() -> Iterator[Script]:
+    """A stand-in for a daemon, on a port of its own."""
+    script = Script()
+    speaker = type("ScriptedSpeaker", (Speaker,), {"script": script})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), speaker)
+    server.daemon_threads = True
+    script.url = f"http://127.0.0.1:{server.server_port}"
+    with served(server):
+        yield script
+        script.wait.set()
+
+
+@contextmanager
+def saying(data: bytes) -> Iterator[str]:
+    """Accept one connection after the other and say *data* to each; yields the url."""
+
+    class Sayer(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65536)
+            self.request.sendall(data)
+
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Sayer)
+    server.daemon_threads = True
+    with served(server):
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+    return port
+
+
+@pytest.mark.parametrize(
+    ("line", "method", "path", "fields"),
+    [
+        (("info", "abc"), "POST", "/api/scenario/info", {"id": "abc"}),
+        (("template", "stats", "a b/c?d"), "GET", "/api/template/stats/a%20b%2Fc%3Fd", None),
+        (("scenario", "export", "abc"), "GET", "/api/template/getUrl/abc", None),
+        (("scenario", "list"), "GET", "/api/scenarios", None),
+        (
+            ("scenario", "list", "--limit", "5", "--search", "ü & ö", "--descending"),
+            "GET",
+            "/api/scenarios?limit=5&search=%C3%BC%20%26%20%C3%B6&descending=true",
+            None,
+        ),
+        (
+            ("hrmp", "openchannels", "polkadot", "2034"),
+            "POST",
+            "/api/hrmp/polkadot/openchannels",
+            {"paraid": "2034"},
+        ),
+        (
+            ("query", "polkadot", "System", "Account", BOB),
+            "POST",
+            "/api/actions/query",
+            {"chain": "polkadot", "pallet_name": "System", "method_name": "Account", "params": [BOB]},
+        ),
+        (
+            TRANSFER,
+            "POST",
+            "/api/xcm/asset-transfer",
+            {
+                "sourchain": "polkadot",
+                "destchain": "assetHub",
+                "assetid": "DOT",
+                "amount": "15000000000",
+                "destinationaddress": BOB,
+            },
+        ),
+        (
+            ("create", "remark", "--chain", "polkadot", "--text", "hällo", "--plain"),
+            "POST",
+            "/api/create/remark",
+            {"chain": "polkadot", "text": "hällo", "plain": True},
+        ),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else None,
+)
+def test_what_is_given_is_sent_and_nothing_else(
+    scenarioctl: Run, script: Script, line: tuple[str, ...], method: str, path: str, fields: Any
+) -> None:
+    scenarioctl("--url", script.url, *line)
+
+    (sent,) = script.asked
+    assert (sent.method, sent.path) == (method, path)
+    assert (json.loads(sent.body) if sent.body else None) == fields
+    assert sent.headers.get("Content-Type") == ("application/json" if fields is not None else None)
+    assert "Authorization" not in sent.headers
+
+
+def test_the_answer_is_printed_like_that_of_this_machine(scenarioctl: Run, script: Script) -> None:
+    plain = scenarioctl("info", "abc", "--url", script.url)
+    as_json = scenarioctl("info", "abc", "--json", "--url", script.url + "/")
+
+    assert plain == Ended(out="polkadot > Remark\n", err="", code=0)
+    assert as_json == Ended(out='{"result": "polkadot > Remark"}\n', err="", code=0)
+
+
+def test_one_field_of_a_remote_answer_is_printed_alone(scenarioctl: Run, script: Script) -> None:
+    script.answer = {"result": {"tx": "0x0400", "summary": "polkadot > Remark"}}
+
+    assert scenarioctl("scenario", "full", "abc", "--field", "tx", "--url", script.url).out == "0x0400\n"
+
+
+def test_notes_and_warnings_are_said_on_stderr(scenarioctl: Run, script: Script) -> None:
+    script.answer = {"txdata": "0x0400", "spec_version": 1}
+    script.headers = {
+        "Scenarioctl-Notes": quote(json.dumps(["1 DOT would bring ü"])),
+        "Scenarioctl-Warnings": quote(json.dumps(["mind \x1b[31m this"])),
+    }
+
+    ended = scenarioctl("--url", script.url, *TRANSFER)
+
+    assert ended == Ended(
+        out="0x0400\n", err="1 DOT would bring ü\nWarning: mind \N{REPLACEMENT CHARACTER}[31m this\n", code=0
+    )
+
+
+def test_notes_that_are_no_notes_are_left_out(scenarioctl: Run, script: Script) -> None:
+    script.headers = {"Scenarioctl-Notes": "%5B%22cut", "Scenarioctl-Warnings": "1"}
+
+    assert scenarioctl("--url", script.url, "info", "abc") == Ended(out="polkadot > Remark\n", err="", code=0)
+
+
+@pytest.mark.parametrize("code", OUTCOMES)
+def test_an_error_of_the_daemon_is_the_same_error_here(scenarioctl: Run, script: Script, code: str) -> None:
+    outcome = OUTCOMES[code]
+    script.status, script.answer = outcome.status, {"hash": "0x12", "error": "it went wrong", "code": code}
+
+    plain = scenarioctl("info", "abc", "--url", script.url)
+    as_json = scenarioctl("info", "abc", "--url", script.url, "--json")
+
+    assert plain == Ended(out="", err="Error: it went wrong\n", code=outcome.exit)
+    assert as_json == Ended(out=json.dumps(script.answer) + "\n", err="", code=outcome.exit)
+
+
+def test_an_error_says_success_false_where_the_answer_says_true(scenarioctl: Run, script: Script) -> None:
+    script.status, script.answer = 404, {"success": False, "error": "it is not there", "code": "not_found"}
+
+    ended = scenarioctl("scenario", "delete", "abc", "--url", script.url, "--json")
+
+    assert ended == Ended(out=json.dumps(script.answer) + "\n", err="", code=3)
+
+
+@pytest.mark.parametrize(("status", "exit_code"), [(418, 2), (507, 5)])
+def test_an_error_that_is_not_known_here_is_told_by_its_status(
+    scenarioctl: Run, script: Script, status: int, exit_code: int
+) -> None:
+    script.status, script.answer = status, {"error": "of a newer daemon", "code": "teapot"}
+
+    ended = scenarioctl("info", "abc", "--url", script.url)
+
+    assert ended == Ended(out="", err="Error: of a newer daemon\n", code=exit_code)
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("localhost:8080", "url 'localhost:8080' is not the address of a daemon, {expected}"),
+        ("ftp://h", "url 'ftp://h' is not the address of a daemon, {expected}"),
+        ("http://", "url 'http://' is not the address of a daemon, {expected}"),
+        ("http://h:x", "url 'http://h:x' is not the address of a daemon, {expected}"),
+        ("http://h:99999", "url 'http://h:99999' is not the address of a daemon, {expected}"),
+        ("http://[::1", "url 'http://[::1' is not the address of a daemon, {expected}"),
+        ("http://a b", "url 'http://a b' is not the address of a daemon, {expected}"),
+        ("unix://", "url 'unix://' is not the address of a daemon, {expected}"),
+        ("unix://a/b", "url 'unix://a/b' is not the address of a daemon, {expected}"),
+        ("http://h/?x=1", "url 'http://h/?x=1' goes on after the daemon's address, {expected}"),
+        ("http://h/#x", "url 'http://h/#x' goes on after the daemon's address, {expected}"),
+        (
+            "http://me:secret@h",
+            "url holds a name or a password before the host, expected neither: a token goes into SCENARIOCTL_TOKEN or "
+            "config.toml",
+        ),
+    ],
+)
+def test_an_address_that_is_none_is_refused(scenarioctl: Run, url: str, sentence: str) -> None:
+    expected = "expected one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock"
+
+    ended = scenarioctl("info", "abc", "--url", url)
+
+    assert ended == Ended(out="", err=f"Error: {sentence.format(expected=expected)}\n", code=2)
+
+
+@pytest.mark.parametrize(
+    ("how", "back"),
+    [
+        ("flag", "leave --url out"),
+        ("variable", "unset SCENARIOCTL_URL"),
+        ("file", "take url out of config.toml"),
+    ],
+)
+def test_a_daemon_that_is_not_there_is_named(
+    scenarioctl: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    closed_port: int,
+    how: str,
+    back: str,
+) -> None:
+    url = f"http://127.0.0.1:{closed_port}"
+    line = ["info", "abc", "--json"]
+    if how == "flag":
+        line += ["--url", url]
+    elif how == "variable":
+        monkeypatch.setenv("SCENARIOCTL_URL", url)
+    else:
+        path = tmp_path / "c.toml"
+        path.write_text(f'url = "{url}"\n')
+        line += ["--config", str(path)]
+
+    ended = scenarioctl(*line)
+
+    said = {
+        "error": f"no daemon answers at {url} (connection refused): start it with scenarioctl daemon, or {back} to work on this machine",
+        "code": "daemon_unreachable",
+    }
+    assert ended == Ended(out=json.dumps(said) + "\n", err="", code=5)
+
+
+def test_a_host_or_a_socket_that_is_not_there_is_named(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find_nothing(*_: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", find_nothing)
+
+    host = scenarioctl("info", "abc", "--url", "http://no.such.host")
+    path = scenarioctl("info", "abc", "--url", f"unix://{tmp_path}/d.sock")
+
+    start = "start it with scenarioctl daemon, or leave --url out to work on this machine"
+    assert host == Ended(
+        out="",
+        err=f"Error: no daemon answers at http://no.such.host (name or service not known): {start}\n",
+        code=5,
+    )
+    assert path == Ended(
+        out="",
+        err=f"Error: no daemon answers at unix://{tmp_path}/d.sock (no such file or directory): {start}\n",
+        code=5,
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (
+            b"SSH-2.0-OpenSSH_9\r\n",
+            "{url} does not speak HTTP ('SSH-2.0-OpenSSH_9\\r\\n'), expected a daemon of scenarioctl",
+        ),
+        (
+            b"",
+            "the daemon at {url} broke off before its answer was whole (remote end closed connection without response)",
+        ),
+        (
+            b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"res',
+            "the daemon at {url} broke off before its answer was whole (5 bytes of it came)",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>",
+            "{url} does not answer as a daemon of scenarioctl does (HTTP 200, 'text/html'): is the address right?",
+        ),
+        (
+            b"HTTP/1.1 404 Not Found\r\nContent-Length: 22\r\n\r\n" + b'{"detail":"Not Found"}',
+            "{url} does not answer as a daemon of scenarioctl does (HTTP 404, 'no type', JSON of another kind): is the "
+            "address right?",
+        ),
+        (
+            b"HTTP/1.1 301 Moved\r\nLocation: https://elsewhere.example/\r\nContent-Length: 0\r\n\r\n",
+            "{url} sends elsewhere (HTTP 301 to 'https://elsewhere.example/'), which is not followed: give the address of "
+            "the daemon itself",
+        ),
+    ],
+    ids=["another protocol", "silence", "half an answer", "a page", "another service", "a redirect"],
+)
+def test_what_is_no_daemon_is_said_to_be_none(scenarioctl: Run, data: bytes, sentence: str) -> None:
+    with saying(data) as url:
+        ended = scenarioctl("info", "abc", "--url", url)
+
+    assert ended == Ended(out="", err=f"Error: {sentence.format(url=url)}\n", code=5)
+
+
+def test_an_answer_of_another_shape_is_no_bug(scenarioctl: Run, script: Script) -> None:
+    script.answer = {"version": 7}
+
+    ended = scenarioctl("info", "abc", "--url", script.url)
+
+    assert ended.err.startswith(
+        "Error: the daemon's answer has no 'result': is it scenarioctl that answers there"
+    )
+    assert (ended.out, ended.code) == ("", 5)
+
+
+def test_plain_http_is_no_tls(scenarioctl: Run) -> None:
+    with saying(b"HTTP/1.1 400 Bad Request\r\n\r\n") as url:
+        ended = scenarioctl("info", "abc", "--url", url.replace("http:", "https:"))
+
+    assert "(it does not speak TLS, " in ended.err
+    assert (ended.out, ended.code) == ("", 5)
+
+
+def test_a_daemon_that_does_not_answer_is_not_waited_for_for_ever(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "READING", 0.1)
+    script.waits = True
+
+    read = scenarioctl("info", "abc", "--url", script.url)
+    written = scenarioctl("scenario", "delete", "abc", "--url", script.url)
+
+    said = f"Error: the daemon at {script.url} did not answer within 0.1 seconds"
+    assert read == Ended(out="", err=f"{said}\n", code=5)
+    assert written == Ended(out="", err=f"{said}; it may have done what it was asked for\n", code=5)
+
+
+def test_a_daemon_that_refuses_a_large_body_before_it_was_read_is_heard(
+    scenarioctl: Run, script: Script, tmp_path: Path
+) -> None:
+    script.hasty, script.status = True, 413
+    script.answer = {"success": False, "error": "the body is too large", "code": "too_large"}
+    script.headers = {"Connection": "close"}
+    path = tmp_path / "large.txt"
+    path.write_text("A" * 20_000_000)
+
+    ended = scenarioctl("scenario", "import", str(path), "--url", script.url)
+
+    # A reset may come before the answer was read; then it is said that it broke off.
+    assert (
+        ended.err == "Error: the body is too large\n" or "broke off before its answer was whole" in ended.err
+    )
+    assert ended.code in (2, 5)
+
+
+def test_the_largest_import_goes_through_whole(scenarioctl: Run, script: Script, tmp_path: Path) -> None:
+    script.answer = {"success": True, "shortUrl": "3kf9Qz7aB"}
+    path = tmp_path / "large.txt"
+    path.write_text("Ünïcode" * (32 * 1024 * 1024 // len("Ünïcode".encode())))
+
+    ended = scenarioctl("scenario", "import", str(path), "--url", script.url)
+
+    assert ended == Ended(out="3kf9Qz7aB\n", err="", code=0)
+    assert len(script.asked[0].body) < 32 * 1024 * 1024 + 20
+    assert script.asked[0].fields == {"url": path.read_text()}
+
+
+def test_the_token_is_sent_and_shown_nowhere(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCENARIOCTL_TOKEN", "sctl_secret")
+
+    ended = scenarioctl("info", "abc", "--url", script.url)
+
+    assert script.asked[0].headers["Authorization"] == "Bearer sctl_secret"
+    assert ended == Ended(out="polkadot > Remark\n", err="", code=0)
+
+
+def test_a_token_in_the_clear_to_another_machine_is_warned_of(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCENARIOCTL_TOKEN", "sctl_secret")
+
+    ended = scenarioctl("info", "abc", "--url", script.url.replace("127.0.0.1", "0.0.0.0"))
+
+    assert ended == Ended(
+        out="polkadot > Remark\n",
+        err="Warning: the token goes to 0.0.0.0 over http, which anyone on the way can read: use https\n",
+        code=0,
+    )
+
+
+def test_a_token_that_no_header_holds_is_refused_without_being_shown(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCENARIOCTL_TOKEN", "sctl sécret")
+
+    ended = scenarioctl("info", "abc", "--url", script.url)
+
+    assert ended == Ended(
+        out="",
+        err="Error: token (SCENARIOCTL_TOKEN) holds what no token has, expected letters, digits and _\n",
+        code=2,
+    )
+    assert script.asked == []
+
+
+def test_no_proxy_of_the_environment_is_asked(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch, closed_port: int
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{closed_port}")
+
+    assert scenarioctl("info", "abc", "--url", script.url).code == 0
+
+
+def test_a_daemon_below_a_path_is_reached(scenarioctl: Run, script: Script) -> None:
+    scenarioctl("info", "abc", "--url", f"{script.url}/below/it/")
+
+    assert script.asked[0].path == "/below/it/api/scenario/info"
+
+
+def test_a_daemon_at_a_unix_socket_is_reached(scenarioctl: Run, tmp_path: Path) -> None:
+    script = Script()
+    speaker = type("ScriptedSpeaker", (Speaker,), {"script": script, "address_string": lambda _: "unix"})
+    path = tmp_path / "a daemon.sock"
+
+    with served(UnixServer(str(path), speaker)):
+        ended = scenarioctl("info", "abc", "--url", "unix://" + quote(str(path)))
+
+    assert ended == Ended(out="polkadot > Remark\n", err="", code=0)
+    assert script.asked[0].headers["Host"] == "localhost"
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (
+            ("--offline",),
+            "offline does not go with url '{url}', the daemon decides whether nodes are asked: leave one out",
+        ),
+        (
+            ("--store", "s.db"),
+            "store does not go with url '{url}', the daemon has a store of its own: leave one out",
+        ),
+    ],
+)
+@pytest.mark.parametrize("by_variable", [False, True])
+def test_what_only_the_daemon_can_say_is_refused_beside_it(
+    scenarioctl: Run,
+    script: Script,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: tuple[str, ...],
+    sentence: str,
+    by_variable: bool,
+) -> None:
+    if by_variable:
+        monkeypatch.setenv("SCENARIOCTL_URL", script.url)
+
+    ended = scenarioctl(*flags, "info", "abc", *(() if by_variable else ("--url", script.url)))
+
+    assert ended == Ended(out="", err=f"Error: {sentence.format(url=script.url)}\n", code=2)
+    assert script.asked == []
+
+
+def test_a_store_of_the_environment_is_that_of_this_machine(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SCENARIOCTL_STORE", str(tmp_path / "s.db"))
+    monkeypatch.setenv("SCENARIOCTL_OFFLINE", "true")
+
+    assert scenarioctl("info", "abc", "--url", script.url).out == "polkadot > Remark\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("line", [("chain", "list"), ("config", "show"), ("config", "path")], ids=" ".join)
+def test_commands_about_this_machine_do_not_go_with_a_url(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch, line: tuple[str, ...]
+) -> None:
+    refused = scenarioctl("--url", script.url, *line)
+    monkeypatch.setenv("SCENARIOCTL_URL", script.url)
+    allowed = scenarioctl(*line)
+
+    assert refused == Ended(
+        out="",
+        err=f"Error: url does not go with {' '.join(line)}, which is about this machine: leave --url out\n",
+        code=2,
+    )
+    assert allowed.code == 0
+    assert script.asked == []
+
+
+def test_an_empty_url_means_this_machine(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCENARIOCTL_URL", script.url)
+
+    assert (
+        scenarioctl("info", "abcdefghi", "--url", "").err
+        == "Error: scenario 'abcdefghi' is not in the store\n"
+    )
+    assert script.asked == []
+
+
+@pytest.mark.parametrize("id", ["", ".", ".."])
+def test_what_no_path_can_name_is_refused(scenarioctl: Run, script: Script, id: str) -> None:
+    ended = scenarioctl("scenario", "export", id, "--url", script.url)
+
+    assert ended == Ended(
+        out="", err=f"Error: id {id!r} names nothing that a daemon could be asked for\n", code=2
+    )
+
+
+def test_a_watched_query_asks_again_and_prints_what_changed(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query, "POLL_SECONDS", 0)
+    # By turns: the newest block, and what was asked for at it.
+    script.first = [{"result": text} for text in ("10", "7", "10", "11", "7", "12", "8")]
+
+    ended = scenarioctl(
+        "query", "polkadot", "Balances", "TotalIssuance", "--watch", "--count", "2", "--url", script.url
+    )
+
+    assert ended == Ended(out="10\t7\n12\t8\n", err="", code=0)
+    assert [sent.fields.get("block") for sent in script.asked] == [
+        *(None, "10", None, None, "11", None, "12"),
+    ]
+
+
+def test_an_answer_that_is_beyond_all_size_is_refused(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "ANSWER_LIMIT", 10)
+
+    ended = scenarioctl("info", "abc", "--url", script.url)
+
+    assert ended == Ended(out="", err=f"Error: the answer of {script.url} is larger than 10 bytes\n", code=5)
