@@ -1,0 +1,278 @@
+"""Drafts that were made for an older runtime: those that the chain's new one reads otherwise are told apart."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.actions.hygiene import current_spec, judge_drafts
+from scenarioctl.application import Application
+from scenarioctl.config import load_settings
+from scenarioctl.errors import ChainUnreachable
+from scenarioctl.model.calls import Call
+from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.table import RuntimeTable, save_cached
+from scenarioctl.transactions.bare import bare_extrinsic
+from scenarioctl.transactions.hygiene import judge_draft
+from tests.canned import answers
+from tests.conftest import DATA
+from tests.node import Node
+from tests.runtimes import BOB, bundled
+
+POLKADOT = bundled("polkadot")
+SPEC = POLKADOT.spec_version
+REMARK = Call(pallet="System", method="remark_with_event", args={"remark": b"hello"})
+TRANSFER = Call(
+    pallet="Balances", method="transfer_keep_alive", args={"dest": {"Id": BOB}, "value": 12_345_678_900}
+)
+BATCH = Call(
+    pallet="Utility",
+    method="batch_all",
+    args={"calls": [{"Balances": {"transfer_keep_alive": dict(TRANSFER.args)}}]},
+)
+
+
+def drafted(call: Call, table: RuntimeTable = POLKADOT) -> str:
+    return "0x" + bare_extrinsic(table.encode_call(call)).hex()
+
+
+Change = Callable[[RuntimeTable], None]
+
+
+def changed(*changes: Change) -> RuntimeTable:
+    """Return the bundled runtime of polkadot, upgraded to the next version with *changes*."""
+    table = RuntimeTable.load(POLKADOT.dump())
+    table._header["spec_version"] = SPEC + 1
+    for change in changes:
+        change(table)
+    table._header["pallets"] = [list(row) for row in table._header["pallets"]]
+    return RuntimeTable.load(RuntimeTable(table._header, table.types, table._pallets, table._apis).dump())
+
+
+def renumbered(pallet: str, index: int) -> Change:
+    def change(table: RuntimeTable) -> None:
+        rows = table._header["pallets"]
+        (row,) = (row for row in rows if row[0] == pallet)
+        row[1] = index
+        # A call inside a call is written by the variants of RuntimeCall.
+        for variant in table.types[table.call_type][3]:
+            if variant[0] == pallet:
+                variant[1] = index
+
+    return change
+
+
+def variants(table: RuntimeTable, pallet: str) -> list[Any]:
+    (calls,) = (row[2] for row in table._header["pallets"] if row[0] == pallet)
+    found: list[Any] = table.types[calls][3]
+    return found
+
+
+def without(pallet: str, method: str) -> Change:
+    def change(table: RuntimeTable) -> None:
+        rows = variants(table, pallet)
+        rows[:] = [row for row in rows if row[0] != method]
+
+    return change
+
+
+def retyped(pallet: str, method: str, argument: str, like: tuple[str, str, str]) -> Change:
+    """Let an argument be of the type that another one, (pallet, method, argument), has."""
+
+    def change(table: RuntimeTable) -> None:
+        (type_id,) = (field.type_id for field in table.call_fields(*like[:2]) if field.name == like[2])
+        (row,) = (row for row in variants(table, pallet) if row[0] == method)
+        (field,) = (field for field in row[2] if field[0] == argument)
+        field[1] = type_id
+
+    return change
+
+
+def renamed(pallet: str, method: str, argument: str, name: str) -> Change:
+    def change(table: RuntimeTable) -> None:
+        (row,) = (row for row in variants(table, pallet) if row[0] == method)
+        (field,) = (field for field in row[2] if field[0] == argument)
+        field[0] = name
+
+    return change
+
+
+def judge(call: Call, *changes: Change) -> str:
+    return judge_draft(POLKADOT, changed(*changes), drafted(call), spec_version=SPEC)
+
+
+@pytest.mark.parametrize("call", [REMARK, TRANSFER, BATCH])
+def test_a_draft_whose_bytes_are_the_same_stays_good(call: Call) -> None:
+    assert judge(call) == ""
+    # What became of other calls is of no matter.
+    assert judge(call, renumbered("Vesting", 210), without("System", "remark")) == ""
+
+
+def test_a_draft_for_the_runtime_that_the_chain_has_is_good_without_a_look() -> None:
+    assert judge_draft(None, POLKADOT, "0xnonsense", spec_version=SPEC) == ""
+
+
+def test_a_pallet_that_moved_is_told_of() -> None:
+    assert judge(REMARK, renumbered("System", 199)) == (
+        "it was drafted for polkadot 2000000, and polkadot 2000001 writes System.remark_with_event in other bytes "
+        "(its index was 0x0007 and is 0xc707): draft it anew"
+    )
+
+
+def test_a_call_inside_a_batch_that_moved_is_told_of() -> None:
+    assert judge(BATCH, renumbered("Balances", 199)) == (
+        "it was drafted for polkadot 2000000, and polkadot 2000001 writes Utility.batch_all in other bytes: draft it anew"
+    )
+
+
+def test_pallets_that_changed_places_are_told_of() -> None:
+    """The dangerous one: the old bytes are a call of the new runtime too, another one."""
+    assert judge(REMARK, renumbered("System", 1), renumbered("Scheduler", 0)).endswith(
+        "(its index was 0x0007 and is 0x0107): draft it anew"
+    )
+
+
+def test_a_call_that_is_gone_is_told_of() -> None:
+    assert judge(REMARK, without("System", "remark_with_event")) == (
+        "it was drafted for polkadot 2000000, and polkadot 2000001 has no call System.remark_with_event any more: draft it anew"
+    )
+
+
+def test_an_argument_written_otherwise_is_told_of() -> None:
+    # The number as it stands, where it was a compact.
+    plain = retyped("Balances", "transfer_keep_alive", "value", ("Claims", "mint_claim", "value"))
+
+    assert judge(TRANSFER, plain) == (
+        "it was drafted for polkadot 2000000, and polkadot 2000001 writes Balances.transfer_keep_alive in other bytes: draft it anew"
+    )
+
+
+def test_an_argument_of_another_type_is_told_of() -> None:
+    bare_account = retyped("Balances", "transfer_keep_alive", "dest", ("Claims", "claim", "dest"))
+
+    assert judge(TRANSFER, bare_account) == (
+        "it was drafted for polkadot 2000000, and polkadot 2000001 does not take it (Balances.transfer_keep_alive: dest: "
+        "an object of one field is not bytes, expected 32 bytes as 0x… text): draft it anew"
+    )
+
+
+def test_an_argument_of_another_name_is_told_of() -> None:
+    # Of the same bytes, but who can say that it means the same?
+    assert judge(TRANSFER, renamed("Balances", "transfer_keep_alive", "dest", "source")) == (
+        "it was drafted for polkadot 2000000, and polkadot 2000001 does not take it (Balances.transfer_keep_alive: "
+        "'source' is missing, expected source, value): draft it anew"
+    )
+
+
+def test_a_draft_whose_runtime_is_not_at_hand_cannot_be_judged() -> None:
+    assert judge_draft(None, changed(), drafted(REMARK), spec_version=SPEC) == (
+        "it was drafted for version 2000000, which is not at hand any more to compare polkadot 2000001 with: draft it anew"
+    )
+
+
+@pytest.mark.parametrize("tx", ["0x", "0x00", "0xzz", "Could not generate transaction", "0x1004ffffff"])
+def test_what_its_own_runtime_cannot_read_is_told_of(tx: str) -> None:
+    assert judge_draft(POLKADOT, changed(), tx, spec_version=SPEC) == (
+        "it was drafted for polkadot 2000000, which cannot read it: draft it anew"
+    )
+
+
+# Against a node
+
+
+def served(tmp_path: Path, node: Node) -> Application:
+    config = tmp_path / "config.toml"
+    config.write_text(
+        f'[chains.polkadot]\nendpoints = ["{node.url}"]\n[chains.kusama]\nendpoints = ["ws://127.0.0.1:1/"]\n'
+    )
+    app = Application(
+        load_settings({"config": str(config), "cache": tmp_path, "store": tmp_path / "s.db"}, {}), served=True
+    )
+    app.__dict__["store"] = NoStore()
+    return app
+
+
+class NoStore:
+    """Nothing is stored here."""
+
+    async def close(self) -> None:
+        pass
+
+
+def upgraded(table: RuntimeTable, tmp_path: Path) -> Node:
+    """Return a node of polkadot that runs *table*, which is in the cache as if it had been fetched."""
+    chain = Application(load_settings({}, {})).registry.find("polkadot")
+    save_cached(table, chain.genesis, tmp_path / "runtimes" / "polkadot")
+    version = {"specName": "polkadot", "specVersion": table.spec_version}
+    return Node(answers("polkadot", state_getRuntimeVersion=version))
+
+
+async def judged(app: Application, spec_version: int, *txs: str) -> list[str]:
+    try:
+        async with app.session() as session:
+            return await judge_drafts(session, "polkadot", spec_version, txs)
+    finally:
+        await app.close()
+
+
+def test_the_drafts_of_a_chain_are_judged_by_what_it_runs_now(tmp_path: Path) -> None:
+    table = changed(renumbered("System", 199))
+
+    with upgraded(table, tmp_path) as node:
+        said = asyncio.run(judged(served(tmp_path, node), SPEC, *([drafted(TRANSFER)] * 60), drafted(REMARK)))
+
+    assert said == [""] * 60 + [
+        "it was drafted for polkadot 2000000, and polkadot 2000001 writes System.remark_with_event in other bytes "
+        "(its index was 0x0007 and is 0xc707): draft it anew"
+    ]
+
+
+def test_drafts_of_a_runtime_of_the_cache_are_judged(tmp_path: Path) -> None:
+    older = read_metadata((DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes())
+
+    with upgraded(changed(), tmp_path) as node:
+        app = served(tmp_path, node)
+        save_cached(older, app.registry.find("polkadot").genesis, tmp_path / "runtimes" / "polkadot")
+        said = asyncio.run(judged(app, 1006000, drafted(REMARK, older), drafted(TRANSFER, older)))
+
+    assert said == ["", ""]
+
+
+def test_drafts_of_a_runtime_that_nobody_keeps_cannot_be_judged(tmp_path: Path) -> None:
+    with upgraded(changed(), tmp_path) as node:
+        said = asyncio.run(judged(served(tmp_path, node), 5, drafted(REMARK)))
+
+    assert said == [
+        "it was drafted for version 5, which is not at hand any more to compare polkadot 2000001 with: draft it anew"
+    ]
+
+
+def test_an_endpoint_that_lags_behind_says_nothing_against_newer_drafts(tmp_path: Path) -> None:
+    with Node(answers("polkadot")) as node:
+        said = asyncio.run(judged(served(tmp_path, node), SPEC + 1, "0x00"))
+
+    assert said == [""]
+
+
+def test_the_version_of_a_chain_is_told_where_it_can_be(tmp_path: Path) -> None:
+    async def ask(app: Application) -> list[int | None]:
+        try:
+            async with app.session() as session:
+                return [
+                    await current_spec(session, chain)
+                    for chain in ("polkadot", "kusama", "gone-from-the-config")
+                ]
+        finally:
+            await app.close()
+
+    with Node(answers("polkadot")) as node:
+        said = asyncio.run(ask(served(tmp_path, node)))
+
+    assert said == [SPEC, None, None]
+
+
+def test_drafts_of_a_chain_that_is_not_reached_are_not_judged(tmp_path: Path) -> None:
+    with Node({}) as node, pytest.raises(ChainUnreachable):
+        asyncio.run(judged(served(tmp_path, node), 5, drafted(REMARK)))
