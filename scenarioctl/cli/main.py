@@ -23,6 +23,7 @@ COMMANDS = {
     "config": ("config", "config", "Show and change the settings."),
     "contract": ("contract", "contract", "Describe ink! smart contracts."),
     "create": ("create", "create", "Create a scenario."),
+    "daemon": ("daemon", "daemon", "Serve the HTTP interface, and run the jobs."),
     "hrmp": ("hrmp", "hrmp", "Look at the channels between parachains."),
     "info": ("scenario", "info", "Summarise a scenario in one line."),
     "job": ("job", "job", "Run scenarios again and again; look at their log and mempool."),

@@ -1,4 +1,4 @@
-"""How much the daemon takes on: requests per client and at once, webhook events, connections."""
+"""How much the daemon takes on: requests per client and at once, and connections."""
 
 import asyncio
 import math
@@ -23,7 +23,6 @@ class Limits:
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clients = Rates(settings.rate, clock)
-        self._webhooks = Rates(settings.webhook_rate, clock)
         self._turns = Turns(settings.requests)
         #: Connections that are open.
         self.open = 0
@@ -32,7 +31,6 @@ class Limits:
     def change(self, settings: Settings) -> None:
         """Take over the limits of *settings*."""
         self._clients.per_second = settings.rate
-        self._webhooks.per_second = settings.webhook_rate
         self._turns.at_once = settings.requests
         self.connections = settings.connections
         self.seconds = float(settings.request_seconds)
@@ -58,12 +56,6 @@ class Limits:
     def waiting(self) -> int:
         """Requests that wait for their turn."""
         return self._turns.waiting
-
-    def count_event(self, uuid: str) -> None:
-        """Count an event of a webhook; RateLimited where it gets too many."""
-        wait = self._webhooks.take(uuid)
-        if wait:
-            raise _limited(f"this webhook gets more than {self._webhooks.per_second} events per second", wait)
 
 
 class Rates:

@@ -13,7 +13,7 @@ from scenarioctl.errors import Conflict, InvalidRequest, shorten
 from scenarioctl.server.access import is_loopback
 
 #: Connections that the kernel accepts before the daemon does.
-_BACKLOG = 1024
+BACKLOG = 1024
 #: systemd's first file descriptor.
 _FIRST = 3
 #: Bytes of the longest path that a Unix socket can have.
@@ -84,6 +84,8 @@ def parse_address(text: str, *, field: str = "listen") -> Address:
 
 def open_listeners(addresses: tuple[str, ...], *, field: str) -> list[Listener]:
     """Listen at all of *addresses*, or at none of them and raise InvalidRequest or Conflict."""
+    if not addresses:
+        raise InvalidRequest(f"{field} is empty, {_EXPECTED}")
     opened: list[Listener] = []
     try:
         for text in addresses:
@@ -121,7 +123,7 @@ def _listen_on_port(address: Address, text: str, field: str) -> list[Listener]:
             if family == socket.AF_INET6:
                 sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             sock.bind((where[0], port, *where[2:]))
-            sock.listen(_BACKLOG)
+            sock.listen(BACKLOG)
         except OSError as error:
             sock.close()
             problem = error
@@ -146,7 +148,7 @@ def _listen_on_path(path: str, text: str, field: str) -> Listener:
     try:
         _remove_stale(place, text, field)
         sock.bind(path)
-        sock.listen(_BACKLOG)
+        sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
         raise _unusable(text, field, error) from None
@@ -201,25 +203,23 @@ def _unusable(text: str, field: str, error: OSError | None) -> Exception:
 def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[Listener]]:
     """Return the sockets that systemd hands over: `api` and `worker` -> those of that server.
 
-    They go by the names that `FileDescriptorName=` gives them; without names, the first is the API's and the second the
-    worker's.  The variables are taken out of *environment*: they are meant for this process alone.
+    They go by the names `api` and `worker` that `FileDescriptorName=` gives them; without these, the first is the API's and
+    the second the worker's.  The variables are taken out of *environment*: they are meant for this process alone.
     """
     count, process = environment.pop("LISTEN_FDS", ""), environment.pop("LISTEN_PID", "")
     names = environment.pop("LISTEN_FDNAMES", "")
     taken: dict[str, list[Listener]] = {"api": [], "worker": []}
     if not (count.isascii() and count.isdigit() and process == str(os.getpid())):
         return taken
-    named = names.split(":") if names else ["api", "worker"]
+    named = names.split(":")
+    in_order = ["api", "worker"]
     for number in range(int(count)):
-        name = named[number] if number < len(named) else "unknown"
-        server = (
-            name
-            if name in taken
-            else ("worker" if "worker" in name else "api" if name.endswith(".socket") else "")
-        )
+        name = named[number] if number < len(named) else ""
+        # Without FileDescriptorName=, systemd gives them the name of their unit.
+        server = name if name in taken else in_order.pop(0) if in_order else ""
         if not server:
             raise InvalidRequest(
-                f"systemd hands over a socket named {shorten(name)}, expected FileDescriptorName=api or FileDescriptorName=worker"
+                f"systemd hands over a socket named {shorten(name)} beside two others, expected FileDescriptorName=api or FileDescriptorName=worker"
             )
         taken[server].append(_describe(_inherited(_FIRST + number, name)))
     return taken

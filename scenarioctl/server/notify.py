@@ -42,5 +42,5 @@ class Supervisor:
     def stopping(self) -> None:
         self.tell("STOPPING=1", "STATUS=Stopping: requests and runs that go on may end")
 
-    def beat(self) -> None:
-        self.tell("WATCHDOG=1")
+    def beat(self, status: str) -> None:
+        self.tell("WATCHDOG=1", f"STATUS={status}")

@@ -1,0 +1,68 @@
+"""`scenarioctl daemon`: the HTTP servers and the job worker."""
+
+import click
+
+from scenarioctl.cli.base import Command, option, say
+from scenarioctl.errors import InvalidRequest
+
+
+@click.command(
+    cls=Command,
+    example="scenarioctl daemon --listen 127.0.0.1:8080 --listen unix:/run/user/1000/scenarioctl.sock",
+)
+@option(
+    "--role",
+    type=click.Choice(["all", "api", "worker"]),
+    default="all",
+    help="What it is: the scenario API, or the worker with its API; both unless given.",
+)
+@click.option(
+    "--listen",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Where the scenario API is served: HOST:PORT or unix:PATH, more than once for several.",
+)
+@click.option(
+    "--worker-listen",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Where the job worker's API is served.",
+)
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Listen beyond this machine without a token: whoever gets there can create, run and broadcast.",
+)
+@click.option("--print-unit", is_flag=True, help="Print a unit for systemd, and serve nothing.")
+@click.option(
+    "--print-socket-unit", is_flag=True, help="Print a unit for systemd's sockets, and serve nothing."
+)
+def daemon(
+    role: str,
+    listen: tuple[str, ...],
+    worker_listen: tuple[str, ...],
+    force: bool,
+    print_unit: bool,
+    print_socket_unit: bool,
+) -> None:
+    """Serve the scenario API and the job worker's, and run the jobs.
+
+    Ends at SIGTERM or Ctrl-C, once requests and runs that go on have ended; reads its settings anew at SIGHUP.
+    """
+    if print_unit or print_socket_unit:
+        from scenarioctl.server.units import program, service_unit, socket_unit
+
+        if print_unit and print_socket_unit:
+            raise InvalidRequest("--print-unit and --print-socket-unit are two files, expected one of them")
+        click.echo(service_unit(*program()) if print_unit else socket_unit(), nl=False)
+        return
+    from scenarioctl.config import Settings, load_settings
+    from scenarioctl.server.daemon import run_daemon
+
+    flags = dict(click.get_current_context().find_root().ensure_object(dict))
+    flags |= {"listen": listen or None, "worker_listen": worker_listen or None}
+
+    def load() -> Settings:
+        return load_settings(flags)
+
+    run_daemon(load, role=role, force=force, tell=say)

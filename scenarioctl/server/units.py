@@ -1,0 +1,145 @@
+"""The units for systemd, with the reason of every line; `packaging/` has them as for a program in /usr/bin."""
+
+import sys
+from pathlib import Path
+
+#: Folders that `ProtectHome=yes` would hide the program in.
+_HOMES = ("/home/", "/root/", "/run/user/")
+
+_SERVICE = """\
+# scenarioctl: the scenario API, the job worker's API and the worker, for systemd 247 or newer.
+# Install it as /etc/systemd/system/scenarioctl.service, then:
+#   systemctl daemon-reload && systemctl enable --now scenarioctl
+
+[Unit]
+Description=scenarioctl: scenario API and job worker
+# Runs that ask chains would only fail before there is a network.
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+# The daemon says itself when it serves, reloads and stops (sd_notify).
+Type=notify
+NotifyAccess=main
+ExecStart={executable} daemon
+# SIGHUP: config.toml is read anew, and no job or connection is dropped.
+ExecReload=/bin/kill -HUP $MAINPID
+# Killed and started anew where the event loop or the worker do not move any more.
+WatchdogSec=60
+Restart=on-failure
+RestartSec=2
+# Exit code 2 is a setting that cannot be used: trying again does not mend it.
+RestartPreventExitStatus=2
+# Requests and runs have 10 seconds each for their end; this is for a store on a slow disk.
+TimeoutStopSec=60
+
+# Settings: /etc/scenarioctl/config.toml, which the service's user must be able to read (it holds hashes of tokens only).
+ConfigurationDirectory=scenarioctl
+Environment=XDG_CONFIG_HOME=%E
+# The store: /var/lib/scenarioctl/scenarios.db, for this service's eyes alone.
+StateDirectory=scenarioctl
+StateDirectoryMode=0700
+Environment=SCENARIOCTL_STORE=%S/scenarioctl/scenarios.db
+# Runtime tables of connected chains, which may be lost at any time.
+CacheDirectory=scenarioctl
+Environment=SCENARIOCTL_CACHE=%C/scenarioctl
+# For listen = ["unix:/run/scenarioctl/api.sock"].
+RuntimeDirectory=scenarioctl
+
+# A user that exists while the service runs, and owns nothing but the folders above.
+DynamicUser=yes
+# Files that it makes are its own alone.
+UMask=0077
+# 2048 connections of clients, and those to chains and web servers.
+LimitNOFILE=8192
+# Threads for the store, chains and names.
+TasksMax=256
+
+# No program that it could start gets rights that it has not.
+NoNewPrivileges=yes
+# It listens above port 1023, and needs no right of root; below, use the socket unit.
+CapabilityBoundingSet=
+AmbientCapabilities=
+# The file system is read-only, but for the folders above.
+ProtectSystem=strict
+{protect_home}
+# /tmp of its own, no devices beside /dev/null and its like.
+PrivateTmp=yes
+PrivateDevices=yes
+# No shared memory or queues are left behind.
+RemoveIPC=yes
+# Clock, host name, kernel settings, modules, log and cgroups are none of its business.
+ProtectClock=yes
+ProtectHostname=yes
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectKernelLogs=yes
+ProtectControlGroups=yes
+# Processes of other users are invisible. (Not ProcSubset=pid: workers are told apart by the boot's id in /proc/sys.)
+ProtectProc=invisible
+# TCP to clients, chains and web servers; Unix sockets for clients and systemd. No packets, no netlink.
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+# No namespaces, real-time scheduling, setuid files or other personalities: ways out of a sandbox.
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+# Memory is never both writable and executable: nothing in it is compiled while it runs.
+MemoryDenyWriteExecute=yes
+# The system calls of an ordinary service, of this machine's own kind; anything else fails, and is not fatal.
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+_SOCKET = """\
+# systemd listens for scenarioctl: no request is refused while it is started anew, and ports below 1024 are possible.
+# Install it as /etc/systemd/system/scenarioctl.socket beside scenarioctl.service, then:
+#   systemctl daemon-reload && systemctl enable --now scenarioctl.socket
+
+[Unit]
+Description=scenarioctl: sockets of the scenario API and the job worker
+
+[Socket]
+# The first is the scenario API's, the second the job worker's.
+ListenStream=127.0.0.1:8080
+ListenStream=127.0.0.1:8081
+# For a Unix socket in their place (ListenStream=/run/scenarioctl.sock): its group may call.
+SocketMode=0660
+# As many as the daemon takes itself.
+Backlog=1024
+
+[Install]
+WantedBy=sockets.target
+"""
+
+
+def program() -> tuple[str, ...]:
+    """Return how this installation's program is called."""
+    script = Path(sys.executable).parent / "scenarioctl"
+    return (str(script),) if script.is_file() else (sys.executable, "-m", "scenarioctl")
+
+
+def service_unit(*words: str) -> str:
+    """Return the service's unit for the program that *words* call."""
+    if words[0].startswith(_HOMES):
+        protect_home = "# Other people's files are read-only, and not out of sight: the program is in a home itself.\nProtectHome=read-only"
+    else:
+        protect_home = "# Homes are out of sight.\nProtectHome=yes"
+    return _SERVICE.format(executable=" ".join(_quoted(word) for word in words), protect_home=protect_home)
+
+
+def socket_unit() -> str:
+    """Return the unit of the service's sockets."""
+    return _SOCKET
+
+
+def _quoted(word: str) -> str:
+    escaped = word.replace("%", "%%").replace("$", "$$")
+    if all(letter.isalnum() or letter in "/._-+%$" for letter in escaped):
+        return escaped
+    return '"' + escaped.replace("\\", "\\\\").replace('"', '\\"') + '"'
