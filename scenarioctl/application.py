@@ -117,7 +117,7 @@ class Application:
         """Return this application with other *settings* and no clients yet."""
         if self.served:
             # What is opened only now would be the view's alone.
-            _ = self.registry, self.assets, self.store, self.outgoing
+            _ = self.registry, self.assets, self.store, self.outgoing, self._offline_settings
         view = object.__new__(type(self))
         view.__dict__.update(self.__dict__)
         view.settings = settings
@@ -136,6 +136,7 @@ class Application:
         self.assets = Assets(registry)
         if "outgoing" in self.__dict__:
             self._outdated.append(self.__dict__.pop("outgoing"))
+        self.__dict__.pop("_offline_settings", None)
         self._clients = {}
         for chain in set(self._pools).difference(registry.all()):
             self._pools.pop(chain).retire()
@@ -197,16 +198,16 @@ class Application:
         return client
 
     def _new_client(self, chain: Chain) -> "Client":
-        cache = self.runtime_directory(chain)
         if not self.served:
             from scenarioctl.chains.client import Client
 
-            return Client(chain, known=self.known_runtime(chain), cache=cache)
+            return Client(chain, known=self.known_runtime(chain), cache=self.runtime_directory(chain))
         pool = self._pools.get(chain)
         if pool is None:
             from scenarioctl.chains.pool import Pool
 
-            pool = self._pools[chain] = Pool(chain, known=self.known_runtime(chain), cache=cache)
+            known, cache = self.known_runtime(chain), self.runtime_directory(chain)
+            pool = self._pools[chain] = Pool(chain, known=known, cache=cache)
         return pool.client()
 
     def runtime_directory(self, chain: Chain) -> Path:
@@ -215,11 +216,13 @@ class Application:
 
     def unconnected(self) -> "Application":
         """Return this application, but asking no node: for judging a scenario before it is drafted."""
+        return self if self.settings.offline else self._view(self._offline_settings)
+
+    @cached_property
+    def _offline_settings(self) -> Settings:
         from dataclasses import replace
 
-        if self.settings.offline:
-            return self
-        return self._view(replace(self.settings, offline=True))
+        return replace(self.settings, offline=True)
 
     async def close(self) -> None:
         """Close what was opened; of a session, its clients."""
