@@ -1,0 +1,319 @@
+"""One story, played three times: on this machine, over HTTP, and with `--url`.  The answers are equal, errors included."""
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.formats.share import read_share, write_share
+from scenarioctl.operations.outcomes import OUTCOMES
+from tests.conftest import BOB, Run
+from tests.serving import Serving
+
+UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+CALL = "0x00071468656c6c6f"
+TRANSFER = {
+    "sourchain": "polkadot",
+    "destchain": "assetHub",
+    "assetid": "DOT",
+    "amount": "15000000000",
+    "destinationaddress": BOB,
+}
+TRANSFER_LINE = (
+    *("--from", "polkadot", "--to", "assetHub", "--assetid", "DOT"),
+    *("--amount", "15000000000", "--destinationaddress", BOB),
+)
+SCENARIO = {
+    "source_chain": "polkadot",
+    "dest_chain": "assetHub",
+    "destination_address": BOB,
+    "amount": "1.5",
+    "assetid": "DOT",
+}
+SCENARIO_LINE = (
+    *("create", "scenario", "--from", "polkadot", "--to", "assetHub", "--asset", "DOT"),
+    *("--amount", "1.5", "--destination-address", BOB),
+)
+WEBHOOK = {
+    "nodes": [
+        {"id": "w", "type": "webhook", "formData": {"webhookName": "hook", "uuid": UUID}},
+    ],
+    "edges": [],
+}
+BOMB = base64.b64encode(zlib.compress(b" " * (17 * 1024 * 1024))).decode()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One sentence of the story, in both languages; `{a}`, `{b}`, … are ids that earlier steps gave."""
+
+    line: tuple[str, ...]
+    method: str = "POST"
+    path: str
+    fields: Any = None
+    #: Of the error that it ends with; empty where it goes well.
+    code: str = ""
+    #: What to call the id that it gives.
+    gives: str = ""
+
+
+@dataclass
+class Told:
+    """What came of the steps at one edge."""
+
+    ids: dict[str, str] = field(default_factory=dict)
+    answers: list[Any] = field(default_factory=list)
+    exits: list[int] = field(default_factory=list)
+
+
+def step(line: str | tuple[str, ...], path: str, fields: Any = None, code: str = "", **more: str) -> Step:
+    words = tuple(line.split()) if isinstance(line, str) else line
+    return Step(line=words, path=path, fields=fields, code=code, **more)
+
+
+STORY = (
+    step(SCENARIO_LINE, "/api/create/scenario", SCENARIO, gives="a"),
+    step(
+        "create remark --chain polkadot --text hello",
+        "/api/create/remark",
+        {"chain": "polkadot", "text": "hello"},
+        gives="b",
+    ),
+    step(
+        "create query --chain polkadot System Number",
+        "/api/create/query",
+        {"chain": "polkadot", "pallet_name": "System", "method_name": "Number"},
+        gives="c",
+    ),
+    step(
+        "create swap --assetin DOT --assetout HDX --amount 2 --min-amount-out 900000000000000",
+        "/api/create/swap",
+        {"assetin": "DOT", "assetout": "HDX", "amount": "2", "min_amount_out": "900000000000000"},
+        gives="d",
+    ),
+    step("scenario import webhook.json", "/api/template/saveUrl", {"url": json.dumps(WEBHOOK)}, gives="w"),
+    step("create --file flow.toml", "/api/create/flow", {"flow": "steps = 7", "syntax": "toml"}, "invalid_request"),
+    step("create --file flow.json", "/api/create/flow", {"flow": '{"a":', "syntax": "json"}, "bad_json"),
+    step("scenario import bomb.txt", "/saveUrl", {"url": BOMB}, "too_large"),
+    step("scenario import empty.txt", "/saveUrl", {"url": ""}, "invalid_request"),
+    step("info {a}", "/api/scenario/info", {"id": "{a}"}),
+    step("info abcdefghi", "/api/scenario/info", {"id": "abcdefghi"}, "not_found"),
+    step("info no.id", "/api/scenario/info", {"id": "no.id"}, "invalid_request"),
+    step("scenario full {a}", "/api/scenario/info/full", {"id": "{a}"}),
+    step("scenario full {d} --output-format call", "/api/scenario/info/full", {"id": "{d}", "output_format": "call"}),
+    step("scenario full {c}", "/api/scenario/info/full", {"id": "{c}"}, "invalid_request"),
+    step("scenario full {b} --output-format x", "/api/scenario/info/full", {"id": "{b}", "output_format": "x"}, "invalid_request"),
+    step("scenario show {a}", "/api/scenario/show", {"id": "{a}"}),
+    step("scenario list", "/api/scenarios", method="GET"),
+    step("scenario list --chain assetHub --sort created", "/api/scenarios?chain=assetHub&sort=created", method="GET"),
+    step("scenario list --limit many", "/api/scenarios?limit=many", None, "invalid_request", method="GET"),
+    step("scenario export {b}", "/api/template/getUrl/{b}", method="GET"),
+    step("scenario export abcdefghi", "/getUrl/abcdefghi", None, "not_found", method="GET"),
+    step("template stats ASSETHUB", "/api/template/stats/ASSETHUB", method="GET"),
+    step("template stats nowhere", "/api/template/stats/nowhere", None, "not_found", method="GET"),
+    step(("xcm", "asset-transfer", *TRANSFER_LINE), "/api/xcm/asset-transfer", TRANSFER),
+    step(
+        ("xcm", "asset-transfer", *TRANSFER_LINE, "--check", "--sender", BOB),
+        "/api/xcm/asset-transfer",
+        {**TRANSFER, "check": True, "sender": BOB},
+        "chain_unreachable",
+    ),
+    step(
+        ("xcm", "asset-transfer", *TRANSFER_LINE[:-1], "nobody"),
+        "/api/xcm/asset-transfer",
+        {**TRANSFER, "destinationaddress": "nobody"},
+        "invalid_request",
+    ),
+    step(("tx", "decode", CALL, "--chain", "polkadot"), "/api/tx/decode", {"tx": CALL, "chain": "polkadot"}),
+    step(("tx", "decode", "0x12", "--chain", "kusama"), "/api/tx/decode", {"tx": "0x12", "chain": "kusama"}, "invalid_request"),
+    step(
+        ("tx", "payload", CALL, "--chain", "polkadot", "--sender", BOB, "--nonce", "0"),
+        "/api/tx/payload",
+        {"tx": CALL, "chain": "polkadot", "sender": BOB, "nonce": 0},
+    ),
+    step(("broadcast", "polkadot", "0x1234"), "/api/chain/Broadcast", {"chain": "polkadot", "tx": "0x1234"}, "invalid_request"),
+    step("quote --assetin DOT --assetout HDX --amount 2", "/api/swap/quote", {"assetin": "DOT", "assetout": "HDX", "amount": 2}, "chain_unreachable"),
+    step("create swap --assetin DOT --assetout HDX --amount 2", "/api/create/swap", {"assetin": "DOT", "assetout": "HDX", "amount": 2}, "chain_unreachable"),
+    step("query polkadot Balances ExistentialDeposit", "/api/actions/query", {"chain": "polkadot", "pallet_name": "Balances", "method_name": "ExistentialDeposit", "params": []}),
+    step("query polkadot System Number", "/api/actions/query", {"chain": "polkadot", "pallet_name": "System", "method_name": "Number"}, "chain_unreachable"),
+    step("hrmp openchannels polkadot 2034", "/polkadot/openchannels", {"paraid": 2034}, "chain_unreachable"),
+    step("hrmp openchannels nowhere 2034", "/api/hrmp/nowhere/openchannels", {"paraid": 2034}, "not_found"),
+    step("contract info --abi abi.json 5xy", "/api/contracts/contract_info", {"abiJson": {"version": 4}, "address": "5xy"}, "invalid_request"),
+    step("job status {b}", "/job/status", {"id": "{b}"}),
+    step("job start {b} --every 1s", "/job/start", {"id": "{b}", "every": "1s"}),
+    step("job start {b}", "/job/start", {"id": "{b}"}),
+    step("job start abcdefghi", "/job/start", {"id": "abcdefghi"}, "not_found"),
+    step("job start {a} --every soon", "/job/start", {"id": "{a}", "every": "soon"}, "invalid_request"),
+    step("job status {b}", "/job/status", {"id": "{b}"}),
+    step("job list", "/job/list", method="GET"),
+    step("job list --state walking", "/job/list?state=walking", None, "invalid_request", method="GET"),
+    step("scenario delete {b}", "/api/scenario/delete", {"id": "{b}"}, "conflict"),
+    step("job run {b}", "/job/run", {"id": "{b}"}),
+    step("job run {c}", "/job/run", {"id": "{c}"}, "chain_unreachable"),
+    step("job run {w} --timeout soon", "/job/run", {"id": "{w}", "timeout": "soon"}, "invalid_request"),
+    step("job logs {b}", "/scenario/worker/logs", {"id": "{b}"}),
+    step("job logs {b} --after 0 --limit 1", "/scenario/worker/logs", {"id": "{b}", "after": 0, "limit": 1}),
+    step("job logs abcdefghi", "/scenario/worker/logs", {"id": "abcdefghi"}, "not_found"),
+    step("job mempool {b}", "/scenario/tx", {"id": "{b}"}),
+    step("job mempool {c}", "/scenario/tx", {"id": "{c}"}),
+    step("job stop {b}", "/job/stop", {"id": "{b}"}),
+    step("job stop {b}", "/job/stop", {"id": "{b}"}),
+    step(f"webhook post {UUID} event.json", f"/webhook/{UUID}", {"amount": 5}),
+    step(f"webhook post {UUID[:-1]}e event.json", f"/webhook/{UUID[:-1]}e", {"amount": 5}, "not_found"),
+    step("webhook replay 1", "/api/webhooks/replay", {"id": 1}),
+    step(f"webhook list {UUID}", f"/api/webhooks/{UUID}", method="GET"),
+    step("scenario delete {b}", "/api/scenario/delete", {"id": "{b}"}),
+    step("scenario delete {b}", "/api/scenario/delete", {"id": "{b}"}, "not_found"),
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the files of the story are."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "webhook.json": json.dumps(WEBHOOK),
+        "flow.toml": "steps = 7",
+        "flow.json": '{"a":',
+        "bomb.txt": BOMB,
+        "empty.txt": "",
+        "abi.json": '{"version": 4}',
+        "event.json": '{"amount": 5}',
+    }.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def serving(folder: Path) -> Iterator[Serving]:
+    (folder / "served").mkdir()
+    with Serving(folder / "served") as serving:
+        yield serving
+
+
+def fill(value: Any, ids: dict[str, str]) -> Any:
+    """Return *value* with the ids that earlier steps gave."""
+    if isinstance(value, dict):
+        return {name: fill(each, ids) for name, each in value.items()}
+    if not isinstance(value, str):
+        return value
+    return re.sub(r"\{([a-z])\}", lambda found: ids[found[1]], value)
+
+
+def find_id(answer: dict[str, Any]) -> str:
+    return str(answer.get("shortUrl") or answer.get("result") or answer["swap"]["scenarioid"])
+
+
+def level(value: Any, ids: dict[str, str]) -> Any:
+    """Return *value* without what may differ: ids, dates, and sizes, since ids compress as they like."""
+    if isinstance(value, dict):
+        return {
+            name: level(read_share(each) if name == "longUrl" else each, ids)
+            for name, each in value.items()
+            if name != "size"
+        }
+    if isinstance(value, list):
+        return [level(each, ids) for each in value]
+    if not isinstance(value, str):
+        return value
+    for name, id in ids.items():
+        value = value.replace(id, f"<{name}>")
+    value = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "<date>", value)
+    return re.sub(r"\b([a-zA-Z]+)_[0-9a-f]{6}\b", r"\1_<node>", value)
+
+
+def play(tell: Callable[[Step, dict[str, str]], tuple[Any, int]]) -> Told:
+    """Play the story at the edge that *tell* speaks to."""
+    told = Told()
+    for each in STORY:
+        answer, exit_code = tell(each, told.ids)
+        if each.gives:
+            told.ids[each.gives] = find_id(answer)
+        told.answers.append(level(answer, told.ids))
+        told.exits.append(exit_code)
+    return told
+
+
+def on_the_line(scenarioctl: Run, *flags: str) -> Callable[[Step, dict[str, str]], tuple[Any, int]]:
+    def tell(each: Step, ids: dict[str, str]) -> tuple[Any, int]:
+        ended = scenarioctl(*flags, *fill_line(each, ids), "--json")
+        return json.loads(ended.out), ended.code
+
+    return tell
+
+
+def fill_line(each: Step, ids: dict[str, str]) -> list[str]:
+    return [fill(word, ids) for word in each.line]
+
+
+def over_http(serving: Serving) -> Callable[[Step, dict[str, str]], tuple[Any, int]]:
+    def tell(each: Step, ids: dict[str, str]) -> tuple[Any, int]:
+        path = fill(each.path, ids)
+        reply = serving.get(path) if each.method == "GET" else serving.post(path, fill(each.fields, ids))
+        answer = reply.json()
+        code = answer.get("code", "") if reply.status != 200 else ""
+        assert reply.status == (OUTCOMES[code].status if code else 200)
+        return answer, OUTCOMES[code].exit if code else 0
+
+    return tell
+
+
+def test_the_story_is_the_same_on_this_machine_over_http_and_with_a_url(
+    scenarioctl: Run, folder: Path, serving: Serving
+) -> None:
+    (folder / "other").mkdir()
+
+    local = play(on_the_line(scenarioctl, "--offline", "--store", str(folder / "s.db")))
+    with Serving(folder / "other") as other:
+        http = play(over_http(other))
+    remote = play(on_the_line(scenarioctl, "--url", f"http://127.0.0.1:{serving.api}"))
+
+    expected = [OUTCOMES[each.code].exit if each.code else 0 for each in STORY]
+    codes = [answer.get("code", "") for answer in local.answers]
+    assert codes == [each.code for each in STORY]
+    for number, each in enumerate(STORY):
+        assert http.answers[number] == local.answers[number], each.line
+        assert remote.answers[number] == local.answers[number], each.line
+    assert local.exits == expected
+    assert http.exits == expected
+    assert remote.exits == expected
+
+
+def test_what_people_read_is_the_same_too(scenarioctl: Run, folder: Path, serving: Serving) -> None:
+    """Without `--json`, stdout and stderr of a command are those of this machine."""
+    url = f"http://127.0.0.1:{serving.api}"
+    local: dict[str, str] = {}
+    remote: dict[str, str] = {}
+
+    for each in STORY:
+        here = scenarioctl("--offline", "--store", str(folder / "s.db"), *fill_line(each, local))
+        there = scenarioctl("--url", url, *fill_line(each, remote))
+        if each.gives:
+            local[each.gives], remote[each.gives] = here.out.strip(), there.out.strip()
+        if each.line[:2] == ("scenario", "export") and not each.code:
+            here_share, there_share = read_share(here.out.strip()), read_share(there.out.strip())
+            assert level(here_share, local) == level(there_share, remote)
+            continue
+        assert level(there.out, remote) == level(here.out, local), each.line
+        assert level(there.err, remote) == level(here.err, local), each.line
+        assert there.code == here.code == (OUTCOMES[each.code].exit if each.code else 0)
+
+
+def test_the_worker_serves_its_part_on_its_own_port(scenarioctl: Run, folder: Path, serving: Serving) -> None:
+    worker = f"http://127.0.0.1:{serving.worker}"
+    share = write_share(WEBHOOK)
+
+    id = scenarioctl("--url", worker, "scenario", "import", share).out.strip()
+    started = scenarioctl("--url", worker, "job", "start", id)
+    elsewhere = scenarioctl("--url", worker, "info", id)
+
+    assert len(id) == 9
+    assert (started.out, started.code) == ("Job started\n", 0)
+    assert (elsewhere.out, elsewhere.code) == ("", 3)
+    assert "/api/scenario/info" in elsewhere.err
