@@ -48,6 +48,8 @@ class Run:
         self.used_events: dict[str, int] = {}
         #: The last sentence of what failed; empty if all went well.
         self.failure = ""
+        #: What that was, for whoever asks what kind of failure.
+        self.error: ScenarioctlError | None = None
         #: What pills are filled with.
         self.data = Data()
         #: Webhook uuid -> the event that this run has got.
@@ -65,7 +67,7 @@ class Run:
         try:
             nodes = self._diagram.in_order()
         except ScenarioctlError as error:
-            self._fail(f"The scenario cannot be run: {error}")
+            self._fail(f"The scenario cannot be run: {error}", error)
             return
         before: dict[str, list[str]] = {}
         for edge in self._diagram.edges:
@@ -123,7 +125,7 @@ class Run:
                 await handler.run(self, diagram, node)
             except ScenarioctlError as error:
                 self._stopped[node.id] = node.id
-                self._fail(f"{_named(node)} failed: {error}")
+                self._fail(f"{_named(node)} failed: {error}", error)
 
     async def _enter(self, handler: "Drafter | Asker", diagram: Diagram, node: Node) -> None:
         """Run a step that leaves an entry in the mempool, whatever becomes of it."""
@@ -188,7 +190,7 @@ class Run:
             )
         )
         which = f"node {shorten(node.id)}: " if self._several else ""
-        self._fail(f"{NO_TRANSACTION}: {which}{error}")
+        self._fail(f"{NO_TRANSACTION}: {which}{error}", error)
 
     async def _leave_out(self, node: Node, stopper: str) -> None:
         """Say that a step is not run; and what is wrong with it even so, which nothing that failed before it could mend."""
@@ -209,9 +211,9 @@ class Run:
         except ScenarioctlError:
             pass
 
-    def _fail(self, sentence: str) -> None:
+    def _fail(self, sentence: str, error: ScenarioctlError) -> None:
         self.say(sentence)
-        self.failure = self.lines[-1]
+        self.failure, self.error = self.lines[-1], error
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -128,7 +128,7 @@ class Worker:
         self._drift = app.clock() - monotonic()
         self._must_replan = True
         self._must_claim = True
-        self._not_before = 0.0
+        self._not_before = 0
         self._retry = self.pace.retry
         self._presence: Presence | None = None
         #: Chain -> newest runtime that a draft was made for.
@@ -195,8 +195,9 @@ class Worker:
         self.last_beat = time.monotonic()
         self._wake.clear()
         self._watch_clock()
-        if self._not_before > self.last_beat:
-            return min(self.pace.poll, self._not_before - self.last_beat)
+        patience = (self._not_before - self._monotonic()) / SECOND
+        if patience > 0:
+            return min(self.pace.poll, patience)
         room = self.capacity - self._busy - len(self._line)
         if room <= 0:
             return self.pace.poll
@@ -240,7 +241,7 @@ class Worker:
 
     def _back_off(self, reason: str) -> None:
         self.counts.store_errors += 1
-        self._not_before = time.monotonic() + self._retry
+        self._not_before = self._monotonic() + round(self._retry * SECOND)
         log.error("no job can be claimed, the next try comes in %.1f s: %s", self._retry, reason)
         self._retry = min(self._retry * 2, self.pace.patience)
 
@@ -346,8 +347,10 @@ class Worker:
         outcome = _Outcome(planned=_planned(job, started), started=started, lines=[])
         try:
             due = started if job.due is None else job.due
-            # What was begun once is run to its end, however late that is.
-            if not claimed.interrupted:
+            if claimed.interrupted:
+                # However late that is; what it sent to web servers may be sent again.
+                outcome.lines.append("This run was begun before and did not come to its end: it is run again")
+            else:
                 planned, missed = caught_up(job.schedule, outcome.planned, due, started)
                 if missed:
                     self.counts.left_out += missed
@@ -570,7 +573,7 @@ class Worker:
         await self.app.store.prune(now=self.app.clock(), retention=retention_of(self.app.settings))
 
     async def _index(self) -> None:
-        from scenarioctl.actions.running import index_webhooks
+        from scenarioctl.actions import index_webhooks
 
         await index_webhooks(self.app)
 

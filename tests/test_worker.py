@@ -1,0 +1,929 @@
+"""The worker's loop, in a time of its own: nothing here waits for a real clock."""
+
+import asyncio
+import heapq
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.actions import running
+from scenarioctl.application import Application
+from scenarioctl.config import load_settings
+from scenarioctl.errors import Conflict, InvalidRequest
+from scenarioctl.model.jobs import (
+    NO_TRANSACTION,
+    SECOND,
+    Claim,
+    Job,
+    JobState,
+    LogLine,
+    MempoolDraft,
+    Schedule,
+)
+from scenarioctl.operations.creation import CreateRemark, create_remark
+from scenarioctl.schedules import DAY, HOUR, read_schedule
+from scenarioctl.stores import StoredScenario
+from scenarioctl.stores.presence import is_served
+from scenarioctl.worker.identity import is_gone, new_owner
+from scenarioctl.worker.loop import Pace, Worker
+
+START = 1_790_000_000 * SECOND
+
+
+class Time:
+    """A clock that stands still until somebody lets time pass."""
+
+    def __init__(self) -> None:
+        self.now = START
+        self.passed = 0
+        self._sleepers: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._count = 0
+
+    def clock(self) -> int:
+        return self.now
+
+    def monotonic(self) -> int:
+        return self.passed
+
+    async def sleep(self, seconds: float) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._count += 1
+        heapq.heappush(self._sleepers, (self.passed + round(seconds * SECOND), self._count, turn))
+        await turn
+
+    async def let_pass(self, seconds: float) -> None:
+        """Let time pass, waking each sleeper at its time."""
+        end = self.passed + round(seconds * SECOND)
+        await settle()
+        while self._sleepers and self._sleepers[0][0] <= end:
+            at, _, turn = heapq.heappop(self._sleepers)
+            self.now += max(0, at - self.passed)
+            self.passed = max(self.passed, at)
+            if not turn.done():
+                turn.set_result(None)
+                await settle()
+        self.now += end - self.passed
+        self.passed = end
+        await settle()
+
+
+async def settle() -> None:
+    for _ in range(12):
+        await asyncio.sleep(0)
+
+
+Play = Callable[["FakeRun"], Awaitable[None]]
+
+
+async def draft(run: "FakeRun") -> None:
+    run.lines.append("drafted")
+    run.drafts.append(
+        MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=run.app.clock(), tx="0x00")
+    )
+
+
+class FakeRun:
+    """A run that does what the test says."""
+
+    plays: dict[str, Play] = {}  # noqa: RUF012 - set anew for each test
+
+    def __init__(
+        self,
+        app: Application,
+        id: str,
+        diagram: object,
+        *,
+        summary: str = "",
+        on_wait: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        self.app, self.id, self.on_wait = app, id, on_wait
+        self.lines: list[str] = []
+        self.drafts: list[MempoolDraft] = []
+        self.used_events: dict[str, int] = {}
+        self.failure = ""
+
+    async def go(self) -> None:
+        await self.plays.get(self.id, draft)(self)
+
+    async def wait(self, step: str, seconds: float) -> None:
+        assert self.on_wait is not None
+        await self.on_wait(step)
+        await self.app.sleep(seconds)
+        await self.on_wait("")
+
+
+class Bench:
+    """A store, a worker that runs, and a time of their own."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.time = Time()
+        self.app = Application(
+            load_settings({"offline": True, "store": tmp_path / "s.db", "cache": tmp_path}, {}),
+            clock=self.time.clock,
+            sleep=self.time.sleep,
+        )
+        self.store = self.app.store
+
+    def worker(self, **fields: Any) -> Worker:
+        # The grace of a stop is the event loop's, whose clock is real.
+        fields.setdefault("pace", Pace(grace=0.1))
+        return Worker(self.app, monotonic=self.time.monotonic, **fields)
+
+    async def scenario(self, id: str, *, blob: bytes | None = None) -> None:
+        if blob is None:
+            made = await create_remark(self.app, CreateRemark(chain="polkadot", text="hello"))
+            blob = (await self.store.get_scenario(made.id)).blob
+        await self.store.put_scenario(
+            StoredScenario(id=id, blob=blob, summary="Remark", chains=(), created=1, updated=1)
+        )
+
+    async def start(self, id: str, *, scenario: bool = True, **fields: Any) -> None:
+        if scenario:
+            await self.scenario(id)
+        now = self.time.clock()
+        schedule = read_schedule(**fields)
+        assert await self.store.start_job(
+            Job(id=id, state=JobState.RUNNING, schedule=schedule, changed=now, due=now, planned=now)
+        )
+
+    async def log(self, id: str) -> list[str]:
+        return [line.text for line in await self.store.read_log(id)]
+
+    async def written(self, id: str) -> list[tuple[int, str]]:
+        """Return the log with the second, from the start of the test, in which each line was written."""
+        lines: list[LogLine] = await self.store.read_log(id)
+        return [((line.written - START) // SECOND, line.text) for line in lines]
+
+    async def runs(self, id: str) -> int:
+        return (await self.log(id)).count("workload executed")
+
+    async def job(self, id: str) -> Job:
+        job = await self.store.get_job(id)
+        assert job is not None
+        return job
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.setattr(running, "Run", FakeRun)
+    monkeypatch.setattr(FakeRun, "plays", {})
+    return Bench(tmp_path)
+
+
+def play(bench: Bench, *workers: Worker, story: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Let the workers run while *story* is told; then stop them."""
+
+    async def told() -> None:
+        stop = asyncio.Event()
+        tasks = [asyncio.create_task(worker.run(stop)) for worker in workers]
+        try:
+            await settle()
+            await story()
+        finally:
+            stop.set()
+            await asyncio.wait_for(asyncio.gather(*tasks), 20)
+            await bench.app.close()
+
+    asyncio.run(told())
+
+
+def test_a_job_runs_at_once_and_then_at_its_interval(bench: Bench) -> None:
+    async def story() -> None:
+        await bench.start("one", every="10s")
+        await bench.time.let_pass(25)
+
+        assert await bench.written("one") == [
+            (0, "Starting worker"),
+            (0, "drafted"),
+            (0, "workload executed"),
+            (0, "Sleeping"),
+            (10, "drafted"),
+            (10, "workload executed"),
+            (10, "Sleeping"),
+            (20, "drafted"),
+            (20, "workload executed"),
+            (20, "Sleeping"),
+        ]
+        assert len(await bench.store.read_mempool("one")) == 3
+        job = await bench.job("one")
+        assert (job.runs, job.failures, job.due) == (3, 0, START + 30 * SECOND)
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_job_that_another_process_starts_is_noticed_within_a_second(bench: Bench) -> None:
+    async def story() -> None:
+        await bench.time.let_pass(100.3)
+        await bench.start("one")
+        await bench.time.let_pass(1)
+
+        assert await bench.runs("one") == 1
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_worker_that_is_woken_looks_at_once(bench: Bench) -> None:
+    worker = bench.worker()
+
+    async def story() -> None:
+        await bench.time.let_pass(100.3)
+        await bench.start("one")
+        await worker.wake()
+        await settle()
+
+        assert await bench.runs("one") == 1
+
+    play(bench, worker, story=story)
+
+
+def test_a_job_of_one_second_runs_in_each_second(bench: Bench) -> None:
+    async def story() -> None:
+        await bench.start("one", every="1s")
+        await bench.time.let_pass(60)
+
+        times = [when for when, text in await bench.written("one") if text == "workload executed"]
+        assert times == list(range(61))
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_slow_job_does_not_delay_the_others(bench: Bench) -> None:
+    async def slow(run: FakeRun) -> None:
+        await run.app.sleep(3600)
+
+    FakeRun.plays = {"slow": slow}
+
+    async def story() -> None:
+        await bench.start("slow", every="1s")
+        await bench.start("quick", every="1s")
+        await bench.time.let_pass(30)
+
+        assert (await bench.runs("slow"), await bench.runs("quick")) == (0, 31)
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_run_that_waits_takes_no_place(bench: Bench) -> None:
+    async def waiting(run: FakeRun) -> None:
+        await run.wait("webhook 6f1c", 50)
+        run.lines.append("went on")
+
+    FakeRun.plays = {"first": waiting, "second": waiting}
+    worker = bench.worker(capacity=1)
+
+    async def story() -> None:
+        for id in ("first", "second", "third"):
+            await bench.start(id, every="12h")
+        await bench.time.let_pass(10)
+        assert (worker.running, worker.waiting) == (2, 2)
+        assert (await bench.job("first")).step == "webhook 6f1c"
+        assert await bench.runs("third") == 1
+        await bench.time.let_pass(50)
+
+        assert await bench.log("first") == [
+            "Starting worker",
+            "went on",
+            "workload executed",
+            "Sleeping",
+        ]
+        assert await bench.runs("second") == 1
+        assert (worker.running, worker.waiting) == (0, 0)
+
+    play(bench, worker, story=story)
+
+
+def test_those_that_come_back_from_a_wait_go_one_after_the_other(bench: Bench) -> None:
+    at_once: list[int] = []
+    busy = 0
+
+    async def waiting(run: FakeRun) -> None:
+        nonlocal busy
+        await run.wait("delay", 5)
+        busy += 1
+        at_once.append(busy)
+        await run.app.sleep(1)
+        busy -= 1
+
+    ids = [f"job{number}" for number in range(7)]
+    FakeRun.plays = dict.fromkeys(ids, waiting)
+
+    async def story() -> None:
+        for id in ids:
+            await bench.start(id, every="12h")
+        await bench.time.let_pass(30)
+
+        assert [await bench.runs(id) for id in ids] == [1] * 7
+        assert max(at_once) == 2
+
+    play(bench, bench.worker(capacity=2), story=story)
+
+
+def test_a_bug_in_one_job_does_not_stop_the_others(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    async def broken(run: FakeRun) -> None:
+        await draft(run)
+        raise KeyError("oops")
+
+    FakeRun.plays = {"broken": broken}
+
+    async def story() -> None:
+        await bench.start("broken", every="10s")
+        await bench.start("sound", every="10s")
+        await bench.time.let_pass(11)
+
+        assert (await bench.log("broken"))[:4] == [
+            "Starting worker",
+            "drafted",
+            "this is a bug in scenarioctl (KeyError: \"'oops'\"); the daemon's log has the traceback",
+            "Sleeping",
+        ]
+        job = await bench.job("broken")
+        assert (job.runs, job.failures) == (2, 2)
+        assert len(await bench.store.read_mempool("broken")) == 2
+        assert await bench.runs("sound") == 2
+
+    with caplog.at_level(logging.ERROR, "scenarioctl.worker"):
+        play(bench, bench.worker(), story=story)
+    record = next(record for record in caplog.records if "a bug showed in job broken" in record.getMessage())
+    assert record.exc_info
+    assert record.exc_info[0] is KeyError
+
+
+def test_a_failed_step_counts_and_the_job_pauses_after_so_many(bench: Bench) -> None:
+    async def failing(run: FakeRun) -> None:
+        run.failure = "no route"
+        run.lines.append(f"{NO_TRANSACTION}: no route")
+
+    FakeRun.plays = {"one": failing}
+
+    async def story() -> None:
+        await bench.start("one", every="10s", pause_after=2)
+        await bench.time.let_pass(60)
+
+        assert await bench.log("one") == [
+            "Starting worker",
+            "Could not generate transaction: no route",
+            "workload executed",
+            "Sleeping",
+            "Could not generate transaction: no route",
+            "workload executed",
+            "Paused: 2 runs in a row failed",
+        ]
+        job = await bench.job("one")
+        assert (job.state, job.failures, job.reason, job.due) == (JobState.PAUSED, 2, "no route", None)
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_run_that_takes_too_long_has_failed_and_keeps_what_it_drafted(bench: Bench) -> None:
+    async def slow(run: FakeRun) -> None:
+        await draft(run)
+        await asyncio.sleep(3600)
+
+    FakeRun.plays = {"one": slow}
+
+    async def story() -> None:
+        await bench.start("one", every="1h", timeout="1s")
+        await bench.time.let_pass(1)
+        # Its limit is the event loop's, whose clock is real.
+        await asyncio.sleep(1.05)
+        await settle()
+
+        sentence = "the run took longer than its timeout of 1s"
+        assert await bench.log("one") == ["Starting worker", "drafted", sentence, "Sleeping"]
+        job = await bench.job("one")
+        assert (job.failures, job.reason) == (1, sentence)
+        assert len(await bench.store.read_mempool("one")) == 1
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_damaged_scenario_fails_its_own_runs_only(bench: Bench) -> None:
+    async def story() -> None:
+        await bench.scenario("bad", blob=b"not a blob")
+        await bench.start("bad", scenario=False, every="10s")
+        await bench.start("good", every="10s")
+        await bench.time.let_pass(5)
+
+        (_, sentence, sleeping) = await bench.log("bad")
+        assert sentence.startswith("scenario bad")
+        assert sleeping == "Sleeping"
+        assert await bench.runs("good") == 1
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_times_that_come_during_a_run_are_skipped_and_said(bench: Bench) -> None:
+    async def slow(run: FakeRun) -> None:
+        await run.app.sleep(25)
+
+    FakeRun.plays = {"one": slow}
+
+    async def story() -> None:
+        await bench.start("one", every="10s")
+        await bench.time.let_pass(26)
+
+        assert (await bench.written("one"))[-2:] == [
+            (25, "2 planned runs were skipped, this one took longer than the interval"),
+            (25, "Sleeping"),
+        ]
+        assert (await bench.job("one")).due == START + 30 * SECOND
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_after_a_short_downtime_a_run_is_made_up_for_once(bench: Bench) -> None:
+    async def before() -> None:
+        await bench.start("one", every="10s", catchup="1m")
+        bench.time.now += 35 * SECOND
+
+    asyncio.run(before())
+
+    async def told() -> None:
+        await bench.time.let_pass(1)
+
+        assert await bench.log("one") == [
+            "Starting worker",
+            "3 planned runs were missed while no worker ran them",
+            "drafted",
+            "workload executed",
+            "Sleeping",
+        ]
+        assert (await bench.job("one")).due == START + 40 * SECOND
+
+    play(bench, bench.worker(), story=told)
+
+
+def test_after_a_long_downtime_it_is_left_out(bench: Bench) -> None:
+    async def before() -> None:
+        await bench.start("one", every="12h", catchup="1m")
+        bench.time.now += 13 * HOUR
+
+    asyncio.run(before())
+
+    async def told() -> None:
+        await bench.time.let_pass(1)
+
+        assert await bench.log("one") == ["2 planned runs were missed while no worker ran them", "Sleeping"]
+        job = await bench.job("one")
+        assert (job.runs, job.due) == (0, START + 24 * HOUR)
+        await bench.time.let_pass(11 * 3600)
+
+        assert (await bench.log("one"))[2:] == [
+            "Starting worker",
+            "drafted",
+            "workload executed",
+            "Sleeping",
+        ]
+
+    slow = Pace(poll=600, renew=600, owners=600, hygiene=600, prune=600)
+    play(bench, bench.worker(pace=slow), story=told)
+
+
+def test_a_run_that_a_crash_cut_off_is_run_again_however_late(bench: Bench) -> None:
+    async def before() -> None:
+        await bench.start("one", every="12h", catchup="1m")
+        claim = Claim(owner="crashed", now=bench.time.now, moment=0, lease=10 * SECOND)
+        assert len(await bench.store.claim_jobs(claim)) == 1
+        bench.time.now += 3 * HOUR
+        bench.time.passed += 3 * HOUR
+
+    asyncio.run(before())
+
+    async def told() -> None:
+        await bench.time.let_pass(1)
+
+        assert await bench.log("one") == [
+            "Starting worker",
+            "This run was begun before and did not come to its end: it is run again",
+            "drafted",
+            "workload executed",
+            "Sleeping",
+        ]
+
+    play(bench, bench.worker(), story=told)
+
+
+def test_a_run_whose_job_was_started_anew_is_given_up(bench: Bench) -> None:
+    cancelled = []
+
+    async def slow(run: FakeRun) -> None:
+        try:
+            await run.app.sleep(3600)
+        except asyncio.CancelledError:
+            cancelled.append(run.id)
+            raise
+
+    FakeRun.plays = {"one": slow}
+
+    async def story() -> None:
+        await bench.start("one", every="12h")
+        await bench.time.let_pass(1)
+        assert await bench.store.stop_job("one", now=bench.time.now)
+        FakeRun.plays = {}
+        await bench.start("one", scenario=False, every="1h")
+        await bench.time.let_pass(4)
+
+        assert cancelled == ["one"]
+        assert await bench.log("one") == ["Starting worker", "drafted", "workload executed", "Sleeping"]
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_stopped_job_keeps_the_run_that_went_on_and_runs_no_more(bench: Bench) -> None:
+    async def slow(run: FakeRun) -> None:
+        await run.app.sleep(5)
+        run.lines.append("ended")
+
+    FakeRun.plays = {"one": slow}
+
+    async def story() -> None:
+        await bench.start("one", every="1s")
+        await bench.time.let_pass(1)
+        assert await bench.store.stop_job("one", now=bench.time.now)
+        await bench.time.let_pass(60)
+
+        assert "ended" in await bench.log("one")
+        job = await bench.job("one")
+        assert (job.state, job.runs, job.due) == (JobState.STOPPED, 1, None)
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_frozen_worker_loses_its_work_and_duplicates_nothing(bench: Bench) -> None:
+    frozen, other = bench.worker(owner="frozen"), bench.worker(owner="other")
+
+    async def story() -> None:
+        await bench.start("one", every="1h")
+        (claimed,) = await bench.store.claim_jobs(
+            Claim(owner="frozen", now=bench.time.now, moment=bench.time.passed, lease=10 * SECOND)
+        )
+        await bench.time.let_pass(15)
+        assert await bench.runs("one") == 1
+
+        # It awakes, and ends the run that it had begun.
+        frozen._start(claimed)
+        await settle()
+
+        assert await bench.runs("one") == 1
+        assert (frozen.counts.executed, frozen.counts.lost) == (0, 1)
+        assert (other.counts.executed, other.counts.lost) == (1, 0)
+
+    play(bench, other, story=story)
+
+
+def test_leases_of_a_dead_worker_are_freed_at_once(bench: Bench) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", "pass"])
+    ended.wait()
+    boot, namespace, _, _, _ = new_owner().split(":")
+
+    async def before() -> None:
+        await bench.start("one", every="1h")
+        owner = f"{boot}:{namespace}:{ended.pid}:1:dead"
+        await bench.store.claim_jobs(
+            Claim(owner=owner, now=bench.time.now, moment=bench.time.passed, lease=3600 * SECOND)
+        )
+
+    asyncio.run(before())
+
+    async def told() -> None:
+        await settle()
+        await bench.time.let_pass(0.1)
+
+        assert await bench.runs("one") == 1
+
+    play(bench, bench.worker(), story=told)
+
+
+def test_a_clock_that_is_set_back_does_not_stop_the_jobs(bench: Bench) -> None:
+    async def story() -> None:
+        await bench.start("interval", every="10s")
+        await bench.scenario("cron")
+        schedule = read_schedule(cron="* * * * *")
+        await bench.store.start_job(
+            Job(
+                id="cron",
+                state=JobState.RUNNING,
+                schedule=schedule,
+                changed=START,
+                due=START + 60 * SECOND,
+                planned=START + 60 * SECOND,
+            )
+        )
+        await bench.time.let_pass(25)
+        bench.time.now -= 400 * DAY
+        await bench.time.let_pass(121)
+
+        assert await bench.runs("interval") == 3 + 12
+        assert await bench.runs("cron") == 2
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_clock_that_jumps_ahead_is_like_a_downtime(bench: Bench) -> None:
+    async def story() -> None:
+        await bench.start("short", every="10s")
+        await bench.start("long", every="12h")
+        await bench.time.let_pass(1)
+        bench.time.now += 400 * DAY + 3 * HOUR
+        await bench.time.let_pass(1)
+
+        assert (await bench.log("short"))[4:] == [
+            "3457079 planned runs were missed while no worker ran them",
+            "drafted",
+            "workload executed",
+            "Sleeping",
+        ]
+        assert (await bench.log("long"))[4:] == [
+            "800 planned runs were missed while no worker ran them",
+            "Sleeping",
+        ]
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_run_is_kept_as_soon_as_the_store_takes_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    trouble: Exception | None = None
+    finish, claim = bench.store.finish_run, bench.store.claim_jobs
+
+    async def finish_run(*args: Any, **kwargs: Any) -> bool:
+        if trouble:
+            raise trouble
+        return await finish(*args, **kwargs)
+
+    async def claim_jobs(*args: Any, **kwargs: Any) -> Any:
+        if trouble:
+            raise trouble
+        return await claim(*args, **kwargs)
+
+    monkeypatch.setattr(bench.store, "finish_run", finish_run)
+    monkeypatch.setattr(bench.store, "claim_jobs", claim_jobs)
+
+    async def slow(run: FakeRun) -> None:
+        await run.app.sleep(2)
+        await draft(run)
+
+    FakeRun.plays = {"slow": slow}
+
+    async def story() -> None:
+        nonlocal trouble
+        await bench.start("slow", every="1h")
+        await bench.time.let_pass(1)
+        trouble = InvalidRequest("store 's.db' has no room left on its disk, nothing was changed")
+        await bench.start("later", every="1h")
+        await bench.time.let_pass(30)
+        assert await bench.log("slow") == []
+        trouble = None
+        await bench.time.let_pass(20)
+
+        assert (await bench.log("slow")) == ["Starting worker", "drafted", "workload executed", "Sleeping"]
+        assert await bench.runs("later") == 1
+
+    with caplog.at_level(logging.ERROR, "scenarioctl.worker"):
+        play(bench, bench.worker(), story=story)
+    said = [record.getMessage() for record in caplog.records]
+    # Not at every look: it backs off.
+    assert 4 < len(said) < 20
+    assert said[0] == (
+        "no job can be claimed, the next try comes in 0.2 s: "
+        "store 's.db' has no room left on its disk, nothing was changed"
+    )
+
+
+def test_what_the_store_cannot_take_is_left_out_and_the_job_goes_on(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = bench.store.finish_run
+
+    async def finish_run(run: Any, **kwargs: Any) -> bool:
+        if run.drafts:
+            raise TypeError("impossible")
+        return await finish(run, **kwargs)
+
+    monkeypatch.setattr(bench.store, "finish_run", finish_run)
+
+    async def story() -> None:
+        await bench.start("one", every="10s")
+        await bench.time.let_pass(5)
+
+        assert await bench.log("one") == [
+            "this is a bug in scenarioctl (TypeError: 'impossible'); the daemon's log has the traceback",
+            "Sleeping",
+        ]
+        assert (await bench.job("one")).due == START + 10 * SECOND
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_scenario_that_is_deleted_after_its_run_began_takes_nothing_along(bench: Bench) -> None:
+    async def slow(run: FakeRun) -> None:
+        await run.app.sleep(5)
+
+    FakeRun.plays = {"gone": slow}
+
+    async def story() -> None:
+        await bench.start("gone", every="10s")
+        await bench.start("here", every="10s")
+        await bench.time.let_pass(1)
+        with pytest.raises(Conflict):
+            await bench.store.delete_scenario("gone")
+        await bench.time.let_pass(6)
+        await bench.store.stop_job("gone", now=bench.time.now)
+        await bench.store.delete_scenario("gone")
+        await bench.time.let_pass(15)
+
+        assert await bench.runs("here") == 3
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_stop_lets_runs_end_and_gives_back_those_that_wait(bench: Bench) -> None:
+    async def soon(run: FakeRun) -> None:
+        await asyncio.sleep(0.05)
+        run.lines.append("ended")
+
+    async def late(run: FakeRun) -> None:
+        await run.wait("webhook 6f1c", 3600)
+
+    FakeRun.plays = {"soon": soon, "late": late}
+    worker = bench.worker()
+
+    async def told() -> None:
+        stop = asyncio.Event()
+        task = asyncio.create_task(worker.run(stop))
+        await bench.start("soon", every="1h")
+        await bench.start("late", every="1h")
+        await bench.time.let_pass(1)
+        assert is_served(bench.app.settings.store)
+        stop.set()
+        await asyncio.wait_for(task, 5)
+
+        assert await bench.log("soon") == ["Starting worker", "ended", "workload executed", "Sleeping"]
+        assert await bench.log("late") == []
+        job = await bench.job("late")
+        assert (job.owner, job.step, job.due) == ("", "", START)
+        assert not is_served(bench.app.settings.store)
+        await bench.app.close()
+
+    asyncio.run(told())
+
+
+def test_a_stop_does_not_wait_for_ever(bench: Bench) -> None:
+    async def stuck(run: FakeRun) -> None:
+        await asyncio.sleep(3600)
+
+    FakeRun.plays = {"stuck": stuck}
+    worker = bench.worker(pace=Pace(grace=0.1))
+
+    async def told() -> None:
+        stop = asyncio.Event()
+        task = asyncio.create_task(worker.run(stop))
+        await bench.start("stuck", every="1h")
+        await bench.time.let_pass(1)
+        stop.set()
+        await asyncio.wait_for(task, 5)
+
+        assert (await bench.job("stuck")).due == START
+        await bench.app.close()
+
+    asyncio.run(told())
+
+
+def test_a_schedule_whose_time_zone_is_gone_pauses_its_job(bench: Bench) -> None:
+    async def story() -> None:
+        await bench.scenario("one")
+        schedule = Schedule(every=0, cron="* * * * *", timezone="Atlantis/Poseidonis")
+        await bench.store.start_job(
+            Job(id="one", state=JobState.RUNNING, schedule=schedule, changed=START, due=START, planned=START)
+        )
+        await bench.start("other", every="10s")
+        await bench.time.let_pass(11)
+
+        assert (await bench.log("one"))[-1] == "Paused: there is no next time"
+        assert (await bench.job("one")).state is JobState.PAUSED
+        assert await bench.runs("other") == 2
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_drafts_for_an_older_runtime_are_flagged_in_list_and_log(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scenarioctl.actions import hygiene
+
+    asked: list[tuple[str, int, int]] = []
+    newest = 1
+
+    async def current_spec(app: Application, chain: str) -> int | None:
+        return {"polkadot": newest}.get(chain)
+
+    async def judge_drafts(app: Application, chain: str, spec_version: int, txs: Any) -> list[str]:
+        asked.append((chain, spec_version, len(txs)))
+        return ["its index has moved" if tx == "0x02" else "" for tx in txs]
+
+    monkeypatch.setattr(hygiene, "current_spec", current_spec)
+    monkeypatch.setattr(hygiene, "judge_drafts", judge_drafts)
+    object.__setattr__(bench.app.settings, "offline", False)
+
+    async def two(run: FakeRun) -> None:
+        for chain, tx in (("polkadot", "0x01"), ("polkadot", "0x02"), ("gone", "0x03")):
+            run.drafts.append(
+                MempoolDraft(
+                    chain=chain,
+                    amount="0",
+                    tx_type="Remark",
+                    date=START,
+                    tx=tx,
+                    spec_version=1,
+                    expires=START,
+                )
+            )
+
+    FakeRun.plays = {"one": two}
+
+    async def story() -> None:
+        nonlocal newest
+        await bench.start("one", every="12h")
+        await bench.time.let_pass(31)
+        assert asked == []
+        newest = 2
+        await bench.time.let_pass(60)
+
+        flags = [entry.flag for entry in await bench.store.read_mempool("one")]
+        assert flags == ["", "its index has moved", ""]
+        assert (await bench.log("one"))[-1] == (
+            "The Remark draft of 2026-09-21T14:13:20.000000000Z must not be signed any more: its index has moved"
+        )
+        # Each was compared once.
+        assert asked == [("polkadot", 1, 2)]
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_worker_runs_what_is_due_once_for_a_test(bench: Bench) -> None:
+    async def told() -> None:
+        await bench.start("one", every="10s")
+        worker = bench.worker()
+
+        assert [await worker.run_next(), await worker.run_next()] == [True, False]
+        assert await bench.runs("one") == 1
+        await bench.app.close()
+
+    asyncio.run(told())
+
+
+def test_an_owner_that_lives_is_not_gone() -> None:
+    assert not is_gone(new_owner())
+    assert new_owner() != new_owner()
+
+
+def test_an_owner_is_gone_whose_process_or_boot_is() -> None:
+    ended = subprocess.Popen([sys.executable, "-c", "pass"])
+    ended.wait()
+    boot, namespace, pid, start, dice = new_owner().split(":")
+
+    assert is_gone(f"{boot}:{namespace}:{ended.pid}:{start}:{dice}")
+    assert is_gone(f"{boot}:{namespace}:{pid}:{int(start) + 1}:{dice}")
+    assert is_gone(f"another:{namespace}:{pid}:{start}:{dice}")
+
+
+def test_what_cannot_be_known_of_an_owner_is_left_to_its_lease() -> None:
+    boot, _, _, start, dice = new_owner().split(":")
+
+    assert not is_gone(f"{boot}:1:999999:{start}:{dice}")
+    assert not is_gone("somebody else")
+    assert not is_gone("")
+
+
+def test_a_zombie_is_gone() -> None:
+    boot, namespace, _, _, dice = new_owner().split(":")
+    child = subprocess.Popen([sys.executable, "-c", "pass"], stdout=subprocess.PIPE)
+    start = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19]
+    assert child.stdout is not None
+    child.stdout.read()
+    child.stdout.close()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    try:
+        assert is_gone(f"{boot}:{namespace}:{child.pid}:{start}:{dice}")
+    finally:
+        child.wait()
+
+
+def test_without_proc_the_process_number_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scenarioctl.worker import identity
+
+    ended = subprocess.Popen([sys.executable, "-c", "pass"])
+    ended.wait()
+    for name in ("_boot", "_namespace"):
+        monkeypatch.setattr(identity, name, lambda: "-")
+    monkeypatch.setattr(identity, "_start", lambda pid: "-")
+
+    assert not is_gone(new_owner())
+    assert is_gone(f"-:-:{ended.pid}:-:dice")
