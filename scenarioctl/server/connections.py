@@ -94,7 +94,7 @@ class Connection(web.RequestHandler):
             raise ConnectionError("there is nobody to answer, or the answer has begun")
         if status == 400:
             reason = " ".join((message or "").split(":")[0].split()) or "it is malformed"
-            sentence, code = f"the request is not HTTP that is read here: {reason[:200]}", BadRequest.code
+            sentence, code = f"the request cannot be read as HTTP: {reason[:200]}", BadRequest.code
         else:
             self.logger.error("a request ended in a bug", exc_info=exc)
             sentence, code = "this is a bug of scenarioctl; its log has the traceback", "bug"
