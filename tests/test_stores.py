@@ -20,10 +20,11 @@ from scenarioctl.stores import (
     Store,
     StoredScenario,
     check_id,
+    connections,
     open_store,
-    sqlite,
 )
-from scenarioctl.stores.sqlite import MIGRATIONS, SqliteStore
+from scenarioctl.stores.sqlite import SqliteStore
+from scenarioctl.stores.tables import MIGRATIONS
 
 T = TypeVar("T")
 
@@ -84,6 +85,12 @@ def message(error: type[ScenarioctlError], work: Coroutine[Any, Any, object]) ->
         run(work)
     assert type(caught.value) is error
     return str(caught.value)
+
+
+def damage(path: Path, first: int, end: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[first:end] = b"\xa5" * (end - first)
+    path.write_bytes(content)
 
 
 @pytest.mark.parametrize("kind", STORES)
@@ -589,11 +596,11 @@ class TestSqlite:
         store = open_store(path)
         run(store.put_scenario(FIRST))
         run(store.close())
-        further = ("CREATE TABLE jobs (id TEXT PRIMARY KEY)",)
-        monkeypatch.setattr(sqlite, "MIGRATIONS", (*MIGRATIONS, further))
+        further = ("CREATE TABLE notes (id TEXT PRIMARY KEY)",)
+        monkeypatch.setattr(connections, "MIGRATIONS", (*MIGRATIONS, further))
         newer = SqliteStore(path)
 
-        assert newer._database.execute("SELECT count(*) FROM jobs").fetchone() == (0,)
+        assert newer._database.execute("SELECT count(*) FROM notes").fetchone() == (0,)
         assert newer._database.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) + 1,)
         assert run(newer.get_scenario(FIRST.id)) == FIRST
         run(newer.close())
@@ -602,7 +609,7 @@ class TestSqlite:
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(
-            sqlite, "MIGRATIONS", (*MIGRATIONS, ("CREATE TABLE jobs (id)", "CREATE nonsense"))
+            connections, "MIGRATIONS", (*MIGRATIONS, ("CREATE TABLE notes (id)", "CREATE nonsense"))
         )
 
         with pytest.raises(sqlite3.OperationalError, match='near "nonsense"'):
@@ -614,7 +621,7 @@ class TestSqlite:
     def test_a_store_that_another_process_locks_is_a_conflict(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+        monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
         store = SqliteStore(path)
         run(store.put_scenario(SECOND))
         other = sqlite3.connect(path, isolation_level=None)
@@ -632,7 +639,7 @@ class TestSqlite:
     def test_a_store_that_is_locked_while_it_is_created_is_a_conflict(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+        monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
 
@@ -684,19 +691,29 @@ print(run(store.count_scenarios()))
         )
 
     def test_a_damaged_store_is_said(self, path: Path) -> None:
-        store = open_store(path)
+        store = SqliteStore(path)
         fill(store, 200)
+        (root,) = store._database.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_scenarios_1'"
+        ).fetchone()
         run(store.close())
-        content = bytearray(path.read_bytes())
-        # All but the page that describes the tables.
-        content[4096:] = b"\xa5" * (len(content) - 4096)
-        path.write_bytes(content)
-        store = open_store(path)
+        damage(path, (root - 1) * 4096, root * 4096)
+        store = SqliteStore(path)
 
         assert message(InvalidRequest, store.get_scenario("id-00007")) == (
             f"store '{path}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
         )
         run(store.close())
+
+    def test_a_store_whose_tables_cannot_be_made_out_is_said(self, path: Path) -> None:
+        run(open_store(path).close())
+        damage(path, 4096, path.stat().st_size)
+
+        with pytest.raises(InvalidRequest) as caught:
+            open_store(path)
+        assert str(caught.value) == (
+            f"store '{path}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
+        )
 
     def test_a_folder_is_not_a_store(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidRequest) as caught:

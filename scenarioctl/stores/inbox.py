@@ -1,0 +1,88 @@
+"""Webhook events in SQLite: plain functions over a connection, whose transactions are the caller's."""
+
+import json
+from sqlite3 import Connection
+from typing import Any
+
+from scenarioctl.errors import InvalidRequest, NotFound, shorten
+from scenarioctl.model.jobs import Retention, WebhookEvent
+from scenarioctl.stores.connections import INTEGER_MAX
+
+#: Rows that pruning removes before it lets others write.
+_PRUNED_AT_ONCE = 500
+
+
+def write_content(content: Any) -> str:
+    """Return *content* as the store keeps it."""
+    return json.dumps(content, separators=(",", ":"))
+
+
+def put(
+    database: Connection, uuid: str, content: Any, text: str, *, now: int, retention: Retention
+) -> WebhookEvent:
+    check_named(database, uuid)
+    inserted = database.execute(
+        "INSERT INTO webhook_events (uuid, received, content) VALUES (?, ?, ?)", (uuid, now, text)
+    )
+    if retention.webhook_events:
+        database.execute(
+            "DELETE FROM webhook_events WHERE uuid = ?1 AND id <= (SELECT id FROM webhook_events WHERE uuid = ?1"
+            " ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+            (uuid, retention.webhook_events),
+        )
+    return WebhookEvent(id=inserted.lastrowid or 0, uuid=uuid, received=now, content=content)
+
+
+def newest(database: Connection, uuid: str, *, job: str, after: int | None) -> WebhookEvent | None:
+    row = database.execute(
+        "SELECT id, uuid, received, content FROM webhook_events WHERE uuid = ?1 AND id > max(?3,"
+        " coalesce((SELECT event FROM webhook_marks WHERE job = ?2 AND uuid = ?1), 0)) ORDER BY id DESC LIMIT 1",
+        (uuid, job, min(after or 0, INTEGER_MAX)),
+    ).fetchone()
+    return _read_event(row) if row else None
+
+
+def list_all(database: Connection, uuid: str) -> list[WebhookEvent]:
+    rows = database.execute(
+        "SELECT id, uuid, received, content FROM webhook_events WHERE uuid = ? ORDER BY id", (uuid,)
+    ).fetchall()
+    if not rows:
+        check_named(database, uuid)
+    return [_read_event(row) for row in rows]
+
+
+def get(database: Connection, id: int) -> WebhookEvent:
+    row = None
+    if 0 < id <= INTEGER_MAX:
+        row = database.execute(
+            "SELECT id, uuid, received, content FROM webhook_events WHERE id = ?", (id,)
+        ).fetchone()
+    if row is None:
+        raise NotFound(f"event {shorten(id)} is not in the store, it may have expired")
+    return _read_event(row)
+
+
+def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
+    """Remove some of what is too old; 0 once nothing is."""
+    if not retention.webhook_age:
+        return 0
+    return database.execute(
+        "DELETE FROM webhook_events WHERE id IN (SELECT id FROM webhook_events WHERE received < ? LIMIT ?)",
+        (now - retention.webhook_age, _PRUNED_AT_ONCE),
+    ).rowcount
+
+
+def check_named(database: Connection, uuid: str) -> None:
+    if not database.execute("SELECT 1 FROM scenario_webhooks WHERE uuid = ?", (uuid,)).fetchone():
+        raise NotFound(f"webhook {shorten(uuid)} is not named by any scenario in the store")
+
+
+def _read_event(row: tuple[Any, ...]) -> WebhookEvent:
+    id, uuid, received, text = row
+    try:
+        content = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        raise InvalidRequest(
+            f"event {id} of webhook {shorten(uuid)} is damaged in the store, send it again"
+        ) from None
+    return WebhookEvent(id=id, uuid=uuid, received=received, content=content)

@@ -1,0 +1,268 @@
+"""Scenarios in SQLite: plain functions over a connection, whose transactions are the caller's."""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable
+from sqlite3 import Connection
+
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound, shorten
+from scenarioctl.stores import (
+    SORTS,
+    ListedScenario,
+    ScenarioPage,
+    StoredScenario,
+    check_id,
+    check_text,
+)
+from scenarioctl.stores.connections import INTEGER_MAX, one_moment
+
+#: The columns a list is sorted by, without and with a filter by chain.
+_ORDERS = {
+    "created": (("s.created", "s.id"), ("c.created", "c.scenario")),
+    "id": (("s.id",), ("c.scenario",)),
+    "summary": (("s.summary", "s.id"), ("s.summary", "s.id")),
+}
+
+Value = str | int
+Row = tuple[str, str, int, int, int]
+
+
+def put_all(database: Connection, scenarios: Iterable[StoredScenario], *, replace: bool) -> int:
+    count = 0
+    for scenario in scenarios:
+        put(database, scenario, replace=replace)
+        count += 1
+    return count
+
+
+def put(database: Connection, scenario: StoredScenario, *, replace: bool) -> None:
+    _check(scenario)
+    created = scenario.created
+    inserted = database.execute(
+        "INSERT INTO scenarios (id, summary, created, updated, size, blob) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO NOTHING",
+        (scenario.id, scenario.summary, created, scenario.updated, len(scenario.blob), scenario.blob),
+    )
+    former: list[str] = []
+    if not inserted.rowcount:
+        if not replace:
+            raise Conflict(f"scenario {scenario.id!r} is already in the store")
+        (created,) = database.execute("SELECT created FROM scenarios WHERE id = ?", (scenario.id,)).fetchone()
+        database.execute(
+            "UPDATE scenarios SET summary = ?, updated = ?, size = ?, blob = ? WHERE id = ?",
+            (scenario.summary, scenario.updated, len(scenario.blob), scenario.blob, scenario.id),
+        )
+        database.execute("DELETE FROM scenario_chains WHERE scenario = ?", (scenario.id,))
+        former = _webhooks_of(database, scenario.id)
+    database.executemany(
+        "INSERT INTO scenario_chains (chain, scenario, created) VALUES (?, ?, ?)",
+        [(chain, scenario.id, created) for chain in sorted(set(scenario.chains))],
+    )
+    if scenario.webhooks or not inserted.rowcount:
+        index_webhooks(database, scenario.id, scenario.webhooks)
+        _forget_events(database, former)
+
+
+def get(database: Connection, id: str) -> StoredScenario:
+    # One statement sees one moment.
+    found = database.execute(
+        "SELECT 0, blob, summary, created, updated FROM scenarios WHERE id = ?1"
+        " UNION ALL SELECT 1, chain, NULL, NULL, NULL FROM scenario_chains WHERE scenario = ?1"
+        " UNION ALL SELECT 2, uuid, NULL, NULL, NULL FROM scenario_webhooks WHERE scenario = ?1",
+        (id,),
+    ).fetchall()
+    if not found:
+        raise unknown(id)
+    _, blob, summary, created, updated = found[0]
+    if (
+        not isinstance(blob, bytes)
+        or not isinstance(summary, str)
+        or not type(created) is type(updated) is int
+    ):
+        raise InvalidRequest(f"scenario {id!r} is damaged in the store, delete it and create it again")
+    return StoredScenario(
+        id=id,
+        blob=blob,
+        summary=summary,
+        chains=tuple(sorted(row[1] for row in found if row[0] == 1)),
+        created=created,
+        updated=updated,
+        webhooks=tuple(sorted(row[1] for row in found if row[0] == 2)),
+    )
+
+
+def delete(database: Connection, id: str) -> None:
+    running = database.execute("SELECT 1 FROM jobs WHERE id = ? AND state = 'running'", (id,)).fetchone()
+    if running:
+        raise Conflict(
+            f"scenario {id!r} cannot be deleted, its job is running: stop it first, with job stop {id}"
+        )
+    former = _webhooks_of(database, id)
+    if not database.execute("DELETE FROM scenarios WHERE id = ?", (id,)).rowcount:
+        raise unknown(id)
+    _forget_events(database, former)
+
+
+def list_page(
+    database: Connection,
+    *,
+    limit: int,
+    after: str,
+    chain: str,
+    search: str,
+    sort: str,
+    descending: bool,
+) -> ScenarioPage:
+    source, conditions, values = _filter(chain, search)
+    order = _ORDERS[sort][bool(chain)]
+    ordering = ", ".join(f"{column} DESC" if descending else column for column in order)
+    page_conditions, page_values = list(conditions), list(values)
+    if after:
+        marks = ", ".join("?" * len(order))
+        page_conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({marks})")
+        page_values += _read_cursor(after, sort=sort, descending=descending)
+    # Every piece of these two is a constant of this module; what a user gives is bound.
+    select = (
+        f"SELECT s.id, s.summary, s.created, s.updated, s.size FROM {source}{_where(page_conditions)}"  # noqa: S608
+        f" ORDER BY {ordering} LIMIT ?"
+    )
+    counting = f"SELECT count(*) FROM {source}{_where(conditions)}"  # noqa: S608
+    with one_moment(database):
+        rows: list[Row] = database.execute(select, (*page_values, limit + 1)).fetchall()
+        if search:
+            (total,) = database.execute(counting, values).fetchone()
+        else:
+            total = count(database, chain)
+        more = len(rows) > limit
+        del rows[limit:]
+        chains = _chains_of(database, [row[0] for row in rows])
+    return ScenarioPage(
+        items=tuple(
+            ListedScenario(
+                id=id, summary=summary, chains=chains[id], created=created, updated=updated, size=size
+            )
+            for id, summary, created, updated, size in rows
+        ),
+        total=total,
+        next=_write_cursor(rows[-1], sort=sort, descending=descending) if more else "",
+    )
+
+
+def count(database: Connection, chain: str) -> int:
+    row = database.execute("SELECT amount FROM scenario_counts WHERE chain = ?", (chain,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def exists(database: Connection, id: str) -> bool:
+    return database.execute("SELECT 1 FROM scenarios WHERE id = ?", (id,)).fetchone() is not None
+
+
+def unindexed(database: Connection, *, limit: int) -> list[StoredScenario]:
+    with one_moment(database):
+        ids = database.execute("SELECT id FROM scenarios_unindexed ORDER BY id LIMIT ?", (limit,)).fetchall()
+        return [get(database, id) for (id,) in ids]
+
+
+def index_webhooks(database: Connection, id: str, webhooks: Iterable[str]) -> None:
+    database.execute("DELETE FROM scenarios_unindexed WHERE id = ?", (id,))
+    database.execute("DELETE FROM scenario_webhooks WHERE scenario = ?", (id,))
+    database.executemany(
+        "INSERT INTO scenario_webhooks (uuid, scenario) SELECT ?, id FROM scenarios WHERE id = ?",
+        [(uuid, id) for uuid in sorted(set(webhooks))],
+    )
+
+
+def unknown(id: str) -> NotFound:
+    return NotFound(f"scenario {id!r} is not in the store")
+
+
+def check_webhooks(webhooks: Iterable[str]) -> None:
+    for uuid in webhooks:
+        if not check_text(uuid, field="webhook"):
+            raise InvalidRequest("webhook '' is empty, expected a webhook's uuid")
+
+
+def _check(scenario: StoredScenario) -> None:
+    check_id(scenario.id)
+    check_text(scenario.summary, field="summary")
+    for chain in scenario.chains:
+        if not check_text(chain, field="chain"):
+            raise InvalidRequest("chain '' is empty, expected a chain's name")
+    check_webhooks(scenario.webhooks)
+    for field, moment in (("created", scenario.created), ("updated", scenario.updated)):
+        if not 0 <= moment <= INTEGER_MAX:
+            raise InvalidRequest(f"{field} {shorten(moment)} is not a time in nanoseconds since 1970")
+
+
+def _webhooks_of(database: Connection, id: str) -> list[str]:
+    return [
+        uuid for (uuid,) in database.execute("SELECT uuid FROM scenario_webhooks WHERE scenario = ?", (id,))
+    ]
+
+
+def _forget_events(database: Connection, webhooks: list[str]) -> None:
+    """Remove the events of those *webhooks* that no scenario names any more: nobody could list them."""
+    database.executemany(
+        "DELETE FROM webhook_events WHERE uuid = ?1"
+        " AND NOT EXISTS (SELECT 1 FROM scenario_webhooks WHERE uuid = ?1)",
+        [(uuid,) for uuid in webhooks],
+    )
+
+
+def _chains_of(database: Connection, ids: list[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {id: [] for id in ids}
+    marks = ", ".join("?" * len(ids))
+    for id, chain in database.execute(
+        f"SELECT scenario, chain FROM scenario_chains WHERE scenario IN ({marks})",  # noqa: S608
+        ids,
+    ):
+        found[id].append(chain)
+    return {id: tuple(sorted(chains)) for id, chains in found.items()}
+
+
+def _filter(chain: str, search: str) -> tuple[str, list[str], list[Value]]:
+    source = "scenarios s"
+    conditions: list[str] = []
+    values: list[Value] = []
+    if chain:
+        source = "scenario_chains c JOIN scenarios s ON s.id = c.scenario"
+        conditions.append("c.chain = ?")
+        values.append(chain)
+    if search:
+        # Not LIKE: there is nothing to escape, and no pattern that takes for ever.
+        conditions.append("(instr(lower(s.summary), lower(?)) OR instr(lower(s.id), lower(?)))")
+        values += [search, search]
+    return source, conditions, values
+
+
+def _where(conditions: list[str]) -> str:
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def _write_cursor(row: Row, *, sort: str, descending: bool) -> str:
+    id, summary, created, _, _ = row
+    keys: dict[str, list[Value]] = {"created": [created, id], "id": [id], "summary": [summary, id]}
+    text = json.dumps([sort, descending, *keys[sort]], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def _read_cursor(cursor: str, *, sort: str, descending: bool) -> list[Value]:
+    kinds = {"created": [int, str], "id": [str], "summary": [str, str]}
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        given, direction, *key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        sound = given in SORTS and [type(part) for part in key] == kinds[given] and type(direction) is bool
+        for part in key:
+            sound = sound and (not isinstance(part, int) or abs(part) <= INTEGER_MAX)
+            check_text(str(part), field="after")
+    except (ValueError, TypeError, RecursionError, binascii.Error, InvalidRequest):
+        sound = False
+    if not sound:
+        raise InvalidRequest(f"after {shorten(cursor)} is not a cursor, expected the `next` of another page")
+    if (given, direction) != (sort, descending):
+        order = f"{given} {'descending' if direction else 'ascending'}"
+        raise InvalidRequest(
+            f"after {shorten(cursor)} belongs to a list sorted by {order}, expected that order again"
+        )
+    return list(key)

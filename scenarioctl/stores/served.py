@@ -1,0 +1,234 @@
+"""The embedded store of a daemon: it never blocks the event loop, and writes that come together share one fsync."""
+
+import asyncio
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from scenarioctl.errors import ScenarioctlError
+from scenarioctl.stores import StoredScenario
+from scenarioctl.stores.connections import StoreFile, all_or_nothing, is_busy
+from scenarioctl.stores.sqlite import Action, SqliteStore, T
+
+#: Writes that one transaction takes: those that come meanwhile wait for the next one.
+_TOGETHER = 256
+#: Writes that may be under way; whoever brings another one waits for room.
+_UNDER_WAY = 4096
+#: Threads for what takes long to read.
+_READERS = 2
+
+
+class ServedStore(SqliteStore):
+    """The same store on an event loop.
+
+    What takes microseconds is read on the loop itself, with a connection of its own that never waits; the rest in
+    threads.  Everything is written by one thread, in transactions that hold all that was asked for meanwhile.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        try:
+            with self._file.reporting():
+                self._database.execute("PRAGMA busy_timeout = 0")
+            self._writer = _Writer(self._file)
+        except BaseException:
+            self._database.close()
+            raise
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
+        self._reading = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._under_way = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._closed = False
+
+    def _open(self) -> sqlite3.Connection:
+        return self._file.open(shared=True)
+
+    async def _read(self, action: Action[T], *, long: bool = False) -> T:
+        if not long:
+            try:
+                return action(self._database)
+            except sqlite3.Error as error:
+                if not is_busy(error):
+                    raise self._file.explain(error) from error
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_patiently, action)
+
+    def _read_patiently(self, action: Action[T]) -> T:
+        """Read in a thread, which may wait for other processes."""
+        database: sqlite3.Connection | None = getattr(self._reading, "database", None)
+        if database is None:
+            database = self._reading.database = self._file.open(shared=True)
+            self._opened.append(database)
+        with self._file.reporting():
+            return action(database)
+
+    async def _write(self, action: Action[T]) -> T:
+        loop = asyncio.get_running_loop()
+        while self._under_way >= _UNDER_WAY:
+            turn: asyncio.Future[None] = loop.create_future()
+            self._waiting.append(turn)
+            await turn
+        if self._closed:
+            raise RuntimeError("the store is closed")
+        self._under_way += 1
+        try:
+            answer: asyncio.Future[T] = loop.create_future()
+            self._writer.ask(_Asked(action=action, answer=answer, loop=loop))
+            return await answer
+        finally:
+            self._under_way -= 1
+            while self._waiting:
+                turn = self._waiting.popleft()
+                if not turn.done():
+                    turn.set_result(None)
+                    break
+
+    async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
+        # Where they come from is not known to bear another thread.
+        return await super().put_scenarios(tuple(all), replace=replace)
+
+    async def version(self) -> int:
+        # The writer is another connection.
+        return await super().version()
+
+    async def close(self) -> None:
+        """Let what is under way end, and let go."""
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.to_thread(self._end)
+        self._database.close()
+
+    def _end(self) -> None:
+        self._writer.end()
+        self._readers.shutdown()
+        for database in self._opened:
+            database.close()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    """A write that somebody waits for."""
+
+    action: Callable[[sqlite3.Connection], Any]
+    answer: "asyncio.Future[Any]"
+    loop: asyncio.AbstractEventLoop
+
+
+#: What an action answered, and what it raised.
+_Outcome = tuple[Any, BaseException | None]
+
+
+class _Writer:
+    """The thread that writes."""
+
+    def __init__(self, file: StoreFile) -> None:
+        self._file = file
+        self._database = file.open(shared=True)
+        self._queue: SimpleQueue[_Asked | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
+        self._thread.start()
+
+    def ask(self, asked: _Asked) -> None:
+        self._queue.put(asked)
+
+    def end(self) -> None:
+        """Write what was asked for, then end."""
+        self._queue.put(None)
+        self._thread.join()
+        self._database.close()
+
+    def _work(self) -> None:
+        while (batch := self._take()) is not None:
+            # Who has gone meanwhile does not get what nobody waits for.
+            batch = [asked for asked in batch if not asked.answer.cancelled()]
+            _answer(batch, self._perform(batch))
+
+    def _take(self) -> list[_Asked] | None:
+        first = self._queue.get()
+        if first is None:
+            return None
+        batch = [first]
+        try:
+            while len(batch) < _TOGETHER:
+                asked = self._queue.get_nowait()
+                if asked is None:
+                    self._queue.put(None)
+                    break
+                batch.append(asked)
+        except Empty:
+            pass
+        return batch
+
+    def _perform(self, batch: list[_Asked]) -> list[_Outcome]:
+        try:
+            return self._commit(batch)
+        except Exception as error:
+            if len(batch) == 1 or (isinstance(error, sqlite3.Error) and is_busy(error)):
+                return [(None, self._explain(error)) for _ in batch]
+        # The disk has no room for all of them together; for some there may be.
+        outcomes: list[_Outcome] = []
+        for asked in batch:
+            try:
+                outcomes += self._commit([asked])
+            except Exception as error:
+                outcomes.append((None, self._explain(error)))
+        return outcomes
+
+    def _commit(self, batch: list[_Asked]) -> list[_Outcome]:
+        with all_or_nothing(self._database):
+            return [self._attempt(asked) for asked in batch]
+
+    def _attempt(self, asked: _Asked) -> _Outcome:
+        """Perform one action such that, if it fails, the others of its transaction stay."""
+        self._database.execute("SAVEPOINT one")
+        try:
+            answer = asked.action(self._database)
+        except Exception as error:
+            if not self._database.in_transaction:
+                # SQLite has rolled back all of them.
+                raise
+            self._database.execute("ROLLBACK TO one")
+            self._database.execute("RELEASE one")
+            return None, self._explain(error)
+        self._database.execute("RELEASE one")
+        return answer, None
+
+    def _explain(self, error: Exception) -> Exception:
+        if not isinstance(error, sqlite3.Error):
+            return error
+        try:
+            explained: ScenarioctlError = self._file.explain(error)
+        except sqlite3.Error:
+            return error
+        explained.__cause__ = error
+        return explained
+
+
+def _answer(batch: list[_Asked], outcomes: list[_Outcome]) -> None:
+    """Tell those who wait, waking each loop once."""
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[_Asked, _Outcome]]] = {}
+    for asked, outcome in zip(batch, outcomes, strict=True):
+        loops.setdefault(asked.loop, []).append((asked, outcome))
+    for loop, answers in loops.items():
+        try:
+            loop.call_soon_threadsafe(_resolve, answers)
+        except RuntimeError:
+            # That loop has ended, and nobody waits on it.
+            continue
+
+
+def _resolve(answers: list[tuple[_Asked, _Outcome]]) -> None:
+    for asked, (answer, error) in answers:
+        if asked.answer.done():
+            continue
+        if error is None:
+            asked.answer.set_result(answer)
+        else:
+            asked.answer.set_exception(error)

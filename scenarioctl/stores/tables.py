@@ -1,0 +1,187 @@
+"""The tables of the embedded store.
+
+To change what is kept, append to `MIGRATIONS`; never edit an entry that has been released.
+"""
+
+#: Marks the file as ours: "Scen".
+APPLICATION_ID = 0x5363656E
+
+_CHAINS = (
+    # The listing columns stand before the blob: SQLite reads a row from its start and follows overflow pages only
+    # as far as it must.
+    """
+    CREATE TABLE scenarios (
+        id TEXT NOT NULL PRIMARY KEY,
+        summary TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        updated INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        blob BLOB NOT NULL
+    )
+    """,
+    "CREATE INDEX scenarios_by_created ON scenarios (created, id, summary)",
+    "CREATE INDEX scenarios_by_summary ON scenarios (summary, id)",
+    """
+    CREATE TABLE scenario_chains (
+        chain TEXT NOT NULL,
+        scenario TEXT NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
+        created INTEGER NOT NULL,
+        PRIMARY KEY (chain, scenario)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX scenario_chains_by_scenario ON scenario_chains (scenario)",
+    "CREATE INDEX scenario_chains_by_created ON scenario_chains (chain, created, scenario)",
+    # Counting 100 000 index entries takes milliseconds, reading one row does not.  The chain '' counts them all.
+    """
+    CREATE TABLE scenario_counts (
+        chain TEXT NOT NULL PRIMARY KEY,
+        amount INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TRIGGER scenario_added AFTER INSERT ON scenarios BEGIN
+        INSERT INTO scenario_counts VALUES ('', 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_removed AFTER DELETE ON scenarios BEGIN
+        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = '';
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_chain_added AFTER INSERT ON scenario_chains BEGIN
+        INSERT INTO scenario_counts VALUES (new.chain, 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_chain_removed AFTER DELETE ON scenario_chains BEGIN
+        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = old.chain;
+        DELETE FROM scenario_counts WHERE chain = old.chain AND amount = 0;
+    END
+    """,
+)
+
+_JOBS = (
+    # Both ways: who waits for an event, and what a scenario waits for.
+    """
+    CREATE TABLE scenario_webhooks (
+        uuid TEXT NOT NULL,
+        scenario TEXT NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
+        PRIMARY KEY (uuid, scenario)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX scenario_webhooks_by_scenario ON scenario_webhooks (scenario)",
+    # Only reading their blobs tells which webhooks they wait for, and the store does not look into blobs.
+    """
+    CREATE TABLE scenarios_unindexed (
+        id TEXT NOT NULL PRIMARY KEY REFERENCES scenarios (id) ON DELETE CASCADE
+    ) WITHOUT ROWID
+    """,
+    "INSERT INTO scenarios_unindexed SELECT id FROM scenarios",
+    """
+    CREATE TABLE jobs (
+        id TEXT NOT NULL PRIMARY KEY REFERENCES scenarios (id) ON DELETE CASCADE,
+        state TEXT NOT NULL,
+        due INTEGER,
+        planned INTEGER,
+        owner TEXT NOT NULL,
+        epoch INTEGER NOT NULL,
+        -- 1 once it was claimed for this due time.
+        begun INTEGER NOT NULL,
+        changed INTEGER NOT NULL,
+        runs INTEGER NOT NULL,
+        failures INTEGER NOT NULL,
+        last_started INTEGER,
+        last_finished INTEGER,
+        step TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        schedule TEXT NOT NULL
+    ) WITHOUT ROWID
+    """,
+    # Holds only what may be claimed: however many jobs are being run or stopped, nobody walks past them.
+    "CREATE INDEX jobs_by_due ON jobs (due) WHERE state = 'running' AND owner = ''",
+    "CREATE INDEX jobs_by_owner ON jobs (owner) WHERE owner <> ''",
+    "CREATE INDEX jobs_by_state ON jobs (state)",
+    # One row per process, not per job: a thousand claims are renewed by one write.
+    """
+    CREATE TABLE leases (
+        owner TEXT NOT NULL PRIMARY KEY,
+        deadline INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    # AUTOINCREMENT: whoever follows by seq must not find a seq used again after what had it was removed.
+    """
+    CREATE TABLE runs (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        job TEXT NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
+        epoch INTEGER,
+        planned INTEGER NOT NULL,
+        started INTEGER NOT NULL,
+        finished INTEGER NOT NULL,
+        lines INTEGER NOT NULL,
+        drafts INTEGER NOT NULL,
+        failure TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX runs_by_job ON runs (job)",
+    """
+    CREATE TABLE log_lines (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        job TEXT NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
+        written INTEGER NOT NULL,
+        text TEXT NOT NULL
+    )
+    """,
+    # An index ends with the seq by itself.
+    "CREATE INDEX log_lines_by_job ON log_lines (job)",
+    "CREATE INDEX log_lines_by_age ON log_lines (written)",
+    """
+    CREATE TABLE mempool (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        job TEXT NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
+        chain TEXT NOT NULL,
+        amount TEXT NOT NULL,
+        tx_type TEXT NOT NULL,
+        date INTEGER NOT NULL,
+        spec_version INTEGER,
+        expires INTEGER,
+        node TEXT NOT NULL,
+        flag TEXT NOT NULL,
+        tx TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX mempool_by_job ON mempool (job)",
+    "CREATE INDEX mempool_by_age ON mempool (date)",
+    "CREATE INDEX mempool_by_runtime ON mempool (chain, spec_version) WHERE flag = '' AND spec_version IS NOT NULL",
+    # How many rows there are of each job, so that keeping to a limit needs no counting.
+    """
+    CREATE TABLE tallies (
+        job TEXT NOT NULL PRIMARY KEY REFERENCES scenarios (id) ON DELETE CASCADE,
+        lines INTEGER NOT NULL,
+        entries INTEGER NOT NULL,
+        runs INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE webhook_events (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        uuid TEXT NOT NULL,
+        received INTEGER NOT NULL,
+        content TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX webhook_events_by_uuid ON webhook_events (uuid)",
+    "CREATE INDEX webhook_events_by_age ON webhook_events (received)",
+    # The newest event of the webhook that the job has used.
+    """
+    CREATE TABLE webhook_marks (
+        job TEXT NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
+        uuid TEXT NOT NULL,
+        event INTEGER NOT NULL,
+        PRIMARY KEY (job, uuid)
+    ) WITHOUT ROWID
+    """,
+)
+
+#: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_CHAINS, _JOBS)
