@@ -28,7 +28,7 @@ from scenarioctl.actions import (
 from scenarioctl.actions.chain_query import Query, read_params, read_query, write_params
 from scenarioctl.actions.delay import read_delay
 from scenarioctl.actions.drafting import Drafted
-from scenarioctl.actions.http import WebRequest, read_request
+from scenarioctl.actions.http import read_request
 from scenarioctl.actions.pills import WaitsForWebhook, display, find_pills, has_pill, resolve, settled
 from scenarioctl.actions.webhook import read_webhook
 from scenarioctl.application import Application
@@ -39,6 +39,7 @@ from scenarioctl.formats.blob import pack, unpack
 from scenarioctl.formats.flow import STEPS
 from scenarioctl.formats.shapes import Canvas
 from scenarioctl.model.diagram import Diagram, Node, read_diagram
+from scenarioctl.outgoing import WebRequest
 from tests.conftest import BOB, BOB_HEX
 from tests.test_documents import documents
 from tests.test_samples import wait

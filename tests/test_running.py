@@ -1,0 +1,823 @@
+"""A run of a scenario: what it drafts, logs, waits for and leaves out."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.actions import index_webhooks, webhooks_of
+from scenarioctl.actions.running import Run
+from scenarioctl.application import Application
+from scenarioctl.config import Settings
+from scenarioctl.errors import ChainUnreachable
+from scenarioctl.formats.blob import pack
+from scenarioctl.model.diagram import Diagram, read_diagram
+from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, Job, JobState, MempoolDraft, Retention, Schedule
+from scenarioctl.operations.scenarios import store_document
+from scenarioctl.outgoing import RequestFailed, WebAnswer, WebRequest
+from scenarioctl.runtime.table import load_bundled
+from scenarioctl.stores import StoredScenario
+from scenarioctl.transactions.querying import Answered
+from tests import test_actions
+from tests.conftest import BOB, BOB_HEX
+from tests.network import FakeNetwork
+from tests.test_actions import diagram, transfer_form
+from tests.test_samples import NEEDS_QUOTE, OURS, REAL, open_sample
+
+NOW = 1_700_000_000_123_456_789
+UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+OTHER = "0c3e7b52-9c1a-4f0e-8f57-3f2b6f0d1a11"
+TRANSFER = "0xf804630905000100a10f05000101008eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a4805040000000700d6117e030000000000"
+
+
+class Web:
+    """Stands where web servers are reached: answers one thing after the other, and keeps what it was sent."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.sent: list[WebRequest] = []
+
+    async def send(self, request: WebRequest, *, sleep: object) -> WebAnswer:
+        self.sent.append(request)
+        answer = self.answers.pop(0) if self.answers else {}
+        if isinstance(answer, Exception):
+            raise answer
+        return WebAnswer(status=200, headers={"x-a": "1"}, body=answer, milliseconds=7)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class Stage:
+    """An application on a store of its own, whose pauses take no time."""
+
+    def __init__(self, path: Path, **settings: Any) -> None:
+        self.slept: list[float] = []
+        #: Called before each pause.
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None
+        self.waits: list[str] = []
+        given = {"offline": True, "store": path / "s.db", "cache": path / "r", **settings}
+        self.app = Application(Settings(config=path / "c", **given), clock=lambda: NOW, sleep=self._sleep)
+
+    async def _sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        if self.meanwhile is not None:
+            await self.meanwhile()
+        await asyncio.sleep(0)
+
+    async def _note(self, what: str) -> None:
+        self.waits.append(what)
+
+    def web(self, *answers: Any) -> Web:
+        web = Web(*answers)
+        self.app.__dict__["outgoing"] = web
+        return web
+
+    def run(self, found: Diagram, *events: tuple[str, Any]) -> Run:
+        """Return the run of *found*, with events that came before it."""
+
+        async def go() -> Run:
+            await self.keep(found)
+            for uuid, content in events:
+                await self.post(uuid, content)
+            running = Run(self.app, "scenario1", found, on_wait=self._note)
+            await running.go()
+            return running
+
+        return asyncio.run(go())
+
+    async def keep(self, found: Diagram) -> None:
+        await self.app.store.put_scenario(
+            StoredScenario(
+                id="scenario1",
+                blob=pack(found.document),
+                summary="",
+                chains=(),
+                created=NOW,
+                updated=NOW,
+                webhooks=webhooks_of(found),
+            ),
+            replace=True,
+        )
+
+    async def post(self, uuid: str, content: Any) -> None:
+        await self.app.store.put_event(uuid, content, now=NOW, retention=Retention())
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(tmp_path)
+    yield stage
+    asyncio.run(stage.app.close())
+
+
+def remark(text: Any, chain: str = "polkadot") -> tuple[str, Any]:
+    return "action", {
+        "action": "Remark",
+        "actionData": {"plain": True, "source": {"chain": chain, "target": text}},
+    }
+
+
+def webhook(uuid: str = UUID, **form: Any) -> tuple[str, Any]:
+    return "webhook", {"webhookName": "payments", "uuid": uuid, **form}
+
+
+def text_of(draft: MempoolDraft) -> str:
+    """Return the text of a plain remark."""
+    table = load_bundled(draft.chain)
+    assert table is not None
+    # The length before the extrinsic takes 1, 2 or 4 bytes.
+    data = bytes.fromhex(draft.tx[2:])
+    call = table.decode_call(data[(1, 2, 4)[data[0] & 3] + 1 :])
+    remark = call.args["remark"]
+    assert isinstance(remark, bytes)
+    return remark.decode()
+
+
+class TestDrafts:
+    def test_a_transfer_is_drafted(self, stage: Stage) -> None:
+        running = stage.run(diagram(("action", transfer_form())))
+
+        assert running.drafts == [
+            MempoolDraft(
+                chain="polkadot",
+                amount="15000000000",
+                tx_type="xTransfer",
+                date=NOW,
+                tx=TRANSFER,
+                spec_version=2000000,
+                expires=NOW + 24 * 3600 * SECOND,
+                node="a",
+            )
+        ]
+        assert running.lines == [
+            "Drafted polkadot > xTransfer > assetHub for polkadot 2000000, which no node confirmed"
+        ]
+        assert (running.failure, running.used_events) == ("", {})
+
+    def test_every_kind_of_transaction_is_drafted_in_order(self, stage: Stage) -> None:
+        swap = ("action", test_actions.TestSwap().form(minAmountOut="123"))
+        running = stage.run(
+            diagram(
+                ("chainTx", test_actions.TestChainTx.FORM),
+                remark("hi"),
+                swap,
+                ("action", transfer_form()),
+                edges="dc",
+            )
+        )
+
+        assert [(draft.tx_type, draft.chain, draft.amount, draft.node) for draft in running.drafts] == [
+            ("ChainTx", "assetHub", "0", "a"),
+            ("Remark", "polkadot", "0", "b"),
+            ("xTransfer", "polkadot", "15000000000", "d"),
+            ("swap", "hydraDx", "20000000000", "c"),
+        ]
+        assert running.drafts[1].tx == "0x18040000086869"
+        assert running.failure == ""
+
+    def test_what_the_signer_should_know_is_logged(self, stage: Stage) -> None:
+        running = stage.run(diagram(("action", test_actions.TestSwap().form(minAmountOut="123"))))
+
+        assert running.lines == [
+            "Drafted hydraDx > swap > hydraDx for hydraDx 428, which no node confirmed",
+            "Warning: sold in the Omnipool itself: where it does not hold both 5 (DOT, Polkadot) and HDX (the native asset), the trade fails and costs its fee; another way needs a route",
+        ]
+
+    def test_a_draft_that_fails_is_recorded_and_the_run_goes_on(self, stage: Stage) -> None:
+        running = stage.run(
+            diagram(("action", transfer_form(target_address=None)), remark("after it"), edges="ab")
+        )
+
+        failed, drafted = running.drafts
+        assert failed == MempoolDraft(
+            chain="polkadot", amount="15000000000", tx_type="xTransfer", date=NOW, tx=NO_TRANSACTION, node="a"
+        )
+        assert text_of(drafted) == "after it"
+        assert running.lines[0] == (
+            "Could not generate transaction: node 'a': target.address is missing, expected the receiver's address"
+        )
+        assert running.failure == running.lines[0]
+
+    @pytest.mark.parametrize(
+        ("kind", "form", "chain", "tx_type", "reason"),
+        [
+            (
+                "action",
+                transfer_form(source_chain=None),
+                "",
+                "xTransfer",
+                "source.chain is missing, expected the name of a chain",
+            ),
+            (
+                "action",
+                {"action": "swap"},
+                "",
+                "swap",
+                "source.chain is missing, expected the name of a chain",
+            ),
+            (
+                *remark(""),
+                "polkadot",
+                "Remark",
+                "the Remark has no text, expected it in actionData.source.target",
+            ),
+            (
+                "chainTx",
+                {"selectedChain": "AssetHub"},
+                "assetHub",
+                "ChainTx",
+                "selectedPallet is missing, expected the name of a pallet",
+            ),
+            (
+                "chainQuery",
+                {"selectedChain": "polkadot", "selectedPallet": "System"},
+                "polkadot",
+                "ChainQuery",
+                "selectedMethod is missing, expected the name of a storage entry, constant or call",
+            ),
+        ],
+    )
+    def test_what_is_known_of_a_failed_draft_stands_in_its_entry(
+        self, stage: Stage, kind: str, form: Any, chain: str, tx_type: str, reason: str
+    ) -> None:
+        running = stage.run(diagram((kind, form)))
+
+        assert running.drafts == [
+            MempoolDraft(chain=chain, amount="0", tx_type=tx_type, date=NOW, tx=NO_TRANSACTION, node="a")
+        ]
+        assert running.lines == [f"Could not generate transaction: {reason}"]
+
+    def test_drafts_expire_after_the_hours_of_the_setting(self, tmp_path: Path) -> None:
+        two, never = Stage(tmp_path, draft_hours=2), Stage(tmp_path, draft_hours=0)
+
+        assert two.run(diagram(remark("x"))).drafts[0].expires == NOW + 2 * 3600 * SECOND
+        assert never.run(diagram(remark("x"))).drafts[0].expires is None
+
+    def test_a_scenario_that_runs_in_a_circle_fails(self, stage: Stage) -> None:
+        running = stage.run(diagram(remark("a"), remark("b"), edges="ab ba"))
+
+        assert running.drafts == []
+        assert (
+            running.lines
+            == ["The scenario cannot be run: the edges run in a circle: 'a' > 'b' > 'a'"]
+            == [running.failure]
+        )
+
+    def test_an_unknown_step_is_skipped(self, stage: Stage) -> None:
+        running = stage.run(
+            diagram(("telegram", {}), ("action", {"action": "stake"}), remark("x"), edges="ab bc")
+        )
+
+        assert running.lines == [
+            "Skipped telegram 'a': the node type 'telegram' is unknown and skipped in a run, expected one of: chain, chainQuery, chainTx, http, webhook, delay, action",
+            "Skipped stake 'b': the action 'stake' is unknown and skipped in a run, expected one of: xTransfer, swap, Remark",
+            "Drafted polkadot > Remark > polkadot for polkadot 2000000, which no node confirmed",
+        ]
+        assert running.failure == ""
+
+    def test_a_bug_ends_the_run_and_what_came_before_it_can_be_read(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(*_: object) -> None:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr("scenarioctl.actions.delay.read_delay", broken)
+        running = Run(stage.app, "scenario1", diagram(remark("x"), ("delay", {"seconds": 1}), edges="ab"))
+        with pytest.raises(ZeroDivisionError):
+            asyncio.run(running.go())
+
+        assert len(running.lines) == len(running.drafts) == 1
+
+    def test_a_line_stays_one_line(self, stage: Stage) -> None:
+        running = Run(stage.app, "scenario1", diagram())
+        running.say("a\nb\r\n" + "c" * 3000)
+
+        assert running.lines == ["a b " + "c" * 1995 + "…"]
+
+    def test_a_long_scenario_lets_others_have_their_turn(self, stage: Stage) -> None:
+        turns = 0
+
+        async def go() -> None:
+            running = Run(stage.app, "scenario1", diagram(*[remark("x")] * 8))
+            work = asyncio.ensure_future(running.go())
+            nonlocal turns
+            while not work.done():
+                turns += 1
+                await asyncio.sleep(0)
+
+        asyncio.run(go())
+
+        assert turns >= 8
+
+
+class TestQuery:
+    FORM = {  # noqa: RUF012
+        "selectedChain": "polkadot",
+        "selectedPallet": "System",
+        "selectedMethod": {"name": "Account"},
+        "methodInput": BOB,
+    }
+
+    def test_the_answer_stands_in_the_mempool_as_json_text(self, tmp_path: Path) -> None:
+        account = {
+            "nonce": 5,
+            "consumers": 0,
+            "providers": 1,
+            "sufficients": 0,
+            "data": {"free": 10**15, "reserved": 0, "frozen": 0, "flags": 2**127},
+        }
+        with FakeNetwork(tmp_path) as network:
+            polkadot = network.chains["polkadot"]
+            polkadot.store("System", "Account", bytes.fromhex(BOB_HEX[2:]), value=account)
+            stage = Stage(tmp_path, offline=False, chains={"polkadot": {"endpoints": [polkadot.node.url]}})
+            running = stage.run(
+                diagram(("chainQuery", self.FORM), remark("{{ query.data.free }} {{ a.nonce }}"), edges="ab")
+            )
+            asyncio.run(stage.app.close())
+
+        answer = (
+            '{"nonce":"5","consumers":"0","providers":"1","sufficients":"0",'
+            '"data":{"free":"1000000000000000","reserved":"0","frozen":"0","flags":"170141183460469231731687303715884105728"}}'
+        )
+        assert running.drafts[0] == MempoolDraft(
+            chain="polkadot", amount="0", tx_type="ChainQuery", date=NOW, tx=answer, node="a"
+        )
+        assert text_of(running.drafts[1]) == "1000000000000000 5"
+        assert running.lines[0] == f"Query of polkadot answered: {answer}"
+
+    def test_a_chain_that_is_not_reached_gives_no_transaction(self, stage: Stage) -> None:
+        running = stage.run(diagram(("chainQuery", self.FORM), remark("{{ query.nonce }}"), edges="ab"))
+
+        assert [(draft.tx_type, draft.tx) for draft in running.drafts] == [
+            ("ChainQuery", NO_TRANSACTION),
+            ("Remark", NO_TRANSACTION),
+        ]
+        assert running.lines == [
+            "Could not generate transaction: node 'a': polkadot was not asked, --offline forbids it: leave --offline out",
+            "Could not generate transaction: node 'b': source.target needs 'query.nonce', which no step before it has given",
+        ]
+
+    def test_a_constant_is_read_without_a_node(self, stage: Stage) -> None:
+        form = {
+            "selectedChain": "polkadot",
+            "selectedPallet": "Balances",
+            "selectedMethod": "ExistentialDeposit",
+        }
+        running = stage.run(diagram(("chainQuery", form), remark("{{ query }}"), edges="ab"))
+
+        assert running.drafts[0].tx == "10000000000"
+        assert text_of(running.drafts[1]) == "10000000000"
+
+
+class TestWebhook:
+    def test_the_newest_event_fills_the_steps_behind(self, stage: Stage) -> None:
+        found = diagram(webhook(), ("action", transfer_form(target_address="{{ to }}")), edges="ab")
+        running = stage.run(found, (UUID, {"to": "nobody"}), (UUID, {"to": BOB}))
+
+        assert [draft.tx for draft in running.drafts] == [TRANSFER]
+        assert running.used_events == {UUID: 2}
+        assert running.lines[0] == f"Webhook {UUID} brought event 2"
+        assert (stage.slept, stage.waits) == ([], [])
+
+    def test_what_a_diagram_says_of_an_event_is_never_used(self, stage: Stage) -> None:
+        document = diagram(webhook(timeout=1), remark("{{ to }}"), edges="ab").document
+        nodes = [{**document["nodes"][0], "eventData": {"content": {"to": BOB}}}, document["nodes"][1]]
+        running = stage.run(read_diagram({**document, "nodes": nodes}))
+
+        assert running.drafts == []
+        assert running.failure == f"webhook 'a' failed: nobody posted to /webhook/{UUID} within 1 s"
+
+    def test_a_run_waits_until_an_event_comes(self, stage: Stage) -> None:
+        async def post_at_the_third_pause() -> None:
+            if len(stage.slept) == 3:
+                await stage.post(UUID, {"note": "late"})
+
+        stage.meanwhile = post_at_the_third_pause
+        running = stage.run(diagram(webhook(), remark("{{ note }}"), edges="ab"))
+
+        assert running.lines[:2] == [
+            f"Waiting for a POST to /webhook/{UUID}, up to 3600 s",
+            f"Webhook {UUID} brought event 1",
+        ]
+        assert text_of(running.drafts[0]) == "late"
+        assert stage.slept == [0.5, 0.5, 0.5]
+        assert stage.waits == [f"webhook {UUID}", ""]
+
+    def test_the_store_is_only_asked_again_when_somebody_wrote(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked = 0
+        found = diagram(webhook(timeout="10"))
+        asyncio.run(stage.keep(found))
+        newest = stage.app.store.newest_event
+
+        async def count(*arguments: Any, **options: Any) -> Any:
+            nonlocal asked
+            asked += 1
+            return await newest(*arguments, **options)
+
+        monkeypatch.setattr(stage.app.store, "newest_event", count)
+        asyncio.run(Run(stage.app, "scenario1", found).go())
+
+        assert stage.slept == [0.5] * 20
+        # At first, and a last time before it gives up.
+        assert asked == 2
+
+    def test_a_webhook_that_nobody_calls_ends_what_lies_behind_it(self, stage: Stage) -> None:
+        nodes = [webhook(timeout=1), remark("behind"), ("delay", {"seconds": 5}), remark("beside")]
+        running = stage.run(diagram(*nodes, edges="ab bc"))
+
+        assert running.lines == [
+            f"Waiting for a POST to /webhook/{UUID}, up to 1 s",
+            f"webhook 'a' failed: nobody posted to /webhook/{UUID} within 1 s",
+            "Remark 'b' was not run, since 'a' before it failed",
+            "delay 'c' was not run, since 'a' before it failed",
+            "Drafted polkadot > Remark > polkadot for polkadot 2000000, which no node confirmed",
+        ]
+        assert [draft.node for draft in running.drafts] == ["d"]
+        assert running.failure == running.lines[1]
+        assert stage.waits == [f"webhook {UUID}", ""]
+
+    def test_a_step_that_is_not_run_is_judged_all_the_same(self, stage: Stage) -> None:
+        nodes = [webhook(timeout=1), ("action", transfer_form(target_assetId=1984, target_symbol=""))]
+        running = stage.run(diagram(*nodes, edges="ab"))
+
+        assert [draft.tx for draft in running.drafts] == [NO_TRANSACTION]
+        assert running.lines[2:] == [
+            "xTransfer 'b' was not run, since 'a' before it failed",
+            "Could not generate transaction: source asset 0 and target asset 1984 are not the same asset: DOT on polkadot, USDt on assetHub",
+        ]
+
+    def test_two_steps_for_one_webhook_share_an_event(self, stage: Stage) -> None:
+        found = diagram(webhook(), webhook(UUID.upper()), remark("{{ n }}"), edges="ab bc")
+        running = stage.run(found, (UUID, {"n": 1}), (UUID, {"n": 2}))
+
+        assert running.lines[:2] == [f"Webhook {UUID} brought event 2", f"Webhook {UUID}: event 2 again"]
+        assert running.used_events == {UUID: 2}
+
+    def test_two_webhooks_are_both_waited_for_and_the_newer_step_is_looked_at_first(
+        self, stage: Stage
+    ) -> None:
+        found = diagram(
+            webhook(), webhook(OTHER), remark("{{ a }} {{ b }} {{ both }} {{ a.both }}"), edges="ab bc"
+        )
+        # The node `a` has answered under its id too, which comes before what events hold at their top.
+        running = stage.run(found, (UUID, {"x": 1, "both": "first"}), (OTHER, {"y": 2, "both": "second"}))
+
+        assert text_of(running.drafts[0]) == (
+            '{"x": 1, "both": "first"} {"y": 2, "both": "second"} second first'
+        )
+
+    def test_a_used_event_is_not_used_by_the_next_run(self, stage: Stage) -> None:
+        from scenarioctl.model.jobs import Claim, FinishedRun
+
+        found = diagram(webhook(timeout=1))
+
+        async def go() -> tuple[dict[str, int], str, dict[str, int]]:
+            await stage.keep(found)
+            await stage.post(UUID, {"n": 1})
+            job = Job(
+                id="scenario1", state=JobState.RUNNING, schedule=Schedule(), changed=NOW, due=NOW, planned=NOW
+            )
+            await stage.app.store.start_job(job)
+            [claimed] = await stage.app.store.claim_jobs(
+                Claim(owner="me", now=NOW, moment=1, lease=10 * SECOND)
+            )
+            first = Run(stage.app, "scenario1", found)
+            await first.go()
+            finished = FinishedRun(
+                job="scenario1",
+                epoch=claimed.job.epoch,
+                owner="me",
+                planned=NOW,
+                started=NOW,
+                finished=NOW,
+                used_events=first.used_events,
+            )
+            assert await stage.app.store.finish_run(finished, retention=Retention())
+            second = Run(stage.app, "scenario1", found)
+            await second.go()
+            await stage.post(UUID, {"n": 2})
+            third = Run(stage.app, "scenario1", found)
+            await third.go()
+            return first.used_events, second.failure, third.used_events
+
+        assert asyncio.run(go()) == (
+            {UUID: 1},
+            f"webhook 'a' failed: nobody posted to /webhook/{UUID} within 1 s",
+            {UUID: 2},
+        )
+
+    def test_many_runs_that_wait_ask_less_often(self, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("scenarioctl.actions.webhook._waiting", 9_999)
+        stage.run(diagram(webhook(timeout=15)))
+
+        assert stage.slept == [10.0, 5.0]
+
+    def test_a_cancelled_run_can_be_read(self, stage: Stage) -> None:
+        found = diagram(remark("x"), webhook(), edges="ab")
+
+        async def go() -> Run:
+            await stage.keep(found)
+            running = Run(stage.app, "scenario1", found, on_wait=stage._note)
+            work = asyncio.ensure_future(running.go())
+            while not stage.slept:
+                await asyncio.sleep(0)
+            work.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await work
+            return running
+
+        running = asyncio.run(go())
+
+        assert [draft.node for draft in running.drafts] == ["a"]
+        assert running.lines[1:] == [f"Waiting for a POST to /webhook/{UUID}, up to 3600 s"]
+        assert stage.waits == [f"webhook {UUID}"]
+
+    @pytest.mark.parametrize(
+        ("timeout", "sentence"),
+        [
+            ("soon", "timeout 'soon' is not a number, expected digits with an optional point, like 1.5"),
+            (0, "timeout 0 is zero, expected a number above zero"),
+            (86401, "timeout 86401 is too long, expected at most 86400 seconds"),
+        ],
+    )
+    def test_a_timeout_that_cannot_be_used_is_refused(
+        self, stage: Stage, timeout: Any, sentence: str
+    ) -> None:
+        assert stage.run(diagram(webhook(timeout=timeout))).failure == f"webhook 'a' failed: {sentence}"
+
+
+class TestDelay:
+    def test_a_run_pauses(self, stage: Stage) -> None:
+        running = stage.run(diagram(("delay", {"seconds": "1.5"}), ("delay", {"seconds": 60}), edges="ab"))
+
+        assert stage.slept == [1.5, 60.0]
+        assert running.lines == ["Waiting 1.5 s", "Waiting 60 s"]
+        # A short pause is nothing to tell of.
+        assert stage.waits == ["delay 60 s", ""]
+
+    def test_the_length_may_come_from_a_webhook(self, stage: Stage) -> None:
+        stage.run(diagram(webhook(), ("delay", {"seconds": "{{ wait }}"}), edges="ab"), (UUID, {"wait": 7}))
+
+        assert stage.slept == [7.0]
+
+
+class TestHttp:
+    def test_a_request_is_sent_and_its_answer_used(self, stage: Stage) -> None:
+        web = stage.web({"price": 1.5, "who": "Ann"})
+        form = {"url": "https://example.org/rate?key=secret", "method": "get"}
+        text = "{{ http.body.price }} {{ http.status }} {{ http.headers.x-a }} {{ a.body.who }}"
+        running = stage.run(diagram(("http", form), remark(text), edges="ab"))
+
+        assert web.sent == [
+            WebRequest(method="GET", url="https://example.org/rate?key=secret", headers=(), body="")
+        ]
+        assert running.lines[0] == "GET example.org/rate: 200 in 7 ms"
+        assert text_of(running.drafts[0]) == "1.5 200 1 Ann"
+        assert running.drafts == running.drafts[:1]
+
+    def test_a_number_of_an_answer_is_an_amount(self, stage: Stage) -> None:
+        stage.web({"price": 1.5})
+        nodes = [
+            ("http", {"url": "https://example.org/"}),
+            ("action", transfer_form(source_amount="{{ http.body.price }}")),
+        ]
+
+        assert [draft.tx for draft in stage.run(diagram(*nodes, edges="ab")).drafts] == [TRANSFER]
+
+    def test_the_newest_answer_goes_by_the_short_name(self, stage: Stage) -> None:
+        stage.web({"n": 1}, {"n": 2})
+        http = ("http", {"url": "https://example.org/"})
+        running = stage.run(diagram(http, http, remark("{{ http.body.n }} {{ a.body.n }}"), edges="ab bc"))
+
+        assert text_of(running.drafts[0]) == "2 1"
+
+    def test_a_request_that_fails_ends_what_lies_behind_it(self, stage: Stage) -> None:
+        stage.web(RequestFailed("example.org answered 500"))
+        nodes = [("http", {"url": "https://example.org/x?token=secret"}), remark("behind"), remark("beside")]
+        running = stage.run(diagram(*nodes, edges="ab"))
+
+        assert running.lines[:2] == [
+            "http 'a' failed: GET example.org/x: example.org answered 500",
+            "Remark 'b' was not run, since 'a' before it failed",
+        ]
+        assert [draft.node for draft in running.drafts] == ["c"]
+        assert running.failure == running.lines[0]
+
+    def test_secrets_stay_out_of_the_log(self, stage: Stage) -> None:
+        stage.web(RequestFailed("h answered 400"))
+        forms = [
+            {
+                "url": "https://h/p?key=s3cret#s3cret",
+                "method": "post",
+                "headers": [{"key": "Authorization", "value": "Bearer s3cret"}],
+                "requestContent": "s3cret",
+            },
+            {"url": "https://h/", "headers": [{"key": "Authorization", "value": "s3cret\n"}]},
+            {"url": "https://h h/?s3cret"},
+        ]
+        running = stage.run(diagram(*(("http", form) for form in forms)))
+
+        assert running.lines == [
+            "http 'a' failed: POST h/p: h answered 400",
+            "http 'b' failed: headers[0].value is not the value of a header, expected one line of text",
+            "http 'c' failed: url 'https://h h/' is not an http address, expected one like https://example.org/path",
+        ]
+
+    @pytest.mark.parametrize(
+        ("form", "sentence"),
+        [
+            (
+                {"headers": [{"key": "Host", "value": "x"}]},
+                "headers[0].key 'Host' is written by the request itself: leave it out",
+            ),
+            (
+                {"headers": [{"key": "Transfer-Encoding", "value": "chunked"}]},
+                "headers[0].key 'Transfer-Encoding' is written by the request itself: leave it out",
+            ),
+            ({"timeout": 301}, "timeout 301 is too long, expected at most 300 seconds"),
+            ({"retries": 11}, "retries 11 is not a number of further tries, expected 0 to 10"),
+            ({"retries": "many"}, "retries 'many' is not a number of further tries, expected 0 to 10"),
+        ],
+    )
+    def test_what_cannot_be_sent_is_refused(self, stage: Stage, form: Any, sentence: str) -> None:
+        web = stage.web()
+        running = stage.run(diagram(("http", {"url": "https://example.org", **form})))
+
+        assert (running.failure, web.sent) == (f"http 'a' failed: {sentence}", [])
+
+
+#: What a run of each sample leaves: chain, amount, kind and transaction (or its reason) of every entry.
+ADDRESS = '"14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"'
+SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
+    "lnr8CfoQX": [("polkadot", "110000000000", "xTransfer", "0x")],
+    "hLhmE6m0j": [("hydraDx", "20000000000", "swap", NEEDS_QUOTE)],
+    "dcMwilVsg": [
+        ("polkadot", "0", "Remark", "the Remark has no text, expected it in actionData.source.target")
+    ],
+    "EU4_I95ge": [
+        ("", "0", "ChainQuery", "the query has no form, expected a chain, a pallet and a method"),
+    ],
+    "qSxt94jqC": [("polkadot", "0", "ChainQuery", f"[{ADDRESS}]")],
+    "remark_data": [
+        ("assetHub", "0", "Remark", "0x"),
+        (
+            "assetHub",
+            "123000000000000000000",
+            "xTransfer",
+            "source asset 100 and target asset 7 are not the same asset: WETH on assetHub, USDC on hydraDx",
+        ),
+    ],
+    "webhooks": [
+        (
+            "assetHub",
+            "0",
+            "xTransfer",
+            "source asset 10 and target asset 10 are not the same asset: BEAST on assetHub, USDT on hydraDx",
+        )
+    ],
+    "http_chain_xtransfer": [
+        (
+            "polkadot",
+            "30000000000",
+            "xTransfer",
+            "source asset 0 and target asset 10 are not the same asset: DOT on polkadot, BEAST on assetHub",
+        ),
+        (
+            "assetHub",
+            "0",
+            "xTransfer",
+            "source asset 10 and target asset 0 are not the same asset: BEAST on assetHub, DOT on polkadot",
+        ),
+    ],
+    "transfer": [("polkadot", "15000000000", "xTransfer", "0x")],
+    "transfer_by_neighbours": [("assetHub", "20000000", "xTransfer", "0x")],
+    "swap": [("hydraDx", "20000000000", "swap", NEEDS_QUOTE)],
+    "swap_with_minimum": [("hydraDx", "20000000000", "swap", "0x")],
+    "remark_without_text": [
+        ("polkadot", "0", "Remark", "the Remark has no text, expected it in actionData.source.target")
+    ],
+    "remark_and_wrong_target": [
+        ("assetHub", "0", "Remark", "0x"),
+        (
+            "assetHub",
+            "1000000",
+            "xTransfer",
+            "source asset 1984 and target asset 5 are not the same asset: USDt on assetHub, DOT on hydraDx",
+        ),
+    ],
+    "webhook_query": [("polkadot", "0", "ChainQuery", f"[{ADDRESS}]")],
+    "unfinished": [
+        ("", "0", "ChainQuery", "the query has no form, expected a chain, a pallet and a method"),
+        ("", "0", "ChainTx", "the call has no form, expected a chain, a pallet, a method and its params"),
+    ],
+    "other_steps": [("assetHub", "0", "ChainTx", "0x"), ("polkadot", "0", "ChainQuery", "[]")],
+}
+
+
+class TestSamples:
+    @pytest.fixture(autouse=True)
+    def _parameters_as_answers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def ask(app: Application, query: Any, **_: Any) -> Answered:
+            return Answered(text=json.dumps(list(query.params)))
+
+        monkeypatch.setattr("scenarioctl.actions.chain_query.ask", ask)
+
+    def outcome(self, running: Run) -> list[tuple[str, str, str, str]]:
+        reasons = [
+            line.removeprefix(f"{NO_TRANSACTION}: ").split(": ", line.count(": node '"))[-1]
+            for line in running.lines
+            if line.startswith(NO_TRANSACTION)
+        ]
+        found = []
+        for draft in running.drafts:
+            text = reasons.pop(0) if draft.tx == NO_TRANSACTION else draft.tx
+            found.append((draft.chain, draft.amount, draft.tx_type, "0x" if text.startswith("0x") else text))
+        return found
+
+    @pytest.mark.parametrize("path", [*OURS, *REAL], ids=lambda path: path.stem)
+    def test_a_sample_gives_what_is_decided(self, stage: Stage, path: Path) -> None:
+        stage.web()
+        found = open_sample(path)
+        running = stage.run(found, *((uuid, {"address": BOB}) for uuid in webhooks_of(found)))
+
+        assert self.outcome(running) == SAMPLES[path.stem]
+
+    @pytest.mark.parametrize("path", [*OURS, *REAL], ids=lambda path: path.stem)
+    def test_the_mistakes_of_a_sample_show_also_where_nobody_answers(self, stage: Stage, path: Path) -> None:
+        stage.web(*[RequestFailed("example.com could not be reached")] * 5)
+        expected = [row for row in SAMPLES[path.stem] if not row[3].startswith(("0x", "["))]
+
+        running = stage.run(open_sample(path))
+
+        assert [row for row in self.outcome(running) if not row[3].startswith(("0x", "["))] == expected
+
+    @pytest.mark.parametrize("path", [*OURS, *REAL], ids=lambda path: path.stem)
+    def test_the_webhooks_of_a_sample_can_be_indexed(self, stage: Stage, path: Path) -> None:
+        expected = {
+            "qSxt94jqC": ("e5085097-1cc5-45fc-a5ea-c1db571c12a3",),
+            "webhooks": ("2cdb32c1-0ea2-46f3-b72e-2dfff0067077",),
+            "webhook_query": (UUID,),
+        }
+        assert webhooks_of(open_sample(path)) == expected.get(path.stem, ())
+
+
+class TestIndex:
+    def test_a_stored_scenario_names_its_webhooks(self, stage: Stage) -> None:
+        found = diagram(
+            webhook(UUID.upper()),
+            webhook(),
+            webhook("{{ uuid }}"),
+            webhook("x"),
+            webhook(OTHER),
+            ("delay", {}),
+        )
+
+        async def go() -> tuple[str, ...]:
+            id = await store_document(stage.app, found.document)
+            return (await stage.app.store.get_scenario(id)).webhooks
+
+        assert webhooks_of(found) == (UUID, OTHER)
+        assert sorted(asyncio.run(go())) == sorted((UUID, OTHER))
+
+    def test_scenarios_of_old_are_indexed_once(self) -> None:
+        class Old:
+            def __init__(self) -> None:
+                documents = [diagram(webhook()).document, diagram(webhook(OTHER)).document]
+                self.rows = {
+                    f"s{n}": StoredScenario(
+                        id=f"s{n}", blob=blob, summary="", chains=(), created=NOW, updated=NOW
+                    )
+                    for n, blob in enumerate([*map(pack, documents), b"\0not a blob"])
+                }
+                self.indexed: dict[str, tuple[str, ...]] = {}
+
+            async def unindexed(self, *, limit: int = 100) -> list[StoredScenario]:
+                return [row for id, row in self.rows.items() if id not in self.indexed][:2]
+
+            async def index_webhooks(self, id: str, webhooks: tuple[str, ...]) -> None:
+                self.indexed[id] = webhooks
+
+        class Holder:
+            store = Old()
+
+        app: Any = Holder()
+        assert asyncio.run(index_webhooks(app)) == 3
+        assert app.store.indexed == {"s0": (UUID,), "s1": (OTHER,), "s2": ()}
+        assert asyncio.run(index_webhooks(app)) == 0
+
+
+def test_a_chain_that_refuses_is_told_of(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unreachable(*_: object, **__: object) -> None:
+        raise ChainUnreachable("polkadot cannot be reached")
+
+    monkeypatch.setattr("scenarioctl.actions.remark.draft_remark", unreachable)
+    running = stage.run(diagram(remark("x")))
+
+    assert running.lines == ["Could not generate transaction: polkadot cannot be reached"]
+    assert running.drafts[0].chain == "polkadot"
