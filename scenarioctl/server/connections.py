@@ -36,6 +36,7 @@ class Connection(web.RequestHandler):
         )
         self._limits = limits
         self._is_open = False
+        self._is_retired = False
         self._stall: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -57,6 +58,24 @@ class Connection(web.RequestHandler):
     def data_received(self, data: bytes) -> None:
         if self._is_open:
             super().data_received(data)
+
+    def retire(self) -> bool:
+        """Take no further request, and close once the last is answered; return whether one is worked on still.
+
+        Unlike `close`, which also cuts off the rest of a body that is on its way.
+        """
+        self._is_retired = True
+        if self._request_in_progress or self._messages:
+            return True
+        self.close()
+        return False
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        if self._is_retired and isinstance(resp, web.StreamResponse):
+            resp.force_close()
+        return await super().finish_response(request, resp, start_time)
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from contextlib import suppress
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
@@ -20,6 +21,11 @@ from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import BACKLOG, Listener, open_listeners, take_activated
 from scenarioctl.server.notify import Supervisor
 
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from scenarioctl.server.app import Site
+
 log = logging.getLogger("scenarioctl.daemon")
 
 #: Role -> the servers that it has.
@@ -28,6 +34,8 @@ ROLES = {"all": ("api", "worker"), "api": ("api",), "worker": ("worker",)}
 _SERVERS = {"api": ("listen", "scenario API"), "worker": ("worker_listen", "job worker")}
 #: Seconds that requests have for their end, once the daemon is told to stop.
 _GRACE = 10.0
+#: Seconds that those have to close which did not end in that time.
+_CLOSING = 1.0
 #: Files beside the connections of clients: the store, nodes, outgoing requests.
 _OTHER_FILES = 1024
 #: A worker that is silent for so many seconds at least is stuck.
@@ -179,7 +187,7 @@ class Daemon:
 
         loop = asyncio.get_running_loop()
         site = build_site(self._app, self._access, self._limits, role=self._role, worker=self._worker)
-        runners = [site.runner(name, shutdown_timeout=_GRACE) for name in self._listeners]
+        runners = [site.runner(name, shutdown_timeout=_CLOSING) for name in self._listeners]
         servers: list[asyncio.Server] = []
         stop_worker = asyncio.Event()
         worker: asyncio.Task[None] | None = None
@@ -210,22 +218,38 @@ class Daemon:
                 server.close()
             for listener in _all(self._listeners):
                 listener.close()
-            if watchdog is not None:
-                watchdog.cancel()
             # Requests and runs come to their end side by side; each bounds its own.
-            ends: list[Awaitable[object]] = [runner.cleanup() for runner in runners]
+            ends: list[Awaitable[object]] = [self._let_end(site, runners)]
             if worker is not None:
                 ends.append(worker)
             results = await asyncio.gather(*ends, return_exceptions=True)
             await site.finish(_GRACE)
+            if watchdog is not None:
+                watchdog.cancel()
         for result in results:
             if isinstance(result, BaseException):
                 raise result
 
+    async def _let_end(self, site: "Site", runners: "list[web.BaseRunner]") -> None:
+        """Let requests end that are worked on, and close what then is still open."""
+        from scenarioctl.server.connections import Connection
+
+        # Streams of events would go on for ever.
+        site.follower.close()
+        deadline = time.monotonic() + _GRACE
+        while time.monotonic() < deadline:
+            connections = [each for runner in runners if runner.server for each in runner.server.connections]
+            at_work = [each.retire() for each in connections if isinstance(each, Connection)]
+            if not any(at_work):
+                break
+            await asyncio.sleep(0.02)
+        for runner in runners:
+            await runner.cleanup()
+
     def _begin(self) -> None:
         """Say that the daemon is there."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
-        log.info("started", extra={"version": __version__, "role": self._role, "process": os.getpid()})
+        log.info("started", extra={"version": __version__, "role": self._role, "pid": os.getpid()})
         for server, listeners in self._listeners.items():
             for listener in listeners:
                 self._tell(f"{_SERVERS[server][1]} on {listener.name}")
