@@ -1,14 +1,17 @@
 """Figures of a running daemon, as Prometheus reads them.  Labels are of known sets: no client can add one."""
 
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 #: Seconds.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
+_BOUNDS = (*map(str, _BUCKETS), "+Inf")
 #: What no endpoint answered.
 NOWHERE = "none"
 
@@ -29,53 +32,58 @@ class Reading:
 
 
 class Metrics:
-    """The daemon's own registry, so that a test can have several."""
+    """The daemon's own registry, so that a test can have several.
+
+    Requests are counted in plain numbers, which become Prometheus' figures when they are asked for.
+    """
 
     def __init__(self, version: str) -> None:
-        # When a counter was made is of no use to anybody, and would double their number.
-        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
-        self._requests = Counter(
-            "scenarioctl_requests",
-            "Requests answered.",
-            ("server", "endpoint", "status"),
-            registry=self.registry,
-        )
-        self._seconds = Histogram(
-            "scenarioctl_request_seconds",
-            "Seconds from the head of a request to its answer.",
-            ("server", "endpoint"),
-            registry=self.registry,
-            buckets=_BUCKETS,
-        )
+        self._version = version
         #: Requests that are worked on, and event streams that are open.
         self.under_way = 0
         self.streams = 0
-        Gauge(
-            "scenarioctl_requests_under_way", "Requests that are worked on.", registry=self.registry
-        ).set_function(lambda: self.under_way)
-        Gauge(
-            "scenarioctl_event_streams", "Event streams that are open.", registry=self.registry
-        ).set_function(lambda: self.streams)
-        Gauge("scenarioctl_info", "The version that runs.", ("version",), registry=self.registry).labels(
-            version
-        ).set(1)
-        self._counted: dict[tuple[str, str, int], Any] = {}
-        self._timed: dict[tuple[str, str], Any] = {}
+        #: Server, endpoint, status -> requests.
+        self._counted: dict[tuple[str, str, int], int] = {}
+        #: Server, endpoint -> seconds in all, then requests by bucket.
+        self._timed: dict[tuple[str, str], list[float]] = {}
         #: Asked at each scrape; whoever knows a figure appends how to read it.
         self.sources: list[Callable[[], Awaitable[Iterable[Reading]]]] = []
+        self.registry.register(self)
 
     def count(self, server: str, endpoint: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
-        counter = self._counted.get((server, endpoint, status))
-        if counter is None:
-            counter = self._requests.labels(server, endpoint, str(status))
-            self._counted[server, endpoint, status] = counter
-        counter.inc()
-        timer = self._timed.get((server, endpoint))
-        if timer is None:
-            timer = self._timed[server, endpoint] = self._seconds.labels(server, endpoint)
-        timer.observe(seconds)
+        key = (server, endpoint, status)
+        self._counted[key] = self._counted.get(key, 0) + 1
+        timed = self._timed.get(key[:2])
+        if timed is None:
+            timed = self._timed[key[:2]] = [0.0] * (len(_BUCKETS) + 2)
+        timed[0] += seconds
+        timed[bisect_left(_BUCKETS, seconds) + 1] += 1
+
+    def collect(self) -> Iterable[Metric]:
+        """Return what was counted, as the registry asks for it."""
+        requests = CounterMetricFamily(
+            "scenarioctl_requests", "Requests answered.", labels=("server", "endpoint", "status")
+        )
+        for (server, endpoint, status), number in sorted(self._counted.items()):
+            requests.add_metric((server, endpoint, str(status)), number)
+        yield requests
+        seconds = HistogramMetricFamily(
+            "scenarioctl_request_seconds",
+            "Seconds from the head of a request to its answer.",
+            labels=("server", "endpoint"),
+        )
+        for key, (total, *buckets) in sorted(self._timed.items()):
+            seconds.add_metric(key, list(zip(_BOUNDS, accumulate(buckets), strict=True)), total)
+        yield seconds
+        yield GaugeMetricFamily(
+            "scenarioctl_requests_under_way", "Requests that are worked on.", self.under_way
+        )
+        yield GaugeMetricFamily("scenarioctl_event_streams", "Event streams that are open.", self.streams)
+        info = GaugeMetricFamily("scenarioctl_info", "The version that runs.", labels=("version",))
+        info.add_metric((self._version,), 1)
+        yield info
 
     async def write(self) -> bytes:
         """Return all figures in Prometheus' text format."""
