@@ -134,15 +134,17 @@ class Outgoing:
                     timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(_CONNECT, request.timeout)),
                     trace_configs=[sent],
                 ) as session,
-                session.request(
+            ):
+                # aiohttp would send a request again by itself; how often is for us to say.
+                session._retry_connection = False
+                async with session.request(
                     request.method,
                     url,
                     data=request.body.encode() if request.body else None,
                     headers=_headers(request),
                     allow_redirects=False,
-                ) as response,
-            ):
-                return await self._read(host, response)
+                ) as response:
+                    return await self._read(host, response)
         except TimeoutError:
             if on_the_wire:
                 raise _Failed(
