@@ -130,6 +130,8 @@ class Worker:
         self._must_claim = True
         self._not_before = 0
         self._retry = self.pace.retry
+        #: While the store is asked, which may be locked by another process: that is no fault of the loop.
+        self._at_store = False
         self._presence: Presence | None = None
         #: Chain -> newest runtime that a draft was made for.
         self._specs: dict[str, int] = {}
@@ -159,6 +161,7 @@ class Worker:
             asyncio.create_task(self._go_round(self.pace.owners, self.free_dead)),
             asyncio.create_task(self._go_round(self.pace.hygiene, self.check_drafts)),
             asyncio.create_task(self._go_round(self.pace.prune, self._prune)),
+            asyncio.create_task(self._go_round(1.0, self._beat)),
             asyncio.create_task(self._wake_at(stop)),
         ]
         try:
@@ -201,6 +204,7 @@ class Worker:
         room = self.capacity - self._busy - len(self._line)
         if room <= 0:
             return self.pace.poll
+        self._at_store = True
         try:
             wait = await self._claim(room)
         except ScenarioctlError as error:
@@ -210,6 +214,8 @@ class Worker:
             log.exception("a bug showed while jobs were claimed")
             self._back_off(type(error).__name__)
             return self.pace.poll
+        finally:
+            self._at_store = False
         self._retry = self.pace.retry
         return wait
 
@@ -484,6 +490,10 @@ class Worker:
             log.warning("the step of job %s was not noted: %s", job.id, error)
 
     # -- chores --------------------------------------------------------------------------------------------------
+
+    async def _beat(self) -> None:
+        if self._at_store:
+            self.last_beat = time.monotonic()
 
     async def renew(self) -> None:
         """Keep our leases, and give up runs whose job is ours no more."""

@@ -1,0 +1,468 @@
+"""Jobs as people use them: started, looked at, run once; the answers as the interface has them."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.application import Application
+from scenarioctl.config import load_settings
+from scenarioctl.errors import InvalidRequest, NotFound, TimedOut
+from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, FinishedRun, MempoolDraft, Retention
+from scenarioctl.operations.creation import CreateRemark, create_remark
+from scenarioctl.operations.jobs import (
+    JobLog,
+    JobMempool,
+    JobStatus,
+    ListJobs,
+    RunJob,
+    StartJob,
+    StopJob,
+    job_log,
+    job_mempool,
+    job_status,
+    list_jobs,
+    run_job,
+    start_job,
+    stop_job,
+)
+from scenarioctl.operations.scenarios import ImportScenario, import_scenario
+from scenarioctl.stores.presence import Presence
+from scenarioctl.worker.loop import Worker
+from tests.conftest import Run
+
+#: 2026-11-21 12:00 UTC.
+NOON = 1_795_262_400 * SECOND
+UNKNOWN = "scenario 'nobody' is not in the store"
+
+
+@contextmanager
+def application(tmp_path: Path) -> Iterator[Application]:
+    app = Application(
+        load_settings({"offline": True, "store": tmp_path / "s.db", "cache": tmp_path}, {}),
+        clock=lambda: NOON,
+    )
+    try:
+        yield app
+    finally:
+        asyncio.run(app.close())
+
+
+def tell(story: Awaitable[Any]) -> Any:
+    async def told() -> Any:
+        return await story
+
+    return asyncio.run(told())
+
+
+def answers(tmp_path: Path, story: Callable[[Application], Awaitable[None]]) -> None:
+    with application(tmp_path) as app:
+        tell(story(app))
+
+
+async def remark(app: Application) -> str:
+    return (await create_remark(app, CreateRemark(chain="polkadot", text="hello"))).id
+
+
+async def diagram(app: Application, *nodes: dict[str, Any]) -> str:
+    """Store a diagram whose nodes follow one another, and return its id."""
+    edges = [
+        {"id": f"e{number}", "source": before["id"], "target": after["id"]}
+        for number, (before, after) in enumerate(pairwise(nodes))
+    ]
+    return (await import_scenario(app, ImportScenario(url=json.dumps({"nodes": nodes, "edges": edges})))).id
+
+
+def node(id: str, kind: str, **form: Any) -> dict[str, Any]:
+    return {"id": id, "type": kind, "formData": form}
+
+
+REMARK = node(
+    "r",
+    "action",
+    action="Remark",
+    actionData={
+        "actionType": "remark",
+        "source": {"chain": "polkadot", "target": "hello"},
+        "target": {"chain": "polkadot"},
+    },
+)
+BROKEN = node("b", "action", action="Remark", actionData={"source": {"chain": "polkadot"}})
+
+
+def test_a_job_is_started_once_and_stopped_once(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await remark(app)
+        told = [
+            (await start_job(app, StartJob(id=id))).answer(),
+            (await start_job(app, StartJob(id=id))).answer(),
+            (await stop_job(app, StopJob(id=id))).answer(),
+            (await stop_job(app, StopJob(id=id))).answer(),
+        ]
+
+        assert told == [
+            {"success": True, "result": "Job started"},
+            {"success": True, "result": "Job already running"},
+            {"success": True, "result": "Job stopped"},
+            {"success": True, "result": "Job not running"},
+        ]
+
+    answers(tmp_path, story)
+
+
+def test_a_start_without_a_worker_says_so_and_with_one_does_not(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await remark(app)
+
+        alone = await start_job(app, StartJob(id=id))
+        presence = Presence(app.settings.store)
+        served = await start_job(app, StartJob(id=id))
+        presence.close()
+        again = await start_job(app, StartJob(id=id))
+
+        sentence = "no worker serves this store: the job runs once one does, like scenarioctl daemon"
+        assert (alone.notes, served.notes, again.notes) == ((sentence,), (), (sentence,))
+
+    answers(tmp_path, story)
+
+
+def test_another_schedule_for_a_running_job_is_not_taken_and_that_is_said(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await remark(app)
+        await start_job(app, StartJob(id=id, every="10m"))
+
+        told = await start_job(app, StartJob(id=id, every="5m"))
+        same = await start_job(app, StartJob(id=id, every=600))
+
+        sentence = "its schedule stays as it is, every 10m: stop the job first to change it"
+        assert told.result == "Job already running"
+        assert told.notes[0] == sentence
+        assert sentence not in same.notes
+        assert (await job_status(app, JobStatus(id=id))).answer()["every"] == "10m"
+
+    answers(tmp_path, story)
+
+
+@pytest.mark.parametrize(
+    ("handler", "request_"),
+    [
+        (start_job, StartJob(id="nobody")),
+        (stop_job, StopJob(id="nobody")),
+        (run_job, RunJob(id="nobody")),
+        (job_status, JobStatus(id="nobody")),
+        (job_log, JobLog(id="nobody")),
+        (job_mempool, JobMempool(id="nobody")),
+    ],
+)
+def test_an_unknown_id_is_not_found(
+    tmp_path: Path, handler: Callable[[Application, Any], Awaitable[Any]], request_: Any
+) -> None:
+    async def story(app: Application) -> None:
+        with pytest.raises(NotFound) as refused:
+            await handler(app, request_)
+        assert str(refused.value) == UNKNOWN
+
+    answers(tmp_path, story)
+
+
+def test_a_schedule_that_cannot_be_read_starts_nothing(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await remark(app)
+        with pytest.raises(InvalidRequest):
+            await start_job(app, StartJob(id=id, every="soon"))
+
+        assert (await job_status(app, JobStatus(id=id))).answer()["state"] == "stopped"
+
+    answers(tmp_path, story)
+
+
+def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await remark(app)
+        never = (await job_status(app, JobStatus(id=id))).answer()
+        await start_job(
+            app, StartJob(id=id, cron="0 9 * * 1-5", timezone="Europe/Berlin", jitter="0s", pause_after=3)
+        )
+        started = (await job_status(app, JobStatus(id=id))).answer()
+
+        assert started == {
+            "id": id,
+            "state": "running",
+            "schedule": "cron 0 9 * * 1-5 (Europe/Berlin)",
+            "every": None,
+            "cron": "0 9 * * 1-5",
+            "timezone": "Europe/Berlin",
+            "jitter": "0s",
+            "overlap": "skip",
+            "catchup": "1m",
+            "pause_after": 3,
+            "timeout": None,
+            "changed": "2026-11-21T12:00:00.000000000Z",
+            "next": "2026-11-23T08:00:00.000000000Z",
+            "last": None,
+            "finished": None,
+            "executing": False,
+            "step": "",
+            "runs": 0,
+            "failures": 0,
+            "reason": "",
+        }
+        assert {name for name, value in never.items() if value not in (None, 0, "", False)} == {"id", "state"}
+        assert never.keys() == started.keys()
+
+    answers(tmp_path, story)
+
+
+def test_jobs_are_listed_by_page_and_state(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        ids = sorted([await remark(app) for _ in range(3)])
+        for id in ids:
+            await start_job(app, StartJob(id=id))
+        await stop_job(app, StopJob(id=ids[1]))
+
+        first = (await list_jobs(app, ListJobs(limit="2"))).answer()
+        second = (await list_jobs(app, ListJobs(limit=2, after=first["next"]))).answer()
+        running = (await list_jobs(app, ListJobs(state="Running"))).answer()
+
+        assert [row["id"] for row in first["jobs"]] == ids[:2]
+        assert [row["id"] for row in second["jobs"]] == ids[2:]
+        assert (first["total"], second["next"]) == (3, None)
+        assert [row["id"] for row in running["jobs"]] == [ids[0], ids[2]]
+        with pytest.raises(InvalidRequest) as refused:
+            await list_jobs(app, ListJobs(state="tired"))
+        assert str(refused.value) == "state 'tired' is unknown, expected one of: running, stopped, paused"
+
+    answers(tmp_path, story)
+
+
+def test_the_log_is_whole_unless_a_part_is_asked_for(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await remark(app)
+        await app.store.finish_run(
+            FinishedRun(
+                job=id, epoch=None, planned=NOON, started=NOON, finished=NOON, lines=("one", "two", "three")
+            ),
+            retention=Retention(),
+        )
+
+        whole = (await job_log(app, JobLog(id=id))).answer()
+        first = (await job_log(app, JobLog(id=id, limit=2))).answer()
+        rest = (await job_log(app, JobLog(id=id, after=first["next"]))).answer()
+        nothing = (await job_log(app, JobLog(id=id, after=rest["next"]))).answer()
+
+        assert whole == {"success": True, "result": ["one", "two", "three"]}
+        assert first["result"] == ["one", "two"]
+        assert rest["result"] == ["three"]
+        assert nothing == {"success": True, "result": [], "next": rest["next"]}
+        for field in ("after", "limit"):
+            with pytest.raises(InvalidRequest) as refused:
+                await job_log(app, JobLog(**{"id": id, field: "-1"}))
+            assert str(refused.value) == f"{field} '-1' is not a number, expected one from 0"
+
+    answers(tmp_path, story)
+
+
+def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await remark(app)
+        draft = MempoolDraft(
+            chain="polkadot",
+            amount="0",
+            tx_type="Remark",
+            date=NOON - 5,
+            tx="0x00",
+            spec_version=7,
+            expires=NOON + 1,
+        )
+        drafts = (
+            draft,
+            replace(draft, expires=NOON),
+            replace(draft, tx=NO_TRANSACTION, spec_version=None, expires=None),
+            replace(draft, tx_type="ChainQuery", tx='{"nonce":"1"}', spec_version=None, expires=None),
+        )
+        run = FinishedRun(job=id, epoch=None, planned=NOON, started=NOON, finished=NOON, drafts=drafts)
+        await app.store.finish_run(run, retention=Retention())
+        entries = await app.store.read_mempool(id)
+        await app.store.flag_drafts({entries[0].seq: "its index has moved"}, now=NOON, lines={})
+
+        answer = (await job_mempool(app, JobMempool(id=id))).answer()
+
+        date = "2026-11-21T11:59:59.999999995Z"
+        documented = {"chain": "polkadot", "amount": "0", "txType": "Remark", "Date": date}
+        assert answer == {
+            "mempool": [
+                {
+                    **documented,
+                    "tx": "0x00",
+                    "spec_version": 7,
+                    "expires": "2026-11-21T12:00:00.000000001Z",
+                    "state": "outdated",
+                    "flag": "its index has moved",
+                },
+                {
+                    **documented,
+                    "tx": "0x00",
+                    "spec_version": 7,
+                    "expires": "2026-11-21T12:00:00.000000000Z",
+                    "state": "expired",
+                },
+                {**documented, "tx": "Could not generate transaction"},
+                {**documented, "txType": "ChainQuery", "tx": '{"nonce":"1"}'},
+            ]
+        }
+
+    answers(tmp_path, story)
+
+
+def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps_them(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await diagram(app, REMARK)
+
+        report = (await run_job(app, RunJob(id=id))).answer()
+
+        assert report["success"] is True
+        assert report["result"][-1] == "workload executed"
+        (entry,) = report["mempool"]
+        assert (entry["txType"], entry["state"]) == ("Remark", "current")
+        assert (await job_log(app, JobLog(id=id))).answer()["result"] == report["result"]
+        assert (await job_mempool(app, JobMempool(id=id))).answer()["mempool"] == report["mempool"]
+        # No schedule knows of it.
+        assert await app.store.get_job(id) is None
+
+    answers(tmp_path, story)
+
+
+def test_a_step_that_fails_is_the_error_of_the_run_and_the_others_are_kept(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await diagram(app, BROKEN, REMARK)
+
+        with pytest.raises(InvalidRequest) as failed:
+            await run_job(app, RunJob(id=id))
+
+        assert str(failed.value).startswith("Could not generate transaction: node 'b': ")
+        lines, mempool = failed.value.details["result"], failed.value.details["mempool"]
+        assert isinstance(lines, list)
+        assert isinstance(mempool, list)
+        assert str(failed.value) in lines
+        assert lines[-1] == "workload executed"
+        assert [entry["tx"][:9] for entry in mempool] == ["Could not", mempool[1]["tx"][:9]]
+        assert (await job_log(app, JobLog(id=id))).answer()["result"] == lines
+
+    answers(tmp_path, story)
+
+
+def test_a_run_in_the_foreground_ends_at_its_timeout(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await diagram(app, REMARK, node("d", "delay", seconds=60))
+
+        with pytest.raises(TimedOut) as failed:
+            await run_job(app, RunJob(id=id, timeout="1s"))
+
+        assert str(failed.value) == "the run took longer than its timeout of 1s"
+        lines, mempool = failed.value.details["result"], failed.value.details["mempool"]
+        assert isinstance(lines, list)
+        assert isinstance(mempool, list)
+        assert lines[-1] == str(failed.value)
+        assert len(mempool) == 1
+
+    answers(tmp_path, story)
+
+
+def test_the_worker_runs_a_real_scenario(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await diagram(app, REMARK)
+        await start_job(app, StartJob(id=id))
+
+        assert await Worker(app).run_next()
+
+        log = (await job_log(app, JobLog(id=id))).answer()["result"]
+        assert (log[0], *log[-2:]) == ("Starting worker", "workload executed", "Sleeping")
+        (entry,) = (await job_mempool(app, JobMempool(id=id))).answer()["mempool"]
+        assert entry["tx"].startswith("0x")
+
+    answers(tmp_path, story)
+
+
+def create(scenarioctl: Run) -> str:
+    return scenarioctl("--offline", "create", "remark", "--chain", "polkadot", "--text", "hi").out.strip()
+
+
+def test_a_job_on_the_command_line(scenarioctl: Run) -> None:
+    id = create(scenarioctl)
+
+    started = scenarioctl("job", "start", id, "--every", "10m")
+    again = scenarioctl("job", "start", id)
+    listed = scenarioctl("job", "list")
+    state = scenarioctl("job", "status", id, "--field", "state")
+    stopped = scenarioctl("job", "stop", id)
+
+    nobody = "no worker serves this store: the job runs once one does, like scenarioctl daemon\n"
+    assert (started.out, started.err, started.code) == ("Job started\n", nobody, 0)
+    assert (again.out, again.err) == ("Job already running\n", nobody)
+    assert listed.out.split("\t")[:3] == [id, "running", "every 10m"]
+    assert state.out == "running\n"
+    assert (stopped.out, stopped.err) == ("Job stopped\n", "")
+
+
+def test_a_run_on_the_command_line_prints_its_log_and_is_kept(scenarioctl: Run) -> None:
+    id = create(scenarioctl)
+
+    ran = scenarioctl("--offline", "job", "run", id)
+    log = scenarioctl("job", "logs", id)
+    page = scenarioctl("job", "logs", id, "--limit", "1")
+    mempool = scenarioctl("job", "mempool", id)
+
+    assert ran.code == 0
+    assert ran.out == log.out
+    assert ran.out.splitlines()[-1] == "workload executed"
+    assert page.out == log.out.splitlines()[0] + "\n"
+    assert page.err.startswith("more with --after ")
+    assert mempool.out.split("\t")[1:5] == ["Remark", "polkadot", "0", "current"]
+
+
+def test_the_exit_code_of_a_run_tells_what_failed(scenarioctl: Run, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text(json.dumps({"nodes": [BROKEN], "edges": []}))
+    id = scenarioctl("scenario", "import", str(broken)).out.strip()
+    query = scenarioctl("--offline", "create", "query", "--chain", "polkadot", "System", "Number").out.strip()
+
+    failed = scenarioctl("--offline", "job", "run", id)
+    as_json = scenarioctl("--offline", "--json", "job", "run", id)
+    unreachable = scenarioctl("--offline", "job", "run", query)
+
+    assert failed.code == 2
+    sentence = failed.out.splitlines()[0]
+    assert sentence.startswith("Could not generate transaction: ")
+    assert failed.err == f"Error: {sentence}\n"
+    answer = json.loads(as_json.out)
+    assert (answer["code"], answer["error"]) == ("invalid_request", sentence)
+    assert answer["result"] == failed.out.splitlines()
+    assert [entry["tx"] for entry in answer["mempool"]] == ["Could not generate transaction"]
+    assert unreachable.code == 5
+
+
+def test_following_a_log_prints_each_line_once(scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import time
+
+    id = create(scenarioctl)
+    first = scenarioctl("--offline", "job", "run", id).out
+    looks = 0
+
+    def sleep(seconds: float) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", sleep)
+
+    followed = scenarioctl("job", "logs", id, "--follow")
+
+    assert followed.out == first
+    assert followed.code == 130

@@ -1,0 +1,217 @@
+"""The inbox of webhook steps: what is taken, for whom, how fast; and that a run gets it."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.application import Application
+from scenarioctl.config import load_settings
+from scenarioctl.errors import InvalidRequest, NotFound, RateLimited, TooLarge
+from scenarioctl.model.jobs import SECOND
+from scenarioctl.operations.jobs import JobLog, StartJob, job_log, start_job
+from scenarioctl.operations.webhooks import (
+    ListEvents,
+    PostEvent,
+    ReplayEvent,
+    list_events,
+    post_event,
+    replay_event,
+)
+from scenarioctl.worker.loop import Worker
+from tests.conftest import Run
+from tests.test_jobs import NOON, diagram, node
+
+UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+OTHER = "00000000-0000-4000-8000-000000000000"
+WEBHOOK = node("w", "webhook", webhookName="orders", uuid=UUID)
+
+
+class Inbox:
+    """An application with a scenario that waits at UUID, and a clock that the test moves."""
+
+    def __init__(self, tmp_path: Path, **settings: Any) -> None:
+        self.now = NOON
+        variables = {f"SCENARIOCTL_{name.upper()}": str(value) for name, value in settings.items()}
+        self.app = Application(
+            load_settings({"offline": True, "store": tmp_path / "s.db", "cache": tmp_path}, variables),
+            clock=lambda: self.now,
+        )
+
+    async def __aenter__(self) -> "Inbox":
+        self.id = await diagram(self.app, WEBHOOK)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.app.close()
+
+    async def post(self, content: Any = None, uuid: str = UUID) -> dict[str, Any]:
+        return (await post_event(self.app, PostEvent(uuid=uuid, content=content))).answer()
+
+
+def test_an_event_is_kept_and_numbered(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Inbox(tmp_path) as inbox:
+            first = await inbox.post({"amount": 5})
+            second = await inbox.post([1, "two"], uuid=UUID.upper())
+
+            assert (first, second) == ({"success": True, "id": 1}, {"success": True, "id": 2})
+            assert (await list_events(inbox.app, ListEvents(uuid=UUID))).answer() == {
+                "events": [
+                    {"id": 1, "received": "2026-11-21T12:00:00.000000000Z", "content": {"amount": 5}},
+                    {"id": 2, "received": "2026-11-21T12:00:00.000000000Z", "content": [1, "two"]},
+                ]
+            }
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("uuid", [OTHER, "../../etc/passwd", "", "6f1c"])
+def test_a_webhook_that_no_scenario_names_is_not_found(tmp_path: Path, uuid: str) -> None:
+    async def story() -> None:
+        async with Inbox(tmp_path) as inbox:
+            with pytest.raises(NotFound):
+                await inbox.post({}, uuid=uuid)
+            with pytest.raises(NotFound):
+                await list_events(inbox.app, ListEvents(uuid=uuid))
+
+    asyncio.run(story())
+
+
+def test_an_event_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Inbox(tmp_path, webhook_limit=20) as inbox:
+            await inbox.post("x" * 18)
+            with pytest.raises(TooLarge) as refused:
+                await inbox.post("x" * 19)
+
+            assert str(refused.value) == "the event has 21 bytes of JSON, the limit is 20"
+
+    asyncio.run(story())
+
+
+def test_a_flood_is_refused_webhook_by_webhook(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Inbox(tmp_path, webhook_rate=2) as inbox:
+            await diagram(inbox.app, node("w", "webhook", webhookName="other", uuid=OTHER))
+            await inbox.post(1)
+            await inbox.post(2)
+            with pytest.raises(RateLimited) as refused:
+                await inbox.post(3)
+
+            assert str(refused.value) == f"webhook {UUID} takes 2 events per second, try again later"
+            assert refused.value.details == {"retry_after": 1}
+            await inbox.post(4, uuid=OTHER)
+            inbox.now += SECOND // 2
+            await inbox.post(5)
+            with pytest.raises(RateLimited):
+                await inbox.post(6)
+            # A clock that is set back locks nobody out.
+            inbox.now -= 3600 * SECOND
+            with pytest.raises(RateLimited):
+                await inbox.post(7)
+            inbox.now += SECOND // 2
+            await inbox.post(8)
+
+    asyncio.run(story())
+
+
+def test_a_flood_of_names_is_not_remembered_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from scenarioctl.operations import webhooks
+
+    monkeypatch.setattr(webhooks, "_WATCHED", 10)
+
+    async def story() -> None:
+        async with Inbox(tmp_path) as inbox:
+            for number in range(100):
+                with pytest.raises(NotFound):
+                    await inbox.post({}, uuid=f"00000000-0000-4000-8000-{number:012d}")
+
+            assert len(webhooks._buckets[inbox.app.store]) <= 10
+
+    asyncio.run(story())
+
+
+def test_an_event_is_replayed_as_a_new_one(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Inbox(tmp_path) as inbox:
+            await inbox.post({"amount": 5})
+
+            again = (await replay_event(inbox.app, ReplayEvent(id="1"))).answer()
+
+            assert again == {"success": True, "id": 2}
+            events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer()["events"]
+            assert [event["content"] for event in events] == [{"amount": 5}, {"amount": 5}]
+            with pytest.raises(NotFound):
+                await replay_event(inbox.app, ReplayEvent(id=17))
+            with pytest.raises(InvalidRequest) as refused:
+                await replay_event(inbox.app, ReplayEvent(id="one"))
+            assert str(refused.value) == "id 'one' is not the number of an event, expected one like 17"
+
+    asyncio.run(story())
+
+
+def test_only_so_many_events_are_kept(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Inbox(tmp_path, webhook_events=3, webhook_rate=0) as inbox:
+            for number in range(10):
+                await inbox.post(number)
+
+            events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer()["events"]
+            assert [event["content"] for event in events] == [7, 8, 9]
+
+    asyncio.run(story())
+
+
+def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Inbox(tmp_path) as inbox:
+            await start_job(inbox.app, StartJob(id=inbox.id, every="1s"))
+            worker = Worker(inbox.app)
+            run = asyncio.create_task(worker.run_next())
+            for _ in range(100):
+                await asyncio.sleep(0.01)
+                if worker.waiting:
+                    break
+            job = await inbox.app.store.get_job(inbox.id)
+            assert job is not None
+            assert job.step.startswith("webhook")
+            await inbox.post({"amount": 5})
+            await asyncio.wait_for(run, 5)
+
+            log = (await job_log(inbox.app, JobLog(id=inbox.id))).answer()["result"]
+            assert log[-2:] == ["workload executed", "Sleeping"]
+            inbox.now += 2 * SECOND
+            again = asyncio.create_task(worker.run_next())
+            await asyncio.sleep(0.1)
+            assert worker.waiting == 1
+            again.cancel()
+            for live in list(worker._live.values()):
+                assert live.task is not None
+                live.task.cancel()
+            await asyncio.sleep(0)
+
+    asyncio.run(story())
+
+
+def test_webhooks_on_the_command_line(scenarioctl: Run, tmp_path: Path) -> None:
+    document, event = tmp_path / "d.json", tmp_path / "event.json"
+    document.write_text(json.dumps({"nodes": [WEBHOOK], "edges": []}))
+    event.write_text('{"amount": 5}')
+    scenarioctl("scenario", "import", str(document))
+
+    posted = scenarioctl("webhook", "post", UUID, str(event))
+    from_stdin = scenarioctl("webhook", "post", UUID, "-", stdin=event)
+    replayed = scenarioctl("webhook", "replay", "1")
+    listed = scenarioctl("webhook", "list", UUID)
+    unknown = scenarioctl("webhook", "post", OTHER, str(event))
+
+    assert (posted.out, from_stdin.out, replayed.out) == ("1\n", "2\n", "3\n")
+    assert [line.split("\t")[::2] for line in listed.out.splitlines()] == [
+        ["1", '{"amount": 5}'],
+        ["2", '{"amount": 5}'],
+        ["3", '{"amount": 5}'],
+    ]
+    assert unknown.code == 3
