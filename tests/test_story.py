@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -317,3 +318,22 @@ def test_the_worker_serves_its_part_on_its_own_port(scenarioctl: Run, folder: Pa
     assert (started.out, started.code) == ("Job started\n", 0)
     assert (elsewhere.out, elsewhere.code) == ("", 3)
     assert "/api/scenario/info" in elsewhere.err
+
+
+def test_a_token_opens_what_it_is_good_for(
+    scenarioctl: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "guarded").mkdir()
+    tokens = {"phone": {"sha256": sha256(b"sctl_phone").hexdigest(), "scopes": ["read"]}}
+    create = ("create", "remark", "--chain", "polkadot", "--text", "hello", "--json")
+
+    with Serving(folder / "guarded", tokens=tokens) as guarded:
+        url = f"http://127.0.0.1:{guarded.api}"
+        without = scenarioctl("--url", url, "template", "stats", "polkadot", "--json")
+        monkeypatch.setenv("SCENARIOCTL_TOKEN", "sctl_phone")
+        read = scenarioctl("--url", url, "template", "stats", "polkadot")
+        written = scenarioctl("--url", url, *create)
+
+    assert (json.loads(without.out)["code"], without.err, without.code) == ("unauthorized", "", 2)
+    assert (read.out, read.err, read.code) == ("0\n", "", 0)
+    assert (json.loads(written.out)["code"], written.err, written.code) == ("forbidden", "", 2)
