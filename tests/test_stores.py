@@ -1,10 +1,12 @@
 """What a store promises.  A new store gets a row in `STORES` and has to pass `TestEveryStore` as it stands."""
 
+import asyncio
 import os
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +30,12 @@ from scenarioctl.stores.tables import MIGRATIONS
 
 T = TypeVar("T")
 
-STORES: dict[str, Callable[[Path], Store]] = {"sqlite": lambda folder: open_store(folder / "scenarios.db")}
+STORES: dict[str, Callable[[Path], Store]] = {
+    "sqlite": lambda folder: open_store(folder / "scenarios.db"),
+    "served": lambda folder: open_store(folder / "scenarios.db", served=True),
+}
+#: The loop that `run` runs on; none for a store that never waits.
+RUNNERS: list[asyncio.Runner] = []
 
 FIRST = StoredScenario(
     id="lnr8CfoQX",
@@ -44,12 +51,36 @@ SECOND = replace(
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Drive what never waits, as the command line does; a store that waits will need a loop here."""
+    """Drive what never waits, as the command line does; within `looping`, what waits too."""
+    if RUNNERS:
+        return RUNNERS[-1].run(work)
     try:
         work.send(None)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
     raise AssertionError("the store waited")
+
+
+@contextmanager
+def looping(kind: str) -> Iterator[None]:
+    """Give `run` an event loop where a store of this *kind* needs one."""
+    if kind != "served":
+        yield
+        return
+    with asyncio.Runner() as runner:
+        RUNNERS.append(runner)
+        try:
+            yield
+        finally:
+            RUNNERS.pop()
+
+
+@contextmanager
+def opened(kind: str, folder: Path) -> Iterator[Store]:
+    with looping(kind):
+        store = STORES[kind](folder)
+        yield store
+        run(store.close())
 
 
 def fill(store: Store, count: int) -> list[StoredScenario]:
@@ -97,9 +128,8 @@ def damage(path: Path, first: int, end: int) -> None:
 class TestEveryStore:
     @pytest.fixture
     def store(self, kind: str, tmp_path: Path) -> Iterator[Store]:
-        store = STORES[kind](tmp_path)
-        yield store
-        run(store.close())
+        with opened(kind, tmp_path) as store:
+            yield store
 
     def test_what_is_put_is_got(self, store: Store) -> None:
         run(store.put_scenario(FIRST))
@@ -132,6 +162,15 @@ class TestEveryStore:
         run(store.put_scenarios([replace(FIRST, id="Aa"), replace(SECOND, id="aA")]))
 
         assert run(store.get_scenario("aA")).summary == "hydraDx > swap"
+
+    def test_the_webhooks_that_a_scenario_waits_for_are_kept_with_it(self, store: Store) -> None:
+        run(store.put_scenario(replace(FIRST, webhooks=("b", "a", "b"))))
+
+        assert run(store.get_scenario(FIRST.id)) == replace(FIRST, webhooks=("a", "b"))
+        run(store.put_scenario(replace(FIRST, webhooks=("c",)), replace=True))
+        assert run(store.get_scenario(FIRST.id)) == replace(FIRST, webhooks=("c",))
+        run(store.put_scenario(FIRST, replace=True))
+        assert run(store.get_scenario(FIRST.id)) == FIRST
 
     def test_an_unknown_id_is_not_found(self, store: Store) -> None:
         assert message(NotFound, store.get_scenario("x")) == "scenario 'x' is not in the store"
@@ -211,6 +250,8 @@ class TestEveryStore:
             ({"summary": "\ud800"}, "summary '\\ud800' is not valid text"),
             ({"chains": ("\udfff",)}, "chain '\\udfff' is not valid text"),
             ({"chains": ("",)}, "chain '' is empty, expected a chain's name"),
+            ({"webhooks": ("\ud800",)}, "webhook '\\ud800' is not valid text"),
+            ({"webhooks": ("",)}, "webhook '' is empty, expected a webhook's uuid"),
             ({"created": -1}, "created -1 is not a time in nanoseconds since 1970"),
             ({"updated": 2**63}, "updated 9223372036854775808 is not a time in nanoseconds since 1970"),
         ],
@@ -250,29 +291,28 @@ class TestEveryStore:
     def test_counts_never_drift(
         self, kind: str, tmp_path_factory: pytest.TempPathFactory, steps: Any
     ) -> None:
-        store = STORES[kind](tmp_path_factory.mktemp("drift"))
-        held: dict[str, set[str]] = {}
-        for step, id, chains in steps:
-            scenario = replace(FIRST, id=id, chains=tuple(chains))
-            try:
-                if step == "delete":
-                    run(store.delete_scenario(id))
-                    del held[id]
-                elif step == "refused":
-                    run(store.put_scenarios([scenario, replace(scenario, id="?")], replace=True))
-                else:
-                    run(store.put_scenario(scenario, replace=step == "replace"))
-                    held[id] = set(chains)
-            except (Conflict, NotFound, InvalidRequest):
-                pass
+        with opened(kind, tmp_path_factory.mktemp("drift")) as store:
+            held: dict[str, set[str]] = {}
+            for step, id, chains in steps:
+                scenario = replace(FIRST, id=id, chains=tuple(chains))
+                try:
+                    if step == "delete":
+                        run(store.delete_scenario(id))
+                        del held[id]
+                    elif step == "refused":
+                        run(store.put_scenarios([scenario, replace(scenario, id="?")], replace=True))
+                    else:
+                        run(store.put_scenario(scenario, replace=step == "replace"))
+                        held[id] = set(chains)
+                except (Conflict, NotFound, InvalidRequest):
+                    pass
 
-        for chain in ("polkadot", "assetHub", "hydraDx", "Ünïcode ' chain"):
-            expected = sorted(id for id, chains in held.items() if chain in chains)
-            assert run(store.count_scenarios(chain)) == len(expected)
-            assert run(store.list_scenarios(chain=chain, sort="id")).total == len(expected)
-            assert all_pages(store, chain=chain, sort="id") == expected
-        assert run(store.count_scenarios()) == len(held)
-        run(store.close())
+            for chain in ("polkadot", "assetHub", "hydraDx", "Ünïcode ' chain"):
+                expected = sorted(id for id, chains in held.items() if chain in chains)
+                assert run(store.count_scenarios(chain)) == len(expected)
+                assert run(store.list_scenarios(chain=chain, sort="id")).total == len(expected)
+                assert all_pages(store, chain=chain, sort="id") == expected
+            assert run(store.count_scenarios()) == len(held)
 
     def test_an_empty_store_lists_nothing(self, store: Store) -> None:
         assert run(store.list_scenarios()) == ScenarioPage(items=(), total=0, next="")
