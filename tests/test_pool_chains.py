@@ -244,6 +244,34 @@ def test_who_goes_away_while_a_chain_is_being_reached_ends_the_attempt(tmp_path:
     played(story)
 
 
+def test_everybody_hears_the_answer_to_their_own_question_whoever_goes_away(tmp_path: Path) -> None:
+    async def ask(pool: Pool, number: int) -> Any:
+        client = pool.client()
+        try:
+            async with asyncio.timeout((number % 7) / 500 if number % 2 else None):
+                return await client.call("echo", number)
+        except TimeoutError:
+            # And the same client goes on.
+            return await client.call("echo", number)
+
+    async def story() -> None:
+        with slow(echo=lambda number: number) as one:
+            async with pool_of(tmp_path, one.url) as pool:
+                said = await asyncio.gather(*(ask(pool, number) for number in range(400)))
+                most = one.most
+                # None of the four is lost.
+                again = await asyncio.gather(*(pool.client().call("echo", number) for number in range(8)))
+                idle = len(pool._idle)
+
+        assert said == list(range(400))
+        assert again == list(range(8))
+        # One that was cut may still be closing while the next is open.
+        assert most <= 8
+        assert 1 <= idle <= 4
+
+    played(story)
+
+
 def test_what_a_node_refuses_costs_no_connection(tmp_path: Path) -> None:
     def refuse(*_: Any) -> None:
         raise Refusal(-32000, "no")

@@ -63,6 +63,8 @@ class Assets:
         self._registry = registry
         #: Chain -> id -> the asset, or its row until somebody asks for it: building 500 takes longer than reading them.
         self._tables: dict[str, dict[str, Asset | list[Any]]] = {}
+        #: Chain and id of a listed asset, and destination -> the asset as it is listed there.
+        self._counterparts: dict[tuple[str, str, str], Asset] = {}
 
     def find(
         self,
@@ -120,6 +122,10 @@ class Assets:
 
     def counterpart(self, asset: Asset, destination: Chain) -> Asset | None:
         """Return the same asset as *destination* holds it, or None where it is not known to hold it."""
+        key = (asset.chain, asset.id, destination.name)
+        known = self._counterparts.get(key)
+        if known is not None:
+            return known
         wanted = self._identities(asset)
         if not wanted:
             return None
@@ -131,7 +137,9 @@ class Assets:
         for number, row in self._table(destination).items():
             place, kind = (row.place, row.kind) if isinstance(row, Asset) else (_place_of(row), _kind_of(row))
             if not wanted.isdisjoint(_identities(destination, number, kind, place)):
-                return self._built(destination, number)
+                found = self._built(destination, number)
+                self._counterparts[key] = found
+                return found
         if destination.role == "asset_hub":
             own = f"Parachain({destination.para_id})/PalletInstance(50)/GeneralIndex("
             for identity in wanted:

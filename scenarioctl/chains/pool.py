@@ -30,7 +30,7 @@ PATIENCE = 10.0
 #: Seconds after which a connection that was idle is asked for its runtime first: its node may be gone.
 _QUIET = 1.0
 #: Seconds that it may take to answer, where there is another endpoint.
-_STALLED = 0.8
+_STALLED = 0.5
 #: Seconds without a question after which nothing is built any more with what was asked before.
 _FORGOTTEN = 30.0
 #: Seconds between two attempts to reach a chain: from, to.
