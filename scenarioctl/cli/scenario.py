@@ -21,6 +21,7 @@ from scenarioctl.cli.base import (
     say,
 )
 from scenarioctl.cli.checking import check_option, show_check
+from scenarioctl.cli.preview import preview
 from scenarioctl.cli.signing import transaction_options
 from scenarioctl.errors import InvalidRequest, shorten
 
@@ -85,6 +86,7 @@ def info(scenario_id: str) -> None:
 
 
 scenario.add_command(info)
+scenario.add_command(preview)
 
 
 @scenario.command(

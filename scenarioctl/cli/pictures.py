@@ -1,0 +1,154 @@
+"""Pictures on a terminal, where it can show them, and in files."""
+
+import os
+import struct
+import sys
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from scenarioctl.errors import InvalidRequest, shorten
+
+#: How a terminal is shown a picture; `text` works on all of them.
+WAYS = ("kitty", "iterm2", "sixel", "text")
+
+#: Of base64, as much as kitty takes in one sequence.
+_CHUNK = 4096
+#: Pixels of a character cell where the terminal does not say.
+_CELL = 9
+#: Sixels are made by hand here: more of them take too long.
+_SIXEL_WIDTH = 1000
+#: Seconds for a terminal to say what it can; over a slow line it takes some.
+_PATIENCE = 0.4
+
+
+def find_way() -> str:
+    """Return how stdout can be shown a picture: one of WAYS."""
+    if not sys.stdout.isatty() or os.environ.get("TERM", "").startswith(("screen", "tmux", "dumb")):
+        return "text"
+    term, program = os.environ.get("TERM", ""), os.environ.get("TERM_PROGRAM", "")
+    if "KITTY_WINDOW_ID" in os.environ or "kitty" in term or "ghostty" in (term + program).lower():
+        return "kitty"
+    if program in ("iTerm.app", "WezTerm", "mintty") or os.environ.get("LC_TERMINAL") == "iTerm2":
+        return "iterm2"
+    return "sixel" if _takes_sixels() else "text"
+
+
+def picture_width(way: str) -> str:
+    """Return the width to ask for; empty for what suits the picture."""
+    if way != "sixel":
+        return ""
+    columns, pixels = _screen()
+    return str(max(400, min(_SIXEL_WIDTH, pixels or columns * _CELL)))
+
+
+def show(way: str, png: bytes) -> Iterator[str]:
+    """Yield what makes a terminal show *png* in this *way*."""
+    if way == "sixel":
+        from scenarioctl.cli.sixel import to_sixels
+
+        yield to_sixels(png) + "\n"
+        return
+    columns, pixels = _screen()
+    (wide,) = struct.unpack(">I", png[16:20])
+    cells = min(columns, max(1, round(wide / (pixels / columns if pixels else _CELL))))
+    data = b64encode(png).decode()
+    if way == "iterm2":
+        yield f"\x1b]1337;File=inline=1;size={len(png)};width={cells};preserveAspectRatio=1:{data}\x07\n"
+        return
+    for start in range(0, len(data), _CHUNK):
+        # Quiet (q=2): what it answered would be typed into the shell that comes after.
+        first = f"a=T,f=100,q=2,c={cells}," if start == 0 else ""
+        more = int(start + _CHUNK < len(data))
+        yield f"\x1b_G{first}m={more};{data[start : start + _CHUNK]}\x1b\\"
+    yield "\n"
+
+
+def text_for(stream: TextIO, drawing: str) -> str:
+    """Return *drawing* in signs that *stream* can take."""
+    try:
+        drawing.encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        from scenarioctl.render.text import ascii_only
+
+        return ascii_only(drawing)
+    return drawing
+
+
+def write_whole(path: str, data: bytes, *, field: str) -> None:
+    """Write a file whole or not at all; one that is there is replaced, and keeps its permissions."""
+    import tempfile
+
+    try:
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            # A device or a pipe cannot be replaced; a folder says so itself.
+            with target.open("wb") as file:
+                file.write(data)
+            return
+        mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", suffix=".tmp", delete=False) as file:
+            try:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                Path(file.name).chmod(mode)
+                Path(file.name).replace(target)
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no path holds a NUL character"
+        raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be written: {reason}") from None
+
+
+def _umask() -> int:
+    # It can only be read by setting it.
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _screen() -> tuple[int, int]:
+    """Return the terminal's width in columns and in pixels, 0 where it does not say."""
+    from shutil import get_terminal_size
+
+    pixels = 0
+    try:
+        import fcntl
+        import termios
+
+        answer = fcntl.ioctl(sys.stdout.fileno(), termios.TIOCGWINSZ, bytes(8))
+        pixels = struct.unpack("HHHH", answer)[2]
+    except (ImportError, OSError, ValueError):
+        pass
+    return get_terminal_size().columns, pixels
+
+
+def _takes_sixels() -> bool:
+    """Ask the terminal what it is: 4 among its attributes stands for sixels."""
+    if not sys.stdin.isatty():
+        return False
+    try:
+        import select
+        import termios
+        import tty
+    except ImportError:
+        return False
+    terminal = sys.stdin.fileno()
+    answer = b""
+    try:
+        before = termios.tcgetattr(terminal)
+        try:
+            tty.setcbreak(terminal)
+            os.write(sys.stdout.fileno(), b"\x1b[c")
+            while len(answer) < 128 and not answer.endswith(b"c"):
+                if not select.select([terminal], [], [], _PATIENCE)[0]:
+                    break
+                answer += os.read(terminal, 1)
+        finally:
+            termios.tcsetattr(terminal, termios.TCSANOW, before)
+    except (OSError, termios.error):
+        return False
+    return answer.startswith(b"\x1b[?") and b"4" in answer[3:-1].split(b";")

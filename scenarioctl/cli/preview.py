@@ -1,0 +1,121 @@
+"""`scenarioctl scenario preview`."""
+
+import sys
+from base64 import b64decode
+from typing import Any
+
+import click
+
+from scenarioctl.cli.base import Command, asked_for_json, dump_json, option, perform, printable, say
+from scenarioctl.errors import InvalidRequest, shorten
+
+_ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}
+
+
+@click.command(
+    cls=Command,
+    operation="previews.preview_scenario",
+    example="scenarioctl scenario preview 3kf9Qz7aB -o picture.png --theme dark",
+)
+@click.argument("scenario_id", metavar="ID")
+@option("--output", "-o", metavar="FILE", help="Write the picture there: .png, .svg or .txt; - is stdout.")
+@option("--format", metavar="FORMAT", help="png, svg or text, where FILE's name does not tell.")
+@option("--theme", metavar="THEME", default="light", help="light (default) or dark.")
+@option(
+    "--width", metavar="N", default="", help="Pixels, 400 to 4096; of a text drawing characters, 40 to 1000."
+)
+@option("--draw", metavar="WAY", help="How this terminal shows pictures: kitty, iterm2, sixel, or text.")
+def preview(
+    scenario_id: str,
+    output: str | None,
+    format: str | None,
+    draw: str | None,
+    **fields: Any,
+) -> None:
+    """Draw a scenario: on the terminal, or into a file.
+
+    Without a file the terminal shows the picture, where it can; everywhere else it is drawn in text.
+    """
+    form = _choose_format(output, format)
+    if draw is not None:
+        _check_way(draw)
+
+    def ask(form: str, **more: str) -> Any:
+        return perform(
+            "previews.preview_scenario",
+            "PreviewScenario",
+            scenario_id=scenario_id,
+            format=form,
+            **fields | more,
+        ).answer()
+
+    if output is not None and output != "-":
+        from scenarioctl.cli.pictures import write_whole
+
+        answer = ask(form or "png")
+        write_whole(output, b64decode(answer["img"]), field="output")
+        if asked_for_json():
+            click.echo(dump_json(answer))
+        else:
+            say(f"Written: {printable(output)}")
+    elif asked_for_json():
+        if output is not None:
+            raise InvalidRequest("output '-' and --json both want stdout: leave one of them out")
+        click.echo(dump_json(ask(form or "png")))
+    elif form in ("png", "svg") and (form == "svg" or not sys.stdout.isatty()):
+        _write_bytes(b64decode(ask(form)["img"]))
+    else:
+        _show(ask, draw, form, fields)
+
+
+def _choose_format(output: str | None, given: str | None) -> str | None:
+    """Return the format that the file's name, the option or `-o -` says; None where nothing does."""
+    ending = next((name for end, name in _ENDINGS.items() if (output or "").lower().endswith(end)), None)
+    if given is None:
+        if output is None:
+            return None
+        if ending is None and output != "-":
+            raise InvalidRequest(
+                f"output {shorten(output, 200)} does not tell a format, expected a name that ends in "
+                f"{', '.join(_ENDINGS)}, or --format"
+            )
+        return ending or "png"
+    if ending is not None and given in _ENDINGS.values() and ending != given:
+        raise InvalidRequest(
+            f"format {shorten(given)} and the name of output {shorten(output, 200)} do not agree: which one is meant?"
+        )
+    return given
+
+
+def _check_way(draw: str) -> None:
+    from scenarioctl.cli.pictures import WAYS
+
+    if draw not in WAYS:
+        raise InvalidRequest(f"draw {shorten(draw)} is no way to draw, expected one of: {', '.join(WAYS)}")
+
+
+def _show(ask: Any, draw: str | None, form: str | None, fields: dict[str, Any]) -> None:
+    """Draw on stdout: a picture where the terminal can show one, else text."""
+    from scenarioctl.cli.pictures import find_way, picture_width, show, text_for
+
+    way = "text" if form == "text" else draw or find_way()
+    if way == "text" and form == "png":
+        raise InvalidRequest(
+            "format 'png' cannot be shown on this terminal: name a file with -o, or leave --format out for a drawing"
+        )
+    if way != "text":
+        width = fields["width"] or picture_width(way)
+        for part in show(way, b64decode(ask("png", width=width)["img"])):
+            click.echo(part, nl=False, color=True)
+        return
+    from shutil import get_terminal_size
+
+    columns = fields["width"] or str(max(40, min(1000, get_terminal_size().columns)))
+    drawing = b64decode(ask("text", width=columns)["img"]).decode()
+    click.echo(text_for(sys.stdout, drawing), nl=False)
+
+
+def _write_bytes(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

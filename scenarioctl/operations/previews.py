@@ -1,0 +1,155 @@
+"""Pictures of scenarios."""
+
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.diagram import Diagram, Problem
+from scenarioctl.operations.scenarios import open_blob
+
+if TYPE_CHECKING:
+    from scenarioctl.stores import StoredScenario
+
+__all__ = ["preview_scenario"]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+FORMATS = ("png", "svg", "text")
+#: Letters without a shape that are named in a warning.
+_NAMED = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewScenario:
+    """Draw a scenario as a picture."""
+
+    scenario_id: str
+    #: `png`, `svg` or `text`.
+    format: str = "png"
+    #: `light` or `dark`.
+    theme: str = "light"
+    #: Pixels from 400 to 4096, characters from 40 to 1000 for text; empty for what suits the picture.
+    width: int | str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    info: str
+    #: The picture's file.
+    img: bytes
+    warnings: tuple[str, ...] = ()
+
+    def answer(self) -> dict[str, Any]:
+        return {"info": self.info, "img": b64encode(self.img).decode()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Wanted:
+    format: str
+    theme: str
+    #: 0 for what suits the picture.
+    width: int
+
+
+async def preview_scenario(app: Application, request: PreviewScenario) -> Preview:
+    from scenarioctl.actions import problems
+
+    wanted = _read(request)
+    stored = await app.store.get_scenario(request.scenario_id)
+    whole, shown = await _aside(app, _open, stored)
+    # Not aside: drafting compiles what all requests share.
+    found = await problems(app.unconnected(), shown)
+    img, warnings = await _aside(app, _draw, app, wanted, stored.summary, whole, shown, found)
+    return Preview(info=stored.summary, img=img, warnings=warnings)
+
+
+async def _aside(app: Application, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do *work*, off the event loop where there is one: others are served meanwhile."""
+    if not app.served:
+        return work(*args, **kwargs)
+    import asyncio
+
+    return await asyncio.to_thread(work, *args, **kwargs)
+
+
+def _open(stored: "StoredScenario") -> tuple[Diagram, Diagram]:
+    """Return the diagram, and as much of it as a picture shows."""
+    from scenarioctl.render.picture import first_part
+
+    whole = open_blob(stored.blob, stored.id)
+    return whole, first_part(whole)
+
+
+def _draw(
+    app: Application,
+    wanted: _Wanted,
+    summary: str,
+    whole: Diagram,
+    shown: Diagram,
+    problems: tuple[Problem, ...],
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return the picture's file, and what has to be said about it."""
+    from scenarioctl.render.picture import read_picture
+
+    picture = read_picture(app, shown, problems, summary=summary, total=len(whole.nodes))
+    warnings = []
+    if picture.left_out:
+        warnings.append(
+            f"the scenario has {len(whole.nodes)} steps, the picture shows the first {len(shown.nodes)}"
+        )
+    if wanted.format == "text":
+        from scenarioctl.render.text import DEFAULT_COLUMNS, draw_text
+
+        return (draw_text(picture, wanted.width or DEFAULT_COLUMNS) + "\n").encode(), tuple(warnings)
+    if wanted.format == "svg":
+        from scenarioctl.render.svg import write_svg
+
+        return write_svg(picture, theme=wanted.theme, width=wanted.width).encode(), tuple(warnings)
+    from scenarioctl.render.letters import missing
+    from scenarioctl.render.png import write_png
+
+    img = write_png(picture, theme=wanted.theme, width=wanted.width)
+    lost = missing("".join(picture.texts()))
+    if lost:
+        more = "…" if len(lost) > _NAMED else ""
+        warnings.append(
+            f"the fonts of a PNG lack {' '.join(lost[:_NAMED])}{more}, boxes stand for them: --format svg keeps them"
+        )
+    return img, tuple(warnings)
+
+
+def _read(request: PreviewScenario) -> _Wanted:
+    from scenarioctl.render.svg import THEMES
+
+    if request.format not in FORMATS:
+        raise InvalidRequest(
+            f"format {shorten(request.format)} is none of a picture, expected one of: {', '.join(FORMATS)}"
+        )
+    if request.theme not in THEMES:
+        raise InvalidRequest(
+            f"theme {shorten(request.theme)} is unknown, expected one of: {', '.join(THEMES)}"
+        )
+    return _Wanted(format=request.format, theme=request.theme, width=_read_width(request))
+
+
+def _read_width(request: PreviewScenario) -> int:
+    from scenarioctl.render.svg import LEAST_WIDTH, MOST_WIDTH
+    from scenarioctl.render.text import LEAST_COLUMNS, MOST_COLUMNS
+
+    value = request.width
+    if value == "":
+        return 0
+    least, most, unit = int(LEAST_WIDTH), MOST_WIDTH, "pixels"
+    if request.format == "text":
+        least, most, unit = LEAST_COLUMNS, MOST_COLUMNS, "characters"
+    if isinstance(value, str):
+        value = int(value) if value.isascii() and value.isdigit() and len(value) < 10 else -1
+    if isinstance(value, bool) or not least <= value <= most:
+        raise InvalidRequest(
+            f"width {shorten(request.width)} is not the width of such a picture, expected {least} to {most} {unit}"
+        )
+    return value

@@ -1,0 +1,138 @@
+"""What a picture shows, before it is laid out: cards, and the edges between them."""
+
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.actions.words import word
+from scenarioctl.model.diagram import Diagram, Node, Problem, sort_by_edges
+from scenarioctl.render.card import Card, flow_label, missing_card, read_card
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+
+#: More cards than this are a picture of nothing.
+MOST_CARDS = 1000
+MOST_EDGES = 3000
+
+#: Farther from the middle than any editor's canvas reaches.
+_FAR = 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrow:
+    """An edge as it is drawn: numbers of cards, and what is written on it."""
+
+    source: int
+    target: int
+    label: str = ""
+    #: Leads to no node, or runs in a circle.
+    unfinished: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A diagram as it is drawn."""
+
+    summary: str
+    cards: tuple[Card, ...]
+    arrows: tuple[Arrow, ...]
+    #: Where the editor has each card, its middle and its upper edge; None where it has it nowhere.
+    middles: tuple[tuple[float, float] | None, ...]
+    #: Cards that the diagram has and the picture has not.
+    left_out: int = 0
+
+    def texts(self) -> tuple[str, ...]:
+        """Return all that it says."""
+        labels = tuple(arrow.label for arrow in self.arrows)
+        return tuple(text for card in self.cards for text in card.texts()) + labels
+
+
+def first_part(diagram: Diagram) -> Diagram:
+    """Return as much of *diagram* as a picture can show: its first nodes in the order of a run."""
+    if len(diagram.nodes) <= MOST_CARDS and len(diagram.edges) <= MOST_EDGES:
+        return diagram
+    nodes = tuple(
+        replace(node, position=position) for position, node in enumerate(diagram.in_safe_order()[:MOST_CARDS])
+    )
+    kept = {node.id for node in nodes}
+    gone = {node.id for node in diagram.nodes} - kept
+    chosen = [
+        number
+        for number, edge in enumerate(diagram.edges)
+        if edge.source not in gone and edge.target not in gone
+    ][:MOST_EDGES]
+    raw = diagram.document["edges"]
+    return Diagram(
+        nodes=nodes,
+        edges=tuple(diagram.edges[number] for number in chosen),
+        document={"nodes": [node.raw for node in nodes], "edges": [raw[number] for number in chosen]},
+    )
+
+
+def read_picture(
+    app: "Application", diagram: Diagram, problems: tuple[Problem, ...], *, summary: str, total: int = 0
+) -> Picture:
+    """Return what is drawn of *diagram*, which has *total* nodes of which `first_part` took these."""
+    by_node: dict[str, list[Problem]] = {}
+    for problem in problems:
+        by_node.setdefault(problem.node, []).append(problem)
+    cards = [read_card(app, diagram, node, tuple(by_node.get(node.id, ()))) for node in diagram.nodes]
+    middles: list[tuple[float, float] | None] = [_middle(node) for node in diagram.nodes]
+    index: dict[str, int] = {}
+    for node in diagram.nodes:
+        index.setdefault(node.id, node.position)
+    real = len(cards)
+    arrows = []
+    for edge, raw in zip(diagram.edges, diagram.document["edges"], strict=True):
+        ends = []
+        for end in (edge.source, edge.target):
+            if end not in index:
+                index[end] = len(cards)
+                cards.append(missing_card(end))
+                middles.append(None)
+            ends.append(index[end])
+        source, target = ends
+        label = word(raw.get("label"), 60)
+        if not label and source < real and target < real:
+            label = flow_label(app, diagram, diagram.nodes[source], diagram.nodes[target])
+        arrows.append(
+            Arrow(source=source, target=target, label=label, unfinished=source >= real or target >= real)
+        )
+    circle = _on_circles(len(cards), [(arrow.source, arrow.target) for arrow in arrows])
+    return Picture(
+        summary=summary,
+        cards=tuple(cards),
+        arrows=tuple(
+            replace(arrow, unfinished=True) if {arrow.source, arrow.target} <= circle else arrow
+            for arrow in arrows
+        ),
+        middles=tuple(middles),
+        left_out=max(0, total - len(diagram.nodes)),
+    )
+
+
+def _on_circles(count: int, pairs: list[tuple[int, int]]) -> frozenset[int]:
+    """Return what lies on a circle, or between two."""
+    ahead = set(sort_by_edges(count, pairs))
+    if len(ahead) == count:
+        return frozenset()
+    behind = set(sort_by_edges(count, [(target, source) for source, target in pairs]))
+    return frozenset(set(range(count)) - ahead - behind)
+
+
+def _middle(node: Node) -> tuple[float, float] | None:
+    position = node.raw.get("position")
+    if not isinstance(position, dict):
+        return None
+    x, y = _number(position.get("x")), _number(position.get("y"))
+    if x is None or y is None:
+        return None
+    # By their upper edges: the editor's cards are of very different heights, and are put in rows by what is on top.
+    return x + (_number(node.raw.get("width")) or 0) / 2, y
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > _FAR:
+        return None
+    return float(value) if isfinite(value) else None

@@ -1,0 +1,42 @@
+"""A picture as PNG, with the bundled fonts and nothing else of the machine it is drawn on."""
+
+from math import sqrt
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.render.letters import FILES
+from scenarioctl.render.picture import Picture
+from scenarioctl.render.svg import LEAST_WIDTH, MOST_WIDTH, canvas_size, find_layout, write_svg
+
+#: Four bytes each while it is drawn.
+_MOST_PIXELS = 16_000_000
+#: Where no width is asked for: a small picture is drawn finer than it is large, up to so many pixels and so fine,
+#: and a large one coarser.  Pixels take time.
+_FINE_PIXELS = 400_000
+_FINEST = 2.0
+_COARSE_PIXELS = 6_000_000
+
+
+def write_png(picture: Picture, *, theme: str = "light", width: int = 0, letters: bool = True) -> bytes:
+    """Return *picture* as PNG, *width* pixels wide; without it as fine as is quickly done."""
+    # Dear to import, and only here needed.
+    from resvg_py import svg_to_bytes
+
+    layout = find_layout(picture)
+    wide, high = canvas_size(picture, layout)
+    largest = min(float(MOST_WIDTH), sqrt(_MOST_PIXELS * wide / high))
+    if width > largest:
+        raise InvalidRequest(
+            f"width {width} would make a picture of {round(width * high / wide)} pixels in height, "
+            f"expected at most {int(largest)} for this scenario"
+        )
+    scale = min(_FINEST, max(1.0, sqrt(_FINE_PIXELS / (wide * high))))
+    scale = min(scale, sqrt(_COARSE_PIXELS / (wide * high)))
+    pixels = width or max(int(LEAST_WIDTH), int(min(scale * wide, largest)))
+    svg = write_svg(picture, theme=theme, boxes=True, letters=letters, layout=layout)
+    return svg_to_bytes(
+        svg_string=svg,
+        width=pixels,
+        skip_system_fonts=True,
+        font_files=[str(file) for file in FILES],
+        font_family="Inter",
+    )

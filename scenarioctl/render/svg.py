@@ -1,0 +1,510 @@
+"""A picture as SVG: cards with icons, edges with arrowheads, in a light or a dark theme.
+
+Colours are attributes, not a stylesheet: a page whose policy allows no inline styles can show the picture, and
+restyle it by its classes.  Every node is a `<g class="node" data-node="…">`, every edge a `<g class="edge">`.
+Nothing in it refers to anything outside.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import hypot
+from typing import NamedTuple
+
+from scenarioctl.render.card import Card
+from scenarioctl.render.layout import Box, Layout, Leg, Point, Size, Spacing, keep_positions, lay_out
+from scenarioctl.render.letters import (
+    FALLBACK,
+    FAMILY,
+    clean,
+    drawable,
+    fit,
+    measure,
+    runs,
+    wrap,
+)
+from scenarioctl.render.picture import Arrow, Picture
+
+CARD_WIDTH = 236.0
+MARGIN = 36.0
+#: Narrower pictures are set in the middle of this much.
+LEAST_WIDTH = 400.0
+MOST_WIDTH = 4096
+
+_PADDING = 14.0
+_ICON = 32.0
+_HEADER = 60.0
+_ROW = 21.0
+_STRONG_ROW = 27.0
+_LABEL_WIDTH = 62.0
+_NOTE_LINE = 15.0
+_NOTE_LINES = 3
+#: The widest text on an edge, and the room left and right of it.
+_FLOW_WIDTH = 108.0
+_FLOW_ROOM = 44.0
+
+SPACING = Spacing(column=76, row=30, band=58, lane=12, corridor=26, leave=24, arrive=30)
+
+
+class Ink(NamedTuple):
+    """A colour by theme."""
+
+    light: str
+    dark: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theme:
+    """The colours of a picture that do not depend on what a card is."""
+
+    name: str
+    canvas: str
+    card: str
+    border: str
+    text: str
+    soft: str
+    faint: str
+    line: str
+    shadow: str
+    shadow_strength: float
+    problem: str
+    problem_back: str
+    waiting: str
+    waiting_back: str
+
+
+THEMES = {
+    theme.name: theme
+    for theme in (
+        Theme(
+            name="light",
+            canvas="#f6f7fb",
+            card="#ffffff",
+            border="#dfe3ec",
+            text="#161b2b",
+            soft="#4b5468",
+            faint="#667085",
+            line="#98a2b8",
+            shadow="#1d2a4d",
+            shadow_strength=0.035,
+            problem="#b42318",
+            problem_back="#fef1f0",
+            waiting="#93590a",
+            waiting_back="#fdf5e3",
+        ),
+        Theme(
+            name="dark",
+            canvas="#0e121b",
+            card="#181e2b",
+            border="#2b3448",
+            text="#eef1f8",
+            soft="#b3bccf",
+            faint="#8e99b0",
+            line="#5f6d89",
+            shadow="#000000",
+            shadow_strength=0.16,
+            problem="#ff9c92",
+            problem_back="#32191b",
+            waiting="#f0bd62",
+            waiting_back="#2e2415",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """How the cards of one kind look: strokes of an icon on a field of 24, and its colour."""
+
+    icon: str
+    ink: Ink
+    #: The field behind the icon.
+    back: Ink
+
+
+_BLUE = (Ink("#2456d6", "#86abff"), Ink("#e9effe", "#1b2a4d"))
+_VIOLET = (Ink("#6b3fd4", "#b69bff"), Ink("#f0ebfd", "#2a2149"))
+_TEAL = (Ink("#0b7269", "#5cd6c9"), Ink("#e2f5f2", "#12332f"))
+_AMBER = (Ink("#93590a", "#f0bd62"), Ink("#fcf2dc", "#352a14"))
+_ROSE = (Ink("#b4245d", "#ff94bd"), Ink("#fdeaf2", "#3b1b2a"))
+_SLATE = (Ink("#4b5468", "#b3bccf"), Ink("#edf0f5", "#262e3e"))
+
+
+def _kind(icon: str, colours: tuple[Ink, Ink]) -> Kind:
+    return Kind(icon=icon, ink=colours[0], back=colours[1])
+
+
+KINDS: Mapping[str, Kind] = {
+    "chain": _kind("", _SLATE),
+    "transfer": _kind("M4 12h15M13 6l6 6l-6 6", _BLUE),
+    "swap": _kind("M5 8h13M14 4l4 4l-4 4M19 16H6M10 12l-4 4l4 4", _VIOLET),
+    "remark": _kind("M5 5h14v10h-8l-4 4v-4h-2zM9 9h6M9 12h3", _ROSE),
+    "query": _kind("M10.5 4.5a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15 15l5 5", _TEAL),
+    "call": _kind("M9 6l-5 6l5 6M15 6l5 6l-5 6", _BLUE),
+    "http": _kind(
+        "M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M4 12h16M12 4c-5 5-5 11 0 16M12 4c5 5 5 11 0 16", _TEAL
+    ),
+    "webhook": _kind("M13 3l-7 10h5l-1 8l8-11h-6z", _AMBER),
+    "delay": _kind("M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M12 8v4.5l3 2", _SLATE),
+    "unknown": _kind("M9 9a3 3 0 1 1 4.5 2.6c-1 .6-1.5 1.1-1.5 2.4M12 17.5v.1", _SLATE),
+    "missing": _kind("M5 12h3M16 12h3M10 8l4 8M14 8l-4 8", _SLATE),
+}
+
+#: The ground of a chain's badge; white letters on it are readable.
+_CHAINS = {
+    "polkadot": "#d6006f",
+    "assetHub": "#1b6e53",
+    "hydraDx": "#b3145f",
+    "kusama": "#30343f",
+    "assetHub_kusama": "#51606f",
+    "paseo": "#7a3fd0",
+    "assetHub_paseo": "#5a55b8",
+    "pop": "#2456d6",
+    "passetHub": "#0b6a86",
+}
+_OTHER_CHAIN = "#55607a"
+_ON_BADGE = "#ffffff"
+
+
+def write_svg(
+    picture: Picture,
+    *,
+    theme: str = "light",
+    width: int = 0,
+    boxes: bool = False,
+    letters: bool = True,
+    layout: Layout | None = None,
+) -> str:
+    """Return *picture* as an SVG document, *width* pixels wide, or as wide as it needs.
+
+    With *boxes* a letter that the bundled fonts lack becomes a box; a viewer with fonts of its own needs none.
+    Without *letters* no text is drawn: a test looks where they are missing.
+    """
+    layout = layout or find_layout(picture)
+    return "".join(_Writer(picture, layout, THEMES[theme], boxes=boxes, letters=letters).document(width))
+
+
+def find_layout(picture: Picture) -> Layout:
+    """Return where everything stands: as in the editor where that is readable, else in columns."""
+    sizes = [Size(width=CARD_WIDTH, height=_height(card)) for card in picture.cards]
+    edges = [(arrow.source, arrow.target) for arrow in picture.arrows]
+    gaps = [_label_room(arrow) for arrow in picture.arrows]
+    kept = keep_positions(sizes, picture.middles, edges, gap=24, align=100, gaps=gaps)
+    return kept or lay_out(sizes, edges, SPACING, gaps)
+
+
+def canvas_size(picture: Picture, layout: Layout) -> tuple[float, float]:
+    """Return how large *picture* is by itself, in pixels."""
+    footer = 24.0 if picture.left_out else 0.0
+    if not picture.cards:
+        return LEAST_WIDTH, 160.0
+    return max(LEAST_WIDTH, layout.width + 2 * MARGIN), layout.height + 2 * MARGIN + footer
+
+
+def _height(card: Card) -> float:
+    rows = sum(_STRONG_ROW if row.strong else _ROW for row in card.rows)
+    note = len(_note_lines(card)) * _NOTE_LINE
+    return _HEADER + rows + (9 if card.rows else 0) + (note + 20 if note else 0)
+
+
+def _note_lines(card: Card) -> tuple[str, ...]:
+    if not card.note:
+        return ()
+    return wrap(card.note, CARD_WIDTH - 2 * _PADDING - 20, 11, _NOTE_LINES)
+
+
+def _label_room(arrow: Arrow) -> float:
+    if not arrow.label:
+        return 0.0
+    return min(measure(arrow.label, 11), _FLOW_WIDTH) + 16 + _FLOW_ROOM
+
+
+def escape(text: str) -> str:
+    """Return *text* as it stands in an XML document, in text or in an attribute."""
+    return (
+        text.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+        .replace("'", "&#39;")
+    )
+
+
+def _n(value: float) -> str:
+    """Return a coordinate, alike in every locale and on every machine."""
+    text = f"{value:.1f}"
+    return text[:-2] if text.endswith(".0") else text
+
+
+class _Writer:
+    def __init__(self, picture: Picture, layout: Layout, theme: Theme, *, boxes: bool, letters: bool) -> None:
+        self.picture = picture
+        self.layout = layout
+        self.theme = theme
+        self.boxes = boxes
+        self.letters = letters
+        self.dark = theme.name == "dark"
+        #: Where edges leave each card.
+        self.ports: list[set[Point]] = [set() for _ in picture.cards]
+        for arrow, way in zip(picture.arrows, layout.ways, strict=True):
+            self.ports[arrow.source].add(way[0].points[0])
+
+    def document(self, width: int) -> Iterator[str]:
+        theme = self.theme
+        wide, high = canvas_size(self.picture, self.layout)
+        shown = f"{width}" if width else _n(wide)
+        tall = f"{max(1, round(high * width / wide))}" if width else _n(high)
+        title = escape(clean(self.picture.summary[:1000]) or "a scenario without steps")
+        yield (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="scenario {theme.name}" role="img" '
+            f'width="{shown}" height="{tall}" viewBox="0 0 {_n(wide)} {_n(high)}" '
+            f'font-family="{escape(FAMILY)}" font-size="12.5">\n'
+            f"<title>{title}</title>\n"
+            f'<rect class="canvas" width="{_n(wide)}" height="{_n(high)}" fill="{theme.canvas}"/>\n'
+        )
+        if not self.picture.cards:
+            text = "This scenario has no steps yet"
+            yield self._text(text, wide / 2, high / 2 + 5, 14, theme.faint, anchor="middle")
+            yield "\n</svg>\n"
+            return
+        left = (wide - self.layout.width) / 2
+        yield f'<g transform="translate({_n(left)} {_n(MARGIN)})">\n'
+        for arrow, way in zip(self.picture.arrows, self.layout.ways, strict=True):
+            yield from self._edge(arrow, way)
+        for card, box, ports in zip(self.picture.cards, self.layout.boxes, self.ports, strict=True):
+            yield from self._card(card, box, sorted(ports))
+        # Above the cards: where the editor has them close, a label would hide behind one.
+        for arrow, way in zip(self.picture.arrows, self.layout.ways, strict=True):
+            yield from self._label(arrow, way)
+        yield "</g>\n"
+        if self.picture.left_out:
+            more = f"and {self.picture.left_out} more steps"
+            yield self._text(more, wide / 2, high - MARGIN + 6, 13, theme.faint, anchor="middle") + "\n"
+        yield "</svg>\n"
+
+    def _edge(self, arrow: Arrow, way: Sequence[Leg]) -> Iterator[str]:
+        theme = self.theme
+        colour = theme.problem if arrow.unfinished else theme.line
+        dash = ' stroke-dasharray="5 5"' if arrow.unfinished else ""
+        source, target = (self.picture.cards[number].id for number in (arrow.source, arrow.target))
+        tip, back = way[-1].points[-1], way[-1].points[-2]
+        towards = _towards(back, tip) if back != tip else (1.0, 0.0)
+        yield (
+            f'<g class="edge{" unfinished" if arrow.unfinished else ""}" '
+            f'data-source="{escape(source)}" data-target="{escape(target)}">'
+            f'<path d="{_path(way, towards)}" fill="none" stroke="{colour}" stroke-width="1.75" '
+            f'stroke-linecap="round"{dash}/>'
+            f'<path d="{_head(tip, towards)}" fill="{colour}" stroke="{colour}" stroke-width="1.5" '
+            f'stroke-linejoin="round"/></g>\n'
+        )
+
+    def _label(self, arrow: Arrow, way: Sequence[Leg]) -> Iterator[str]:
+        if not arrow.label:
+            return
+        (x, y), room = _middle_of(way)
+        text = fit(clean(arrow.label), min(_FLOW_WIDTH, room - 36), 11)
+        if len(text) < 2 or room < 66:
+            return
+        theme = self.theme
+        half = measure(text, 11) / 2 + 8
+        yield (
+            f'<g class="label"><rect x="{_n(x - half)}" y="{_n(y - 10)}" width="{_n(2 * half)}" height="20" '
+            f'rx="10" fill="{theme.card}" stroke="{theme.border}"/>'
+            + self._text(text, x, y + 4, 11, theme.soft, anchor="middle")
+            + "</g>\n"
+        )
+
+    def _card(self, card: Card, box: Box, ports: Sequence[Point]) -> Iterator[str]:
+        theme = self.theme
+        missing = card.state == "missing"
+        border = (
+            theme.problem if card.unfinished else theme.waiting if card.state == "waiting" else theme.border
+        )
+        dash = ' stroke-dasharray="6 5"' if card.unfinished else ""
+        yield (
+            f'<g class="node {card.kind} {card.state}" data-node="{escape(card.id)}" '
+            f'transform="translate({_n(box.x)} {_n(box.y)})">'
+        )
+        about = ": ".join(filter(None, (card.title, clean(card.note))))
+        yield f"<title>{escape(about)}</title>\n"
+        wide, high = box.width, box.height
+        if not missing:
+            for spread, drop in ((3, 5), (1.5, 3), (0.5, 1.5)):
+                yield (
+                    f'<rect class="shadow" x="{_n(-spread)}" y="{_n(drop - spread)}" '
+                    f'width="{_n(wide + 2 * spread)}" height="{_n(high + 2 * spread)}" rx="{_n(13 + spread)}" '
+                    f'fill="{theme.shadow}" fill-opacity="{theme.shadow_strength}"/>'
+                )
+        yield (
+            f'<rect class="card" width="{_n(wide)}" height="{_n(high)}" rx="13" '
+            f'fill="{theme.canvas if missing else theme.card}" stroke="{border}"{dash}/>\n'
+        )
+        yield from self._header(card, wide)
+        y = _HEADER
+        for row in card.rows:
+            if row.strong:
+                value = fit(row.text, wide - 2 * _PADDING, 17, bold=True)
+                yield self._text(value, _PADDING, y + 17, 17, theme.text, bold=True) + "\n"
+                y += _STRONG_ROW
+                continue
+            at = _PADDING
+            if row.label:
+                label = fit(row.label, _LABEL_WIDTH - 8, 12)
+                yield self._text(label, at, y + 14, 12, theme.faint)
+                at += _LABEL_WIDTH
+            value = fit(row.text, wide - _PADDING - at, 12.5)
+            yield self._text(value, at, y + 14, 12.5, theme.soft) + "\n"
+            y += _ROW
+        yield from self._note(card, wide, high)
+        for x, y in ports:
+            yield (
+                f'<circle cx="{_n(x - box.x)}" cy="{_n(y - box.y)}" r="3.5" fill="{theme.card}" '
+                f'stroke="{theme.line}" stroke-width="1.5"/>\n'
+            )
+        yield "</g>\n"
+
+    def _header(self, card: Card, wide: float) -> Iterator[str]:
+        theme = self.theme
+        kind = KINDS[card.kind]
+        middle = _PADDING + _ICON / 2
+        room = wide - 2 * _PADDING - _ICON - 11
+        if card.kind == "chain":
+            ground = _CHAINS.get(card.chain, _OTHER_CHAIN)
+            yield f'<circle cx="{_n(middle)}" cy="{_n(middle)}" r="{_n(_ICON / 2)}" fill="{ground}"/>'
+            sign = _sign(card.title)
+            yield self._text(
+                sign, middle, middle + 4.6, 13 if len(sign) > 1 else 15, _ON_BADGE, bold=True, anchor="middle"
+            )
+        else:
+            ink, back = (kind.ink.dark, kind.back.dark) if self.dark else (kind.ink.light, kind.back.light)
+            if card.unfinished and card.kind in ("unknown", "missing"):
+                ink, back = theme.problem, theme.problem_back
+            yield (
+                f'<rect x="{_n(_PADDING)}" y="{_n(_PADDING)}" width="{_n(_ICON)}" height="{_n(_ICON)}" rx="9" '
+                f'fill="{back}"/>'
+                f'<path transform="translate({_n(middle - 9.6)} {_n(middle - 9.6)}) scale(0.8)" d="{kind.icon}" '
+                f'fill="none" stroke="{ink}" stroke-width="2.1" stroke-linecap="round" stroke-linejoin="round"/>'
+            )
+        left = _PADDING + _ICON + 11
+        yield self._text(fit(card.title, room, 14.5, bold=True), left, 28.5, 14.5, theme.text, bold=True)
+        yield self._text(fit(card.caption, room, 11.5), left, 44.5, 11.5, theme.faint) + "\n"
+
+    def _note(self, card: Card, wide: float, high: float) -> Iterator[str]:
+        lines = _note_lines(card)
+        if not lines:
+            return
+        theme = self.theme
+        waiting = card.state == "waiting"
+        ink, back = (theme.waiting, theme.waiting_back) if waiting else (theme.problem, theme.problem_back)
+        tall = len(lines) * _NOTE_LINE + 12
+        top = high - tall - 7
+        yield (
+            f'<rect class="note" x="7" y="{_n(top)}" width="{_n(wide - 14)}" height="{_n(tall)}" rx="8" '
+            f'fill="{back}"/>'
+        )
+        sign = "M0 -3.6v4M0 2.9v.1" if not waiting else "M0 -3v3.2l2 1.4"
+        yield (
+            f'<g transform="translate({_n(_PADDING + 5)} {_n(top + 13.5)})" fill="none" stroke="{ink}" '
+            f'stroke-linecap="round"><circle r="6" stroke-width="1.3"/>'
+            f'<path d="{sign}" stroke-width="1.5"/></g>'
+        )
+        for number, line in enumerate(lines):
+            yield self._text(line, _PADDING + 18, top + 17.5 + number * _NOTE_LINE, 11, ink) + "\n"
+
+    def _text(
+        self, text: str, x: float, y: float, size: float, colour: str, *, bold: bool = False, anchor: str = ""
+    ) -> str:
+        if not text or not self.letters:
+            return ""
+        if self.boxes:
+            text = drawable(text)
+        weight = ' font-weight="600"' if bold else ""
+        place = f' text-anchor="{anchor}"' if anchor else ""
+        pieces = list(runs(text))
+        if len(pieces) == 1 and not pieces[0][0]:
+            inner = escape(text)
+        else:
+            # The renderer joins Arabic letters only within text of one font.
+            inner = "".join(
+                f'<tspan font-family="{escape(FALLBACK)}">{escape(piece)}</tspan>'
+                if second
+                else escape(piece)
+                for second, piece in pieces
+            )
+        return f'<text x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}"{weight}{place} fill="{colour}">{inner}</text>'
+
+
+def _sign(title: str) -> str:
+    """Return the one or two letters on a chain's badge."""
+    words = [each for each in title.split() if each[0].isalnum()]
+    if len(words) > 1:
+        words = words[-2:] if words[-1].lower() == "hub" else words[:2]
+        return "".join(each[0] for each in words).upper()
+    return words[0][0].upper() if words else "?"
+
+
+def _towards(start: Point, end: Point) -> Point:
+    """Return the direction from *start* to *end*, one long."""
+    x, y = end[0] - start[0], end[1] - start[1]
+    length = hypot(x, y) or 1.0
+    return x / length, y / length
+
+
+def _head(tip: Point, towards: Point) -> str:
+    """Return the path of an arrowhead."""
+    (x, y), (dx, dy) = tip, towards
+    # Its tip stays off the card by half of the line's width.
+    x, y = x - dx, y - dy
+    back_x, back_y = x - 8 * dx, y - 8 * dy
+    return (
+        f"M{_n(x)} {_n(y)}L{_n(back_x - 4 * dy)} {_n(back_y + 4 * dx)}"
+        f"L{_n(back_x + 4 * dy)} {_n(back_y - 4 * dx)}Z"
+    )
+
+
+def _path(way: Sequence[Leg], towards: Point) -> str:
+    """Return an edge's line, which ends in its arrowhead and not at its tip."""
+    parts = [f"M{_at(way[0].points[0])}"]
+    for number, leg in enumerate(way):
+        points = list(leg.points)
+        if number == len(way) - 1:
+            x, y = points[-1]
+            points[-1] = (x - 7 * towards[0], y - 7 * towards[1])
+        if leg.curved:
+            if points[0][1] == points[1][1] == points[2][1] == points[3][1]:
+                parts.append(f"H{_n(points[3][0])}")
+            else:
+                parts.append("C" + " ".join(_at(point) for point in points[1:]))
+            continue
+        for before, corner, after in zip(points, points[1:], points[2:], strict=False):
+            parts.append(_rounded(before, corner, after))
+        parts.append(f"L{_at(points[-1])}")
+    return "".join(parts)
+
+
+def _rounded(before: Point, corner: Point, after: Point) -> str:
+    radius = min(10.0, _distance(before, corner) / 2, _distance(corner, after) / 2)
+    (in_x, in_y), (out_x, out_y) = _towards(corner, before), _towards(corner, after)
+    start = (corner[0] + in_x * radius, corner[1] + in_y * radius)
+    end = (corner[0] + out_x * radius, corner[1] + out_y * radius)
+    return f"L{_at(start)}Q{_at(corner)} {_at(end)}"
+
+
+def _distance(one: Point, other: Point) -> float:
+    return hypot(one[0] - other[0], one[1] - other[1])
+
+
+def _at(point: Point) -> str:
+    return f"{_n(point[0])} {_n(point[1])}"
+
+
+def _middle_of(way: Sequence[Leg]) -> tuple[Point, float]:
+    """Return where an edge's label stands, and how much room is there."""
+    leg = way[0]
+    if leg.curved:
+        (x0, y0), (x1, y1), (x2, y2), (x3, y3) = leg.points
+        middle = ((x0 + 3 * x1 + 3 * x2 + x3) / 8, (y0 + 3 * y1 + 3 * y2 + y3) / 8)
+        upright = x0 == x1 != x3 or (x0 == x3 and y0 != y3)
+        return middle, 400.0 if upright else abs(x3 - x0)
+    segments = list(zip(leg.points, leg.points[1:], strict=False))
+    (x0, y0), (x1, y1) = max(segments, key=lambda ends: abs(ends[0][0] - ends[1][0]))
+    return ((x0 + x1) / 2, (y0 + y1) / 2), abs(x1 - x0)

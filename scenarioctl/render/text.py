@@ -1,0 +1,231 @@
+"""A picture as text, for every terminal: boxes of cards, and lines with corners between them."""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from scenarioctl.render.card import Card
+from scenarioctl.render.layout import Box, Layout, Size, Spacing, lay_out
+from scenarioctl.render.letters import clean
+from scenarioctl.render.picture import Picture
+
+DEFAULT_COLUMNS = 80
+LEAST_COLUMNS = 40
+MOST_COLUMNS = 1000
+
+_UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
+#: The line that goes on in each of the directions.
+_LINES = " ││││┘┐┤─└┌├─┴┬┼"
+_ARROW = "▶"
+_NARROW, _BROAD = 20, 26
+_NOTE_LINES = 3
+
+#: What stands for the signs of a drawing where only ASCII can be shown.
+ASCII = str.maketrans(
+    {
+        **dict.fromkeys("─╌", "-"),
+        **dict.fromkeys("│╎", "|"),
+        **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╰╯", "+"),
+        "▶": ">",
+        "→": ">",
+        "…": "~",
+        "·": "-",
+    }
+)
+
+
+def draw_text(picture: Picture, columns: int = DEFAULT_COLUMNS) -> str:
+    """Return *picture* as lines of at most *columns* characters, where that is possible."""
+    if not picture.cards:
+        return "This scenario has no steps yet"
+    inner = _BROAD if columns >= 110 else min(_NARROW, columns - 6)
+    contents = [_lines_of(card, inner) for card in picture.cards]
+    sizes = [
+        Size(width=max(map(width_of, lines)) + 4, height=len(lines) + 1 + (len(lines) == 1))
+        for lines in contents
+    ]
+    edges = [(arrow.source, arrow.target) for arrow in picture.arrows]
+    labels = [clean(arrow.label) for arrow in picture.arrows]
+    tight = _arrange(sizes, edges, columns, [0.0] * len(edges))
+    roomy = _arrange(sizes, edges, columns, [width_of(label) + 6.0 if label else 0.0 for label in labels])
+    layout = roomy if roomy.height <= tight.height and roomy.width <= max(columns, tight.width) else tight
+    sheet = _Sheet(layout)
+    sheet.draw_ways(labels)
+    for card, box, lines in zip(picture.cards, layout.boxes, contents, strict=True):
+        sheet.draw_box(box, lines, unfinished=card.unfinished)
+    lines = [line.rstrip() for line in sheet.lines()]
+    if picture.left_out:
+        lines += ["", f"and {picture.left_out} more steps"]
+    return "\n".join(lines)
+
+
+def width_of(text: str) -> int:
+    """Return how many columns of a terminal *text* takes."""
+    return sum(map(_cells, text))
+
+
+def ascii_only(text: str) -> str:
+    """Return a drawing in which each sign is ASCII, `?` for a letter that is not."""
+    return "".join(letter if letter.isascii() else "?" * _cells(letter) for letter in text.translate(ASCII))
+
+
+def _cells(letter: str) -> int:
+    if unicodedata.combining(letter) or letter in "\u200c\u200d" or unicodedata.category(letter) == "Mn":
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _fit(text: str, columns: int) -> str:
+    if width_of(text) <= columns:
+        return text
+    used = 0
+    for at, letter in enumerate(text):
+        used += _cells(letter)
+        if used > columns - 1:
+            return text[:at].rstrip() + "…"
+    return text
+
+
+def _wrap(text: str, columns: int, most: int) -> list[str]:
+    words = text.split(" ")
+    lines: list[str] = []
+    while words and len(lines) < most - 1:
+        taken = 1
+        while taken < len(words) and width_of(" ".join(words[: taken + 1])) <= columns:
+            taken += 1
+        lines.append(_fit(" ".join(words[:taken]), columns))
+        words = words[taken:]
+    if words:
+        lines.append(_fit(" ".join(words), columns))
+    return lines
+
+
+def _lines_of(card: Card, inner: int) -> list[str]:
+    """Return a card's text: the first line stands in the upper border."""
+    lines = [_fit(card.title, inner)]
+    if card.kind in ("unknown", "missing"):
+        lines.append(_fit(card.caption, inner))
+    for row in card.rows:
+        label = f"{row.label.lower()} " if row.label and row.label != "Account" else ""
+        lines.append(_fit(label + clean(row.text), inner))
+    if card.note:
+        sign = "~ " if card.state == "waiting" else "! "
+        lines += [
+            (sign if not number else "  ") + line
+            for number, line in enumerate(_wrap(card.note, inner - 2, _NOTE_LINES))
+        ]
+    return [clean_line(line) for line in lines]
+
+
+def clean_line(line: str) -> str:
+    """Return *line* without what a terminal would obey, its spaces kept."""
+    return "".join(letter if letter.isprintable() or letter in "\u200c\u200d" else " " for letter in line)
+
+
+def _arrange(
+    sizes: Sequence[Size], edges: Sequence[tuple[int, int]], columns: int, gaps: Sequence[float]
+) -> Layout:
+    def arrange(most: float) -> Layout:
+        spacing = Spacing(
+            column=5, row=1, band=2, lane=1, corridor=1, leave=1, arrive=2, most=max(1.0, most), square=True
+        )
+        return lay_out(sizes, edges, spacing, gaps)
+
+    most = float(columns)
+    layout = arrange(most)
+    for _ in range(4):
+        if layout.width <= columns:
+            break
+        # What runs beside the cards was not counted.
+        most -= layout.width - columns
+        layout = arrange(most)
+    return layout
+
+
+class _Sheet:
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        # Lines reach as far as the layout says, arrows and boxes no further.
+        self.width = int(layout.width) + 1
+        self.height = int(layout.height) + 1
+        self.cells = [[" "] * self.width for _ in range(self.height)]
+        self.masks = [[0] * self.width for _ in range(self.height)]
+        #: How many edges pass each cell.
+        self.passing = [[0] * self.width for _ in range(self.height)]
+
+    def draw_ways(self, labels: Sequence[str]) -> None:
+        ends = []
+        for way in self.layout.ways:
+            points = list(dict.fromkeys((int(x), int(y)) for leg in way for x, y in leg.points))
+            x, y = points[-1]
+            points[-1] = (x - 1, y)
+            ends.append((x - 1, y))
+            first_x, first_y = points[0]
+            self._add(first_x, first_y, _LEFT)
+            for x, y in {cell for ends_ in pairwise(points) for cell in self._line(*ends_)}:
+                self.passing[y][x] += 1
+        for y, row in enumerate(self.masks):
+            for x, mask in enumerate(row):
+                if mask:
+                    self.cells[y][x] = _LINES[mask]
+        for x, y in ends:
+            self.cells[y][x] = _ARROW
+        for label, way in zip(labels, self.layout.ways, strict=True):
+            self._write_label(label, [(int(x), int(y)) for x, y in way[0].points])
+
+    def _write_label(self, label: str, points: list[tuple[int, int]]) -> None:
+        """Write on the last straight piece to the right, if it is long enough and no other line joins it."""
+        if not label:
+            return
+        (x, y), (end, _) = points[-2], points[-1]
+        room = end - x - 3
+        cells = range(x + 1, end - 1)
+        if width_of(label) > room or any(self.cells[y][at] != "─" or self.passing[y][at] > 1 for at in cells):
+            return
+        self._write(x + 1 + (room - width_of(label)) // 2, y, label)
+
+    def draw_box(self, box: Box, lines: Sequence[str], *, unfinished: bool) -> None:
+        x, y, width, height = int(box.x), int(box.y), int(box.width), int(box.height)
+        flat, upright = ("╌", "╎") if unfinished else ("─", "│")
+        leaves = box.right < self.width and self.masks[int(box.port)][int(box.right)] & _LEFT
+        self._write(x, y, f"┌ {lines[0]} {flat * (width - 4 - width_of(lines[0]))}┐")
+        for number in range(1, height - 1):
+            text = lines[number] if number < len(lines) else ""
+            self._write(x, y + number, f"{upright} {text}{' ' * (width - 4 - width_of(text))} {upright}")
+        self._write(x, y + height - 1, f"└{flat * (width - 2)}┘")
+        if leaves:
+            self.cells[int(box.port)][int(box.right) - 1] = "├"
+
+    def lines(self) -> Iterator[str]:
+        for row in self.cells:
+            yield "".join(row)
+
+    def _write(self, x: int, y: int, text: str) -> None:
+        at = x
+        for letter in text:
+            cells = _cells(letter)
+            if not cells:
+                self.cells[y][at - 1] += letter
+                continue
+            self.cells[y][at] = letter
+            if cells == 2:
+                self.cells[y][at + 1] = ""
+            at += cells
+
+    def _add(self, x: int, y: int, mask: int) -> None:
+        self.masks[y][x] |= mask
+
+    def _line(self, start: tuple[int, int], end: tuple[int, int]) -> list[tuple[int, int]]:
+        """Draw a straight line, and return the cells that it passes."""
+        (x0, y0), (x1, y1) = start, end
+        if y0 == y1:
+            low, high = sorted((x0, x1))
+            for x in range(low, high):
+                self._add(x, y0, _RIGHT)
+                self._add(x + 1, y0, _LEFT)
+            return [(x, y0) for x in range(low, high + 1)]
+        low, high = sorted((y0, y1))
+        for y in range(low, high):
+            self._add(x0, y, _DOWN)
+            self._add(x0, y + 1, _UP)
+        return [(x0, y) for y in range(low, high + 1)]
