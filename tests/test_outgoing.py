@@ -164,6 +164,7 @@ class TestAnswers:
             (b'{"p": 1e999}', "application/json", {"p": "1e999"}),
             (b'{"p": 12345678901234567890123}', "application/json", {"p": 12345678901234567890123}),
             (b'{"p": ' + b"9" * 5000 + b"}", "application/json", {"p": "9" * 5000}),
+            (rb'{"a": "\ud800"}', "application/json", r'{"a": "\ud800"}'),
             (b"[" * 200 + b"]" * 200, "application/json", "[" * 200 + "]" * 200),
             (b"[" * 200_000, "application/json", "[" * 200_000),
         ],
@@ -181,6 +182,11 @@ class TestAnswers:
             await visit.answer(packed, headers=f"Content-Encoding: {encoding}\r\n")
 
         assert success(talk).body == {"a": 1}
+
+    def test_the_bytes_of_a_header_become_text(self) -> None:
+        talk = saying(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-A: \xff\xc3\xa9\r\n\r\n")
+
+        assert success(talk).headers["x-a"] == "\ufffdé"
 
     def test_the_answer_to_head_has_no_body(self) -> None:
         talk = saying("HTTP/1.1 200 OK\r\nContent-Length: 99\r\nContent-Encoding: gzip\r\n\r\n")

@@ -210,7 +210,6 @@ class TestReaching:
         [
             ("127.0.0.1", ("127.0.0.1",)),
             ("127.0.0.1", ("127.0.0.0/8",)),
-            ("2130706433", ("127.0.0.1",)),
             ("localhost", ("127.0.0.1",)),
             ("localhost", ("localhost",)),
             ("inside.example", ("inside.example",)),

@@ -93,7 +93,7 @@ class Run:
 
     def say(self, line: str) -> None:
         """Add a line to the log."""
-        text = " ".join(line.split())
+        text = " ".join(line.encode(errors="replace").decode().split())
         self.lines.append(text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…")
 
     @asynccontextmanager

@@ -63,6 +63,8 @@ def read_body(data: bytes, content_type: str) -> Any:
             )
             if isinstance(value, (dict, list)):
                 check_depth(value, field="body")
+            # Half of a surrogate pair could be written nowhere.
+            json.dumps(value, ensure_ascii=False).encode()
             return value
         except (ValueError, RecursionError, ScenarioctlError):
             return text

@@ -190,6 +190,7 @@ class Outgoing:
         headers: dict[str, str] = {}
         for name, value in response.headers.items():
             key = name.lower()
+            value = value.encode(errors="surrogateescape").decode(errors="replace")
             headers[key] = f"{headers[key]}, {value}" if key in headers else value
         body = Body(headers.get("content-encoding", ""), host)
         try:
