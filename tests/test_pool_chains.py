@@ -272,6 +272,32 @@ def test_everybody_hears_the_answer_to_their_own_question_whoever_goes_away(tmp_
     played(story)
 
 
+def test_a_pool_is_closed_at_once_whatever_its_threads_wait_for(tmp_path: Path) -> None:
+    async def story() -> None:
+        opening, answering = Gate(CURRENT), Gate("late")
+        with slow(state_getRuntimeVersion=opening) as first, slow(chain_getBlock=answering) as second:
+            async with pool_of(tmp_path, first.url) as one, pool_of(tmp_path, second.url) as other:
+                asking = [asyncio.create_task(pool.client().call("chain_getBlock")) for pool in (one, other)]
+                await opening.reached()
+                await answering.reached()
+                threads = [*one.threads._threads, *other.threads._threads]
+                started = time.perf_counter()
+                await one.close()
+                await other.close()
+                ended = await asyncio.gather(*asking, return_exceptions=True)
+                for thread in threads:
+                    await asyncio.to_thread(thread.join, 3)
+                passed = time.perf_counter() - started
+
+        assert [str(error) for error in ended] == [
+            "polkadot is not asked any more, nobody waits for the answer"
+        ] * 2
+        assert not any(thread.is_alive() for thread in threads)
+        assert passed < 2
+
+    played(story)
+
+
 def test_what_a_node_refuses_costs_no_connection(tmp_path: Path) -> None:
     def refuse(*_: Any) -> None:
         raise Refusal(-32000, "no")

@@ -1,5 +1,6 @@
 """Accounts as people write them: SS58 of any prefix, or the public key in hex."""
 
+from functools import lru_cache
 from hashlib import blake2b
 
 from scenarioctl.errors import InvalidRequest, shorten
@@ -74,6 +75,8 @@ def _parse_hex(value: str) -> bytes | None:
     return bytes.fromhex(digits)
 
 
+# The same few accounts come again and again to a daemon, and base58 is slow.
+@lru_cache(1024)
 def _decode_ss58(value: str, field: str) -> tuple[bytes, int]:
     from base58 import b58decode
 

@@ -180,8 +180,16 @@ class Connection:
         raise NodeError(self.endpoint, method, error)
 
 
+#: How each attempt to open an endpoint ended.
+Attempts = SimpleQueue[Connection | ScenarioctlError]
+
+
 class _Silence(ChainUnreachable):
     """Nothing came in the time that an answer may take."""
+
+
+class GivenUp(ChainUnreachable):
+    """Nobody waits any more for a connection that is being opened."""
 
 
 class NodeError(ChainRefused):
@@ -204,11 +212,13 @@ def connect(
     opening: float = OPENING,
     answering: float = ANSWERING,
     avoid: Sequence[str] = (),
+    ended: "Attempts | None" = None,
 ) -> Connection:
     """Return a connection to the first endpoint of *chain* that answers and serves that chain.
 
     Endpoints are tried in the order of the registry, each a *stagger* after the one before it or as soon as that one
-    fails, so that a stalled one costs a fraction of a second.  Those in *avoid* are tried last.
+    fails, so that a stalled one costs a fraction of a second.  Those in *avoid* are tried last.  A GivenUp that another
+    thread puts into *ended* ends it all.
     """
     endpoints = sorted(chain.endpoints, key=lambda endpoint: endpoint in avoid)
     if not endpoints:
@@ -220,13 +230,17 @@ def connect(
         return Connection(chain, endpoint, opening=opening, answering=answering)
 
     # A single endpoint too: looking up its name may hang for longer than any timeout of a socket.
-    return _race(chain, endpoints, open_one, stagger, opening)
+    return _race(chain, endpoints, open_one, stagger, opening, SimpleQueue() if ended is None else ended)
 
 
 def _race(
-    chain: Chain, endpoints: list[str], open_one: Callable[[str], Connection], stagger: float, opening: float
+    chain: Chain,
+    endpoints: list[str],
+    open_one: Callable[[str], Connection],
+    stagger: float,
+    opening: float,
+    ended: "Attempts",
 ) -> Connection:
-    ended: SimpleQueue[Connection | ScenarioctlError] = SimpleQueue()
     won = threading.Event()
 
     def run(endpoint: str) -> None:
@@ -260,12 +274,16 @@ def _race(
             won.set()
             _close_losers(ended)
             return outcome
+        if isinstance(outcome, GivenUp):
+            won.set()
+            _close_losers(ended)
+            raise outcome
         reasons.append(str(outcome))
     won.set()
     raise _unreachable(chain, [*reasons, *([f"{running} did not answer in time"] if running else [])])
 
 
-def _close_losers(ended: "SimpleQueue[Connection | ScenarioctlError]") -> None:
+def _close_losers(ended: "Attempts") -> None:
     with suppress(Empty):
         while True:
             loser = ended.get_nowait()

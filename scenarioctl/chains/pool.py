@@ -13,10 +13,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from math import ceil
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from scenarioctl.chains.client import Client, Runs, Tables, runtime_of
-from scenarioctl.chains.connection import Connection, connect
+from scenarioctl.chains.connection import Attempts, Connection, GivenUp, connect
 from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.runtime.table import RuntimeTable
@@ -200,11 +201,14 @@ class Pool:
             # No thread begins any more when the pool is closed.
             connection.close()
 
-    def connect(self, opening: float, avoid: tuple[str, ...]) -> Connection:
-        """Open a connection, if it is time to try; called in a thread."""
+    def connect(self, opening: float, avoid: tuple[str, ...], ended: Attempts) -> Connection:
+        """Open a connection, if it is time to try; called in a thread, and ended by a GivenUp in *ended*."""
         self.backoff.begin()
         try:
-            connection = connect(self.chain, opening=opening, avoid=avoid)
+            connection = connect(self.chain, opening=opening, avoid=avoid, ended=ended)
+        except GivenUp:
+            self.backoff.gave_up()
+            raise
         except ChainUnreachable as error:
             self.backoff.failed(str(error))
             raise
@@ -234,6 +238,8 @@ class PooledClient(Client):
         self._left: asyncio.Future[Any] | None = None
         #: Tells that thread to begin nothing more.
         self._stopped = threading.Event()
+        #: Where that thread hears of it while it opens a connection.
+        self._attempts: Attempts | None = None
 
     @property
     def endpoint(self) -> str:
@@ -284,9 +290,11 @@ class PooledClient(Client):
     def stop(self) -> None:
         """Let the thread that works for it, if any, come to an end; what it was asked fails."""
         self._stopped.set()
-        connection = self._connection
+        connection, attempts = self._connection, self._attempts
         if connection is not None:
             connection.abort()
+        if attempts is not None:
+            attempts.put(self._given_up())
 
     # What is known without a word to the node
 
@@ -411,6 +419,9 @@ class PooledClient(Client):
                 connection.heard = time.monotonic()
         if self._connection is None:
             self._connection = self._connect(*avoid)
+        if self._stopped.is_set():
+            # While it was opened: nobody has cut it.
+            raise self._given_up()
         return self._of_same_runtime(self._connection)
 
     def _of_same_runtime(self, connection: Connection) -> Connection:
@@ -423,9 +434,14 @@ class PooledClient(Client):
         return connection
 
     def _connect(self, *avoid: str) -> Connection:
-        if not self._stopped.is_set():
-            connection = self._pool.connect(self.opening, avoid)
-            if not self._stopped.is_set():
-                return connection
-            connection.close()
-        raise ChainUnreachable(f"{self.chain.name} is not asked any more, nobody waits for the answer")
+        self._attempts = SimpleQueue()
+        # Whoever stops it either sees the queue, or has been seen here.
+        if self._stopped.is_set():
+            raise self._given_up()
+        try:
+            return self._pool.connect(self.opening, avoid, self._attempts)
+        finally:
+            self._attempts = None
+
+    def _given_up(self) -> GivenUp:
+        return GivenUp(f"{self.chain.name} is not asked any more, nobody waits for the answer")
