@@ -26,7 +26,9 @@ def random_scenario_id() -> str:
     """Return 9 characters of `A-Z a-z 0-9`, unguessable."""
     import secrets
 
-    return "".join(secrets.choice(_ALPHABET) for _ in range(9))
+    # What is left of a byte above 4 x 62 is thrown away, or some letters would come more often.
+    letters = [_ALPHABET[byte % 62] for byte in secrets.token_bytes(24) if byte < 248][:9]
+    return "".join(letters) if len(letters) == 9 else random_scenario_id()
 
 
 def _keep_to_oneself(words: str) -> None:
@@ -79,6 +81,8 @@ class Application:
         self._lent = False
         #: Chain -> when its folder in the cache last changed, and the newest table that was in it then.
         self._known: dict[str, tuple[int, RuntimeTable | None]] = {}
+        #: Name and genesis of a chain -> when its newest table was looked for, and that table.
+        self._found: dict[tuple[str, str], tuple[float, RuntimeTable | None]] = {}
 
     @cached_property
     def registry(self) -> Registry:
@@ -143,6 +147,17 @@ class Application:
 
     def known_runtime(self, chain: Chain) -> "RuntimeTable | None":
         """Return the newest runtime table of *chain* in the cache or the bundle, without asking a node."""
+        if not self.served:
+            return self._find_runtime(chain)
+        # A daemon builds thousands a second; that a table has come into the cache it may notice a second late.
+        key = (chain.name, chain.genesis)
+        found = self._found.get(key)
+        moment = time.monotonic()
+        if found is None or moment - found[0] > 1:
+            found = self._found[key] = (moment, self._find_runtime(chain))
+        return found[1]
+
+    def _find_runtime(self, chain: Chain) -> "RuntimeTable | None":
         from scenarioctl.runtime.table import load_bundled, load_cached
 
         bundled = load_bundled(chain.name)

@@ -193,11 +193,12 @@ async def _store_drafting(app: Application, document: Any) -> Created:
     from scenarioctl.actions import draft_first
 
     warnings: tuple[str, ...] = ()
+    diagram = read_diagram(document)
     try:
-        drafted = await draft_first(app.unconnected(), read_diagram(document))
+        drafted = await draft_first(app.unconnected(), diagram)
     except ChainUnreachable:
         # No table of this chain is at hand; the first draft will judge.
         pass
     else:
         warnings = drafted.transaction.warnings
-    return Created(id=await store_document(app, document), warnings=warnings)
+    return Created(id=await store_document(app, document, diagram), warnings=warnings)

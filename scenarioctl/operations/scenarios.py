@@ -273,13 +273,13 @@ def open_blob(blob: bytes, scenario_id: str) -> Diagram:
     return read_diagram(unpack(blob, name=f"scenario {scenario_id}"), field=f"scenario {scenario_id}")
 
 
-async def store_document(app: Application, document: Any) -> str:
-    """Store a diagram document under a fresh id, and return the id."""
+async def store_document(app: Application, document: Any, diagram: Diagram | None = None) -> str:
+    """Store a diagram document under a fresh id, and return the id; *diagram* is what was read of it already."""
     from scenarioctl.actions import chains_of, summarise, webhooks_of
     from scenarioctl.formats.blob import pack
     from scenarioctl.stores import StoredScenario
 
-    diagram = read_diagram(document, field="diagram")
+    diagram = diagram or read_diagram(document, field="diagram")
     blob = pack(document)
     now = app.clock()
     for _ in range(8):

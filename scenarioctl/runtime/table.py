@@ -60,6 +60,7 @@ class RuntimeTable:
             name: (place, index, calls) for place, (name, index, calls) in enumerate(header["pallets"])
         }
         self._call_encoders: dict[tuple[str, str], Encoder] = {}
+        self._call_fields: dict[tuple[str, str], tuple[Field, ...]] = {}
         self._call_decoders: dict[tuple[int, int], tuple[str, str, Decoder]] = {}
 
     def __repr__(self) -> str:
@@ -118,10 +119,13 @@ class RuntimeTable:
         """Return the arguments of a call in their order."""
         from scenarioctl.runtime.entries import Field
 
-        return tuple(
-            Field(name=name, type_id=type_id, type_name=type_name or "")
-            for name, type_id, type_name in self._variant_of(pallet, method)[2]
-        )
+        known = self._call_fields.get((pallet, method))
+        if known is None:
+            known = self._call_fields[pallet, method] = tuple(
+                Field(name=name, type_id=type_id, type_name=type_name or "")
+                for name, type_id, type_name in self._variant_of(pallet, method)[2]
+            )
+        return known
 
     def methods(self, pallet: str) -> tuple[str, ...]:
         """Return the names of the calls of *pallet*."""

@@ -37,6 +37,7 @@ class TypeTable:
         self._rows = rows
         self._names: dict[int, str] = {}
         self._empty: dict[int, bool] = {}
+        self._variants: dict[int, tuple[str, ...]] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -73,8 +74,12 @@ class TypeTable:
 
     def variants(self, type_id: int) -> tuple[str, ...]:
         """Return the names of the variants, in the order of the metadata; none where it is no variant type."""
-        _, _, kind, definition = self[type_id]
-        return tuple(variant[0] for variant in definition) if kind == "variant" else ()
+        known = self._variants.get(type_id)
+        if known is None:
+            _, _, kind, definition = self[type_id]
+            known = tuple(variant[0] for variant in definition) if kind == "variant" else ()
+            self._variants[type_id] = known
+        return known
 
     def is_empty(self, type_id: int) -> bool:
         """Tell whether a value of this type takes no bytes at all."""
