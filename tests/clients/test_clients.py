@@ -172,7 +172,8 @@ def test_a_script_saves_starts_follows_and_stops_a_job_on_the_workers_port(daemo
     assert told["stopped"] == {"success": True, "result": "Job stopped"}
     assert told["logged"] is True
     marks = [line for line in told["log"] if line in ("Starting worker", "workload executed", "Sleeping")]
-    assert marks[:4] == ["Starting worker", "workload executed", "Sleeping", "workload executed"]
+    expected = ["Starting worker", "workload executed", "Sleeping", "workload executed"]
+    assert marks[:4] == expected, told["log"]
     entries = told["mempool"]
     assert [entry["txType"] for entry in entries[:4]] == ["xTransfer", "Remark", "xTransfer", "Remark"]
     assert [(entry["chain"], entry["amount"]) for entry in entries[:2]] == [
