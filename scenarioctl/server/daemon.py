@@ -306,10 +306,10 @@ class Daemon:
         self._access.change(settings)
         self._limits.change(settings)
         _make_room(self._limits)
-        set_level(settings.log_level)
         names = [field.name for field in fields(Settings) if field.name not in _UNCOUNTED]
         changed = [name for name in names if getattr(settings, name) != getattr(before, name)]
         log.info("settings read anew, changed: %s", ", ".join(changed) or "none")
         for name in _FIXED:
             if getattr(read, name) != getattr(before, name):
                 log.warning("%s has changed too, which takes a restart", name)
+        set_level(settings.log_level)

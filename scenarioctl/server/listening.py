@@ -213,16 +213,29 @@ def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[L
         return taken
     named = names.split(":")
     in_order = ["api", "worker"]
-    for number in range(int(count)):
-        name = named[number] if number < len(named) else ""
-        # Without FileDescriptorName=, systemd gives them the name of their unit.
-        server = name if name in taken else in_order.pop(0) if in_order else ""
-        if not server:
-            raise InvalidRequest(
-                f"systemd hands over a socket named {shorten(name)} beside two others, expected FileDescriptorName=api or FileDescriptorName=worker"
-            )
-        taken[server].append(_describe(_inherited(_FIRST + number, name)))
+    opened: list[Listener] = []
+    try:
+        for number in range(int(count)):
+            name = named[number] if number < len(named) else ""
+            opened.append(_describe(_inherited(_FIRST + number, name)))
+            taken[_server_of(name, in_order)].append(opened[-1])
+    except BaseException:
+        for listener in opened:
+            listener.close()
+        raise
     return taken
+
+
+def _server_of(name: str, in_order: list[str]) -> str:
+    """Return which server a socket is for, by its name, else as the next in order."""
+    if name in ("api", "worker"):
+        return name
+    # Without FileDescriptorName=, systemd gives them the name of their unit.
+    if in_order:
+        return in_order.pop(0)
+    raise InvalidRequest(
+        f"systemd hands over a socket named {shorten(name)} beside two others, expected FileDescriptorName=api or FileDescriptorName=worker"
+    )
 
 
 def _inherited(descriptor: int, name: str) -> socket.socket:
@@ -234,7 +247,7 @@ def _inherited(descriptor: int, name: str) -> socket.socket:
             f"the socket {shorten(name)} that systemd hands over cannot be used: {error.strerror}"
         ) from None
     if sock.type != socket.SOCK_STREAM or not listens:
-        sock.detach()
+        sock.close()
         raise InvalidRequest(
             f"the socket {shorten(name)} that systemd hands over does not listen for streams, expected ListenStream= and Accept=no"
         )

@@ -139,7 +139,6 @@ def socket_unit() -> str:
 
 
 def _quoted(word: str) -> str:
-    escaped = word.replace("%", "%%").replace("$", "$$")
-    if all(letter.isalnum() or letter in "/._-+%$" for letter in escaped):
-        return escaped
-    return '"' + escaped.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    # Of the program's own path, systemd reads no $; quotes in it are more than it can spell.
+    escaped = word.replace("%", "%%")
+    return f'"{escaped}"' if any(letter.isspace() for letter in escaped) else escaped

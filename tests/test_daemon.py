@@ -1,0 +1,569 @@
+"""The daemon as a process: where it listens, what its signals do, what systemd hears, what it logs."""
+
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
+from scenarioctl.server import listening
+from scenarioctl.server.journal import Line, is_for_journal
+from scenarioctl.server.listening import Address, open_listeners, parse_address, take_activated
+from scenarioctl.server.notify import Supervisor
+from tests.daemons import Daemon, NotifySocket, daemon, start, wait_until
+
+# -- where it listens ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:8080", Address(host="127.0.0.1", port=8080)),
+        ("localhost:0", Address(host="localhost", port=0)),
+        ("[::1]:8080", Address(host="::1", port=8080)),
+        ("0.0.0.0:65535", Address(host="0.0.0.0", port=65535)),
+        ("unix:/run/api.sock", Address(path="/run/api.sock")),
+        ("unix:api.sock", Address(path="api.sock")),
+    ],
+)
+def test_an_address_is_a_host_and_a_port_or_a_path(text: str, address: Address) -> None:
+    assert parse_address(text) == address
+
+
+EXPECTED = "expected HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "listen '' has no port from 0 to 65535"),
+        ("8080", "listen '8080' has no port from 0 to 65535"),
+        ("localhost", "listen 'localhost' has no port from 0 to 65535"),
+        ("localhost:http", "listen 'localhost:http' has no port from 0 to 65535"),
+        ("localhost:65536", "listen 'localhost:65536' has no port from 0 to 65535"),
+        ("localhost:-1", "listen 'localhost:-1' has no port from 0 to 65535"),
+        ("localhost:٨٠", "listen 'localhost:٨٠' has no port from 0 to 65535"),
+        (":8080", "listen ':8080' names no host"),
+        ("::1:8080", "listen '::1:8080' names no host"),
+        ("http://127.0.0.1:80", "listen 'http://127.0.0.1:80' names no host"),
+        ("[::g]:80", "listen '[::g]:80' is no IPv6 address"),
+        ("[127.0.0.1]:80", "listen '[127.0.0.1]:80' is no IPv6 address"),
+        ("unix:", "listen 'unix:' names no path"),
+    ],
+)
+def test_what_is_no_address_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse_address(text)
+
+    assert str(refused.value) == f"{sentence}, {EXPECTED}"
+
+
+def test_port_0_is_a_free_port_which_is_named() -> None:
+    (listener,) = open_listeners(("127.0.0.1:0",), field="listen")
+
+    port = listener.socket.getsockname()[1]
+    listener.close()
+
+    assert (listener.name, listener.is_exposed) == (f"http://127.0.0.1:{port}", False)
+
+
+def test_localhost_is_the_same_port_on_each_of_its_addresses() -> None:
+    listeners = open_listeners(("localhost:0",), field="listen")
+
+    ports = {listener.socket.getsockname()[1] for listener in listeners}
+    for listener in listeners:
+        listener.close()
+
+    assert len(ports) == 1
+    assert {listener.name.rpartition(":")[0] for listener in listeners} <= {
+        "http://127.0.0.1",
+        "http://[::1]",
+    }
+
+
+def test_an_address_of_every_network_is_exposed() -> None:
+    (listener,) = open_listeners(("0.0.0.0:0",), field="listen")
+    listener.close()
+
+    assert listener.is_exposed
+
+
+def refusal(address: str) -> tuple[type[ScenarioctlError], str]:
+    with pytest.raises(ScenarioctlError) as refused:
+        open_listeners((address,), field="listen")
+    return type(refused.value), str(refused.value)
+
+
+def test_a_port_that_is_taken_is_a_conflict_and_nothing_stays_open() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other, socket.socket() as later:
+        taken = f"127.0.0.1:{other.getsockname()[1]}"
+        (free,) = open_listeners(("127.0.0.1:0",), field="listen")
+        port = free.socket.getsockname()[1]
+        free.close()
+
+        with pytest.raises(Conflict) as refused:
+            open_listeners((f"127.0.0.1:{port}", taken), field="listen")
+        later.bind(("127.0.0.1", port))
+
+    assert (
+        str(refused.value) == f"listen {taken!r} is in use: another daemon, or another program, listens there"
+    )
+
+
+def test_an_address_of_another_machine_is_refused() -> None:
+    assert refusal("192.0.2.1:0") == (InvalidRequest, "listen '192.0.2.1:0' is no address of this machine")
+
+
+def test_a_unix_socket_is_its_owners_and_groups_and_goes_with_the_daemon(tmp_path: Path) -> None:
+    path = tmp_path / "api.sock"
+
+    (listener,) = open_listeners((f"unix:{path}",), field="listen")
+    mode = path.stat().st_mode & 0o777
+    listener.close()
+
+    assert (listener.name, listener.is_exposed, oct(mode)) == (f"unix:{path}", False, "0o660")
+    assert not path.exists()
+
+
+def test_a_socket_that_a_killed_daemon_left_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "api.sock"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+
+    (listener,) = open_listeners((f"unix:{path}",), field="listen")
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+    listener.close()
+
+
+def test_a_socket_that_somebody_listens_at_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "api.sock"
+    (listener,) = open_listeners((f"unix:{path}",), field="listen")
+
+    refused = refusal(f"unix:{path}")
+
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+    listener.close()
+    assert refused == (
+        Conflict,
+        f"listen 'unix:{path}' is in use: another daemon, or another program, listens there",
+    )
+
+
+def test_the_socket_of_a_later_daemon_is_not_removed(tmp_path: Path) -> None:
+    path = tmp_path / "api.sock"
+    (first,) = open_listeners((f"unix:{path}",), field="listen")
+    path.rename(tmp_path / "moved")
+    (second,) = open_listeners((f"unix:{path}",), field="listen")
+
+    first.close()
+
+    assert path.exists()
+    second.close()
+
+
+def test_files_and_paths_that_can_be_no_socket_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+
+    assert refusal(f"unix:{file}") == (
+        Conflict,
+        f"listen 'unix:{file}' is there and is no socket, remove it or name another path",
+    )
+    assert refusal(f"unix:{tmp_path}/none/api.sock") == (
+        InvalidRequest,
+        f"listen 'unix:{tmp_path}/none/api.sock' cannot be listened at: No such file or directory",
+    )
+    assert refusal(f"unix:/{'x' * 120}")[1].endswith(
+        "is too long for a socket, expected a path of at most 107 bytes"
+    )
+    assert file.read_text() == "mine"
+
+
+def handed_over(monkeypatch: pytest.MonkeyPatch, *sockets: socket.socket, names: str = "") -> dict[str, str]:
+    """Return what systemd would have put in the environment; *sockets* have to lie in a row."""
+    monkeypatch.setattr(listening, "_FIRST", sockets[0].fileno())
+    environment = {"LISTEN_FDS": str(len(sockets)), "LISTEN_PID": str(os.getpid()), "HOME": "/"}
+    return environment | ({"LISTEN_FDNAMES": names} if names else {})
+
+
+@pytest.fixture
+def row() -> Iterator[list[socket.socket]]:
+    """Three listening sockets whose descriptors lie in a row, to be taken over."""
+    made = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+    for number, each in enumerate(made):
+        os.dup2(each.fileno(), 200 + number)
+    handed = [socket.socket(fileno=200 + number) for number in range(3)]
+    yield handed
+    for each in (*made, *handed):
+        each.close()
+
+
+@pytest.mark.parametrize(
+    ("count", "names", "expected"),
+    [
+        (2, "", {"api": [0], "worker": [1]}),
+        (2, "worker:api", {"api": [1], "worker": [0]}),
+        (3, "api:worker:api", {"api": [0, 2], "worker": [1]}),
+        (2, "scenarioctl.socket:scenarioctl.socket", {"api": [0], "worker": [1]}),
+        (1, "worker", {"api": [], "worker": [0]}),
+    ],
+)
+def test_sockets_of_systemd_go_by_name_and_else_by_order(
+    monkeypatch: pytest.MonkeyPatch,
+    row: list[socket.socket],
+    count: int,
+    names: str,
+    expected: dict[str, list[int]],
+) -> None:
+    environment = handed_over(monkeypatch, *row[:count], names=names)
+    ports = [each.getsockname()[1] for each in row]
+    for each in row[:count]:
+        each.detach()
+
+    taken = take_activated(environment)
+
+    found = {
+        server: [ports.index(listener.socket.getsockname()[1]) for listener in listeners]
+        for server, listeners in taken.items()
+    }
+    inheritable = [each.socket.get_inheritable() for listeners in taken.values() for each in listeners]
+    for listeners in taken.values():
+        for listener in listeners:
+            listener.close()
+    assert found == expected
+    assert not any(inheritable)
+    assert environment == {"HOME": "/"}
+    for each in row[count:]:
+        each.close()
+
+
+def test_sockets_of_systemd_that_cannot_be_used_are_named(
+    monkeypatch: pytest.MonkeyPatch, row: list[socket.socket]
+) -> None:
+    environment = handed_over(monkeypatch, *row, names="a:b:c")
+    for each in row:
+        each.detach()
+    with pytest.raises(InvalidRequest) as too_many:
+        take_activated(environment)
+    datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    environment = handed_over(monkeypatch, datagrams, names="api")
+    datagrams.detach()
+    with pytest.raises(InvalidRequest) as wrong:
+        take_activated(environment)
+
+    assert str(too_many.value) == (
+        "systemd hands over a socket named 'c' beside two others, expected FileDescriptorName=api or FileDescriptorName=worker"
+    )
+    assert str(wrong.value) == (
+        "the socket 'api' that systemd hands over does not listen for streams, expected ListenStream= and Accept=no"
+    )
+
+
+def test_sockets_that_are_for_another_process_are_left_alone() -> None:
+    assert take_activated({"LISTEN_FDS": "2", "LISTEN_PID": "1"}) == {"api": [], "worker": []}
+
+
+# -- what systemd hears --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["path", "abstract"])
+def test_systemd_hears_of_readiness_reloads_and_stops(tmp_path: Path, kind: str) -> None:
+    address = str(tmp_path / "notify") if kind == "path" else f"@scenarioctl-test-{os.getpid()}"
+    environment = {"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "3000000", "WATCHDOG_PID": str(os.getpid())}
+
+    with NotifySocket(address) as systemd:
+        supervisor = Supervisor(environment)
+        supervisor.ready("Serving")
+        supervisor.reloading()
+        supervisor.beat("Serving")
+        supervisor.stopping()
+        heard = [systemd.heard() for _ in range(4)]
+
+    assert heard[0] == {"READY": "1", "STATUS": "Serving"}
+    assert heard[1].keys() == {"RELOADING", "MONOTONIC_USEC"}
+    assert abs(int(heard[1]["MONOTONIC_USEC"]) - time.monotonic_ns() // 1000) < 60_000_000
+    assert heard[2] == {"WATCHDOG": "1", "STATUS": "Serving"}
+    assert heard[3]["STOPPING"] == "1"
+    assert supervisor.watchdog == 3.0
+    assert environment == {}
+
+
+def test_nothing_is_said_where_nobody_listens(tmp_path: Path) -> None:
+    Supervisor({}).ready("Serving")
+    Supervisor({"NOTIFY_SOCKET": str(tmp_path / "none")}).ready("Serving")
+
+    assert Supervisor({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}).watchdog == 0.0
+    assert Supervisor({"WATCHDOG_USEC": "soon"}).watchdog == 0.0
+
+
+# -- what it logs --------------------------------------------------------------------------------------------------
+
+
+def record(message: str, level: int = logging.INFO, **extra: object) -> logging.LogRecord:
+    made = logging.LogRecord("scenarioctl", level, "", 0, message, None, None)
+    made.created, made.msecs = 1_700_000_000.5, 500.0
+    made.__dict__.update(extra)
+    return made
+
+
+def test_people_read_the_time_and_the_level() -> None:
+    line = Line(for_journal=False).format(record("stopped", request_id="ab12", seconds=0.25))
+
+    assert line == "2023-11-14T22:13:20.500Z info stopped request_id=ab12 seconds=0.25"
+
+
+@pytest.mark.parametrize(
+    ("level", "priority"),
+    [(logging.DEBUG, 7), (logging.INFO, 6), (logging.WARNING, 4), (logging.ERROR, 3), (logging.CRITICAL, 3)],
+)
+def test_journald_reads_priorities(level: int, priority: int) -> None:
+    assert Line(for_journal=True).format(record("stopped", level)) == f"<{priority}>stopped"
+
+
+def test_what_clients_send_neither_begins_a_line_nor_commands_a_terminal() -> None:
+    line = Line(for_journal=True).format(
+        record("a\n<0>b\x1b[2J", path="x y", quote='"', empty="", odd="c\nd")
+    )
+
+    assert line == '<6>a\\n<0>b\\x1b[2J path="x y" quote="\\"" empty="" odd=c\\nd'
+
+
+def test_each_line_of_a_traceback_has_its_priority() -> None:
+    made = record("a bug", logging.ERROR)
+    try:
+        raise ValueError("x\ny")
+    except ValueError:
+        made.exc_info = sys.exc_info()
+
+    lines = Line(for_journal=True).format(made).splitlines()
+
+    assert lines[0] == "<3>a bug"
+    assert all(line.startswith("<3>") for line in lines)
+    assert lines[-1] in ("<3>y", "<3>ValueError: x\\ny")
+
+
+def test_the_journal_is_known_by_its_device_and_inode(tmp_path: Path) -> None:
+    with (tmp_path / "stream").open("w") as stream:
+        found = os.fstat(stream.fileno())
+
+        assert is_for_journal(stream, {"JOURNAL_STREAM": f"{found.st_dev}:{found.st_ino}"})
+        assert not is_for_journal(stream, {"JOURNAL_STREAM": "1:2"})
+        assert not is_for_journal(stream, {})
+
+
+# -- real processes ------------------------------------------------------------------------------------------------
+
+
+def half_sent(running: Daemon, path: str, body: bytes) -> socket.socket:
+    """Return a connection on which a request has been sent but for the last half of its body."""
+    connection = socket.create_connection(("127.0.0.1", running.port()), timeout=30)
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    connection.sendall(head.encode() + body[: len(body) // 2])
+    return connection
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def test_a_daemon_starts_reloads_and_stops_as_systemd_expects(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    config = home / "config.toml"
+    config.write_text("rate = 100\n")
+    with (
+        NotifySocket(str(tmp_path / "notify")) as systemd,
+        daemon(
+            home,
+            *("--config", str(config)),
+            variables={"NOTIFY_SOCKET": systemd.address, "WATCHDOG_USEC": "400000"},
+        ) as running,
+    ):
+        ready = systemd.heard()
+        health = running.ask("/healthz")[:2]
+        beats = [systemd.heard().get("WATCHDOG") for _ in range(3)]
+
+        # A reload: what can change at once does; a connection that is open stays so.
+        with half_sent(running, "/api/scenario/info", b'{"id": "nosuchone"}') as kept:
+            config.write_text('rate = 50\nlog_level = "warning"\nstore = "elsewhere.db"\n')
+            running.process.send_signal(signal.SIGHUP)
+            reload = systemd.heard_with("RELOADING")
+            again = systemd.heard_with("READY")
+            running.said("store has changed too, which takes a restart")
+
+            # A broken one changes nothing.
+            config.write_text("rate = ")
+            running.process.send_signal(signal.SIGHUP)
+            running.said("the settings stay as they were: config ")
+
+            # The request that is on its way is answered; a new one finds nobody.
+            running.process.send_signal(signal.SIGTERM)
+            systemd.heard_with("STOPPING")
+            port = running.port()
+            wait_until(lambda: not listens(port))
+            kept.sendall(b'osuchone"}')
+            answer = kept.recv(65536)
+        ended = running.process.wait(30)
+
+    assert ready["READY"] == "1"
+    assert ready["STATUS"].startswith("Serving on http://127.0.0.1:")
+    assert health == (200, {"status": "ok"})
+    assert beats == ["1", "1", "1"]
+    assert reload.keys() == {"RELOADING", "MONOTONIC_USEC"}
+    assert again["READY"] == "1"
+    assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
+    assert b"Connection: close\r\n" in answer
+    assert ended == 0
+    assert "Traceback" not in running.log
+    assert " info settings read anew, changed: rate, log_level\n" in running.log
+
+
+EVERY_ADDRESS = (
+    "listen 'http://0.0.0.0:{port}' can be reached from other machines, and no token is configured, so that anybody there could "
+    "create, run and broadcast: make a token with scenarioctl config token NAME, listen on 127.0.0.1, or accept that with --force"
+)
+
+
+def test_what_keeps_a_daemon_from_starting_is_one_sentence(tmp_path: Path) -> None:
+    config = tmp_path / "broken.toml"
+    config.write_text("[tokens.ops]\nsha256 = 'sctl_x'\nscopes = ['read']\n")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = f"127.0.0.1:{other.getsockname()[1]}"
+        lines = [
+            ("--listen", "0.0.0.0:0"),
+            ("--listen", taken),
+            ("--listen", "nowhere"),
+            ("--config", str(config), "--listen", "127.0.0.1:0", "--worker-listen", "127.0.0.1:0"),
+            ("--store", "/dev/null/x", "--listen", "127.0.0.1:0", "--worker-listen", "127.0.0.1:0"),
+        ]
+        started = [
+            start(tmp_path / str(number), "daemon", "--role", "api", *line)
+            for number, line in enumerate(lines)
+        ]
+        codes = [process.wait(30) for process, _ in started]
+    said = [re.sub(r"0\.0\.0\.0:\d+", "0.0.0.0:{port}", stderr.read_text()) for _, stderr in started]
+
+    assert said[:4] == [
+        f"Error: {EVERY_ADDRESS}\n",
+        f"Error: listen '{taken}' is in use: another daemon, or another program, listens there\n",
+        f"Error: listen 'nowhere' has no port from 0 to 65535, {EXPECTED}\n",
+        "Error: tokens.ops.sha256 is not the hash of a token, expected 64 hex digits: make it with scenarioctl config token ops\n",
+    ]
+    assert said[4].startswith("Error: store '/dev/null/x' ")
+    assert (codes[:4], codes[4] in (2, 4)) == ([2, 4, 2, 2], True)
+
+
+def test_a_daemon_is_activated_by_sockets_and_guarded_by_tokens(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    config = home / "config.toml"
+    made = subprocess.run(
+        [sys.executable, "-m", "scenarioctl", "--config", str(config), "config", "token", "ops"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "HOME": str(home)},
+    )
+    token = made.stdout.strip()
+    path = home / "api.sock"
+    # Handed over as systemd does: from descriptor 3 on, with the number of the process that is to take them.
+    wrapper = (
+        "import os, sys; os.environ['LISTEN_PID'] = str(os.getpid()); "
+        "os.execv(sys.executable, [sys.executable, '-m', 'scenarioctl', *sys.argv[1:]])"
+    )
+    script = (
+        "import os, socket, sys; a = socket.create_server(('0.0.0.0', 0)); b = socket.socket(socket.AF_UNIX); "
+        f"b.bind({str(path)!r}); b.listen(); "
+        "a, b = os.dup2(a.fileno(), 50), os.dup2(b.fileno(), 51); os.dup2(50, 3); os.dup2(51, 4); "
+        f"os.execv(sys.executable, [sys.executable, '-c', {wrapper!r}, *sys.argv[1:]])"
+    )
+    variables = {"LISTEN_FDS": "2", "LISTEN_FDNAMES": "api:worker"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tests.daemons.PROGRAM", (sys.executable, "-c", script))
+        with daemon(home, "--config", str(config), listen=(), variables=variables) as running:
+            bearer = {"Authorization": f"Bearer {token}"}
+            none = running.ask("/api/scenarios")
+            read = running.ask("/api/scenarios", headers=bearer)[:2]
+            create = running.ask("/api/create/remark", {"chain": "polkadot", "text": "x"}, headers=bearer)[:2]
+            rebound = running.ask("/api/scenarios", headers=bearer | {"Host": "evil.example"})[0]
+            foreign = running.ask("/api/scenarios", headers=bearer | {"Origin": "http://evil.example"})[0]
+            health = running.ask("/healthz")[0]
+            worker = running.address("job worker")
+
+            # Without its token: nobody may any more be let in to an address that others can reach.
+            config.write_text("")
+            running.process.send_signal(signal.SIGHUP)
+            running.said("the settings stay as they were: listen ")
+            still = running.ask("/api/scenarios")[0]
+
+            ended = running.end()
+
+    assert (none[0], none[1]["code"], none[2]["WWW-Authenticate"]) == (401, "unauthorized", "Bearer")
+    assert read == (200, {"scenarios": [], "total": 0, "next": None})
+    assert create == (
+        403,
+        {
+            "error": "the token ops is good for read, expected one that is good for create",
+            "code": "forbidden",
+        },
+    )
+    assert (rebound, foreign, health, still) == (403, 403, 200, 401)
+    assert worker == f"unix:{path}"
+    # It is systemd's.
+    assert (ended, path.exists()) == (0, True)
+    assert token not in running.log
+
+
+def test_a_killed_daemon_is_followed_by_another_on_the_same_socket_and_store(tmp_path: Path) -> None:
+    path = tmp_path / "worker.sock"
+    listen = ("--listen", "127.0.0.1:0", "--worker-listen", f"unix:{path}")
+    body = {"chain": "polkadot", "text": "x"}
+
+    with daemon(tmp_path / "home", listen=listen) as first:
+        status, answer, _ = first.ask("/api/create/remark", body)
+        killed = first.end(signal.SIGKILL)
+        left = path.exists()
+    with daemon(tmp_path / "home", listen=listen) as second:
+        listed = second.ask("/api/scenarios")[1]
+        ended = second.end(signal.SIGINT)
+
+    assert (status, killed, left) == (200, -9, True)
+    assert [row["id"] for row in listed["scenarios"]] == [answer["result"]]
+    assert (ended, path.exists()) == (0, False)
+    assert "Traceback" not in second.log
+
+
+def test_a_second_signal_ends_a_daemon_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "api.sock"
+    with (
+        daemon(
+            tmp_path / "home", "--role", "api", listen=("--listen", "127.0.0.1:0", "--listen", f"unix:{path}")
+        ) as running,
+        half_sent(running, "/api/scenario/info", b'{"id": "nosuchone"}'),
+    ):
+        running.process.send_signal(signal.SIGTERM)
+        running.said("stopping at SIGTERM: requests and runs that go on may end")
+        started = time.monotonic()
+        ended = running.end(signal.SIGINT)
+        took = time.monotonic() - started
+
+    assert (ended, path.exists()) == (130, False)
+    assert took < 5
+    assert "stopped at once, at a second SIGINT" in running.log

@@ -1,0 +1,139 @@
+"""The units for systemd: that they are valid, say why, and fit what the program needs."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scenarioctl.server.units import program, service_unit, socket_unit
+from tests.conftest import ROOT, Run
+from tests.daemons import daemon
+
+ANALYZE = shutil.which("systemd-analyze")
+needs_systemd = pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed here")
+
+
+def analyze(*line: str) -> "subprocess.CompletedProcess[str]":
+    assert ANALYZE is not None
+    return subprocess.run([ANALYZE, *line], capture_output=True, text=True)
+
+
+def test_the_program_prints_units_with_its_own_path(scenarioctl: Run) -> None:
+    service = scenarioctl("daemon", "--print-unit")
+    sockets = scenarioctl("daemon", "--print-socket-unit")
+    both = scenarioctl("daemon", "--print-unit", "--print-socket-unit")
+
+    assert (service.out, service.err, service.code) == (service_unit(*program()), "", 0)
+    assert re.search(rf"^ExecStart={re.escape(' '.join(program()))} daemon$", service.out, re.MULTILINE)
+    assert (sockets.out, sockets.err, sockets.code) == (socket_unit(), "", 0)
+    assert (both.out, both.code) == ("", 2)
+
+
+def test_the_units_in_packaging_are_those_that_are_printed() -> None:
+    assert (ROOT / "packaging" / "scenarioctl.service").read_text() == service_unit("/usr/bin/scenarioctl")
+    assert (ROOT / "packaging" / "scenarioctl.socket").read_text() == socket_unit()
+
+
+@pytest.mark.parametrize(
+    "unit", [service_unit("/usr/bin/scenarioctl"), socket_unit()], ids=["service", "socket"]
+)
+def test_a_comment_stands_above_every_setting_or_its_group(unit: str) -> None:
+    """Say of each line why it is there; related lines may share a comment."""
+    before = ""
+    unexplained = []
+    for line in unit.splitlines():
+        group = line.startswith(
+            ("#", "Environment", "Restart", "ProtectK", "ProtectC", "ProtectH", "Restrict")
+        )
+        if not line or line.startswith("["):
+            before = ""
+            continue
+        if not line.startswith("#") and not before and not line.startswith(("Description", "WantedBy")):
+            unexplained.append(line)
+        before = line if line.startswith("#") or group or before else ""
+
+    assert unexplained == []
+
+
+@needs_systemd
+def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
+    (tmp_path / "scenarioctl.service").write_text(service_unit(*program()))
+    (tmp_path / "scenarioctl.socket").write_text(socket_unit())
+
+    checked = analyze("verify", str(tmp_path / "scenarioctl.service"), str(tmp_path / "scenarioctl.socket"))
+
+    assert (checked.stdout, checked.stderr, checked.returncode) == ("", "", 0)
+
+
+@needs_systemd
+@pytest.mark.parametrize("path", ["/opt/my tools/scenarioctl", "/opt/100%/$x/scenarioctl"])
+def test_a_path_that_systemd_would_read_otherwise_is_quoted(tmp_path: Path, path: str) -> None:
+    (tmp_path / "scenarioctl.service").write_text(service_unit(path))
+
+    checked = analyze("verify", str(tmp_path / "scenarioctl.service"))
+
+    # It looks for the very path.
+    assert f"Command {path} is not executable: No such file or directory" in checked.stderr
+
+
+@needs_systemd
+def test_the_service_is_exposed_to_little(tmp_path: Path) -> None:
+    (tmp_path / "scenarioctl.service").write_text(service_unit(*program()))
+
+    checked = analyze("security", "--offline=true", str(tmp_path / "scenarioctl.service"))
+
+    found = re.search(r"Overall exposure level for scenarioctl\.service: ([0-9.]+) ", checked.stdout)
+    if found is None:
+        pytest.skip(f"this systemd-analyze reviews no files: {checked.stderr.strip()}")
+    assert float(found[1]) <= 1.5
+
+
+def test_homes_are_out_of_sight_unless_the_program_lives_there() -> None:
+    assert "\nProtectHome=yes\n" in service_unit("/opt/scenarioctl/bin/scenarioctl")
+    assert "\nProtectHome=read-only\n" in service_unit("/home/ops/.local/bin/scenarioctl")
+
+
+#: PR_SET_MDWE with PR_MDWE_REFUSE_EXEC_GAIN: what MemoryDenyWriteExecute=yes asks of the kernel, since Linux 6.3.
+DENYING = """
+import ctypes, os, sys
+if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0) != 0:
+    sys.exit(77)
+os.execv(sys.executable, [sys.executable, "-m", "scenarioctl", *sys.argv[1:]])
+"""
+
+
+def test_the_daemon_needs_no_memory_that_is_both_written_and_executed(tmp_path: Path) -> None:
+    able = subprocess.run(
+        [sys.executable, "-c", DENYING, "--version"], capture_output=True, cwd=tmp_path
+    ).returncode
+    if able == 77:
+        pytest.skip("this kernel cannot deny it")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tests.daemons.PROGRAM", (sys.executable, "-c", DENYING))
+        with daemon(tmp_path / "home", "--offline") as running:
+            created = running.ask(
+                "/api/create/scenario",
+                {
+                    "source_chain": "polkadot",
+                    "dest_chain": "assetHub",
+                    "destination_address": "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+                    "amount": 1,
+                    "assetid": 0,
+                },
+            )
+            id = created[1]["result"]
+            # Drawn by resvg; encoded, hashed and packed by libraries in C and Rust.
+            answers = [
+                running.ask(f"/api/info/preview?scenario_id={id}")[0],
+                running.ask("/api/scenario/info/full", {"id": id})[0],
+                running.ask(f"/api/template/getUrl/{id}")[0],
+                running.ask("/metrics", headers={"Accept": "text/plain"}, as_json=False)[0],
+            ]
+            ended = running.end()
+
+    assert (created[0], answers, ended) == (200, [200, 200, 200, 200], 0)
+    assert "Traceback" not in running.log
