@@ -107,6 +107,12 @@ class DaemonUnreachable(ScenarioctlError):
     code = "daemon_unreachable"
 
 
+class RequestFailed(ScenarioctlError):
+    """A web server of an http step was not reached, may not be reached, or did not answer as it should."""
+
+    code = "request_failed"
+
+
 class ChainRefused(ScenarioctlError):
     """The chain was reached and said no."""
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from scenarioctl import __version__
-from scenarioctl.outgoing import RequestFailed, WebAnswer, WebRequest
+from scenarioctl.errors import RequestFailed
+from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.outgoing.answers import MAX_BODY, read_body
 from scenarioctl.outgoing.client import Outgoing, place_of
 from tests.web import Visit, serving

@@ -12,12 +12,12 @@ from scenarioctl.actions import index_webhooks, webhooks_of
 from scenarioctl.actions.running import Run
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
-from scenarioctl.errors import ChainUnreachable
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, RequestFailed, TimedOut
 from scenarioctl.formats.blob import pack
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, Job, JobState, MempoolDraft, Retention, Schedule
 from scenarioctl.operations.scenarios import store_document
-from scenarioctl.outgoing import RequestFailed, WebAnswer, WebRequest
+from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.stores import StoredScenario
 from scenarioctl.transactions.querying import Answered
@@ -201,6 +201,7 @@ class TestDrafts:
             "Could not generate transaction: node 'a': target.address is missing, expected the receiver's address"
         )
         assert running.failure == running.lines[0]
+        assert isinstance(running.error, InvalidRequest)
 
     @pytest.mark.parametrize(
         ("kind", "form", "chain", "tx_type", "reason"),
@@ -440,6 +441,7 @@ class TestWebhook:
         ]
         assert [draft.node for draft in running.drafts] == ["d"]
         assert running.failure == running.lines[1]
+        assert isinstance(running.error, TimedOut)
         assert stage.waits == [f"webhook {UUID}", ""]
 
     def test_a_step_that_is_not_run_is_judged_all_the_same(self, stage: Stage) -> None:
@@ -608,6 +610,7 @@ class TestHttp:
         ]
         assert [draft.node for draft in running.drafts] == ["c"]
         assert running.failure == running.lines[0]
+        assert isinstance(running.error, RequestFailed)
 
     def test_secrets_stay_out_of_the_log(self, stage: Stage) -> None:
         stage.web(RequestFailed("h answered 400"))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.errors import InvalidRequest
-from scenarioctl.outgoing import RequestFailed, WebAnswer, WebRequest
+from scenarioctl.errors import InvalidRequest, RequestFailed
+from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.outgoing.client import Outgoing
 from scenarioctl.outgoing.guard import Guard
 from tests.web import Visit, serving

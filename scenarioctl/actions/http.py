@@ -24,10 +24,10 @@ from scenarioctl.actions.pills import (
 )
 from scenarioctl.actions.pills import fill as fill_any
 from scenarioctl.actions.words import word
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, RequestFailed, shorten
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node, name_of
-from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, RequestFailed, WebRequest
+from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run

@@ -10,7 +10,7 @@ from scenarioctl.actions.delay import parse_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.pills import has_pill, settled
 from scenarioctl.actions.words import word
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import InvalidRequest, TimedOut, shorten
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node
 
@@ -30,10 +30,6 @@ _LOOKS = 1000
 
 #: How many runs of this process wait.
 _waiting = 0
-
-
-class NoEvent(ScenarioctlError):
-    """Nobody posted to the webhook in time; ends a step of a run, and never leaves it."""
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -68,7 +64,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
 
 
 async def _await_event(running: "Run", uuid: str, timeout: Decimal) -> "WebhookEvent":
-    """Return the newest event that the job has not used, as soon as there is one; NoEvent after *timeout* seconds."""
+    """Return the newest event that the job has not used, as soon as there is one; TimedOut after *timeout* seconds."""
     global _waiting
     store = running.app.store
     # First the version: an event that comes in between is seen the next time.
@@ -95,7 +91,7 @@ async def _await_event(running: "Run", uuid: str, timeout: Decimal) -> "WebhookE
                     return event
     finally:
         _waiting -= 1
-    raise NoEvent(f"nobody posted to /webhook/{uuid} within {to_text(timeout)} s")
+    raise TimedOut(f"nobody posted to /webhook/{uuid} within {to_text(timeout)} s")
 
 
 def read_timeout(node: Node) -> Decimal:

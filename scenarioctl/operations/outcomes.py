@@ -29,5 +29,6 @@ OUTCOMES = {
     "not_ready": Outcome(exit=5, status=503),
     "daemon_unreachable": Outcome(exit=5, status=503),
     "timed_out": Outcome(exit=5, status=504),
+    "request_failed": Outcome(exit=5, status=502),
     "chain_refused": Outcome(exit=6, status=502),
 }

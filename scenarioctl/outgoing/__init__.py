@@ -6,19 +6,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from scenarioctl.errors import ScenarioctlError
-
 #: Seconds for one try, from the look-up of the name to the last byte of the answer.
 DEFAULT_TIMEOUT = 30.0
 #: Further tries where the first one failed in a way that may pass.
 DEFAULT_RETRIES = 2
-
-
-class RequestFailed(ScenarioctlError):
-    """A web server was not reached, may not be reached, or did not answer as it should.
-
-    It ends a step of a run and never leaves it, so no edge has a status for it.
-    """
 
 
 @dataclass(frozen=True, kw_only=True)

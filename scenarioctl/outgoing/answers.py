@@ -5,9 +5,8 @@ import zlib
 from decimal import Decimal
 from typing import Any
 
-from scenarioctl.errors import ScenarioctlError
+from scenarioctl.errors import RequestFailed, ScenarioctlError
 from scenarioctl.model.diagram import check_depth
-from scenarioctl.outgoing import RequestFailed
 
 #: Bytes of the largest body, after it is decompressed.
 MAX_BODY = 1024 * 1024

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scenarioctl import __version__
-from scenarioctl.outgoing import RequestFailed, WebAnswer, WebRequest
+from scenarioctl.errors import RequestFailed
+from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.outgoing.answers import Body, read_body
 from scenarioctl.outgoing.guard import Guard
 

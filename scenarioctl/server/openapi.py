@@ -49,7 +49,7 @@ _ANYWHERE = ("bad_request", "unauthorized", "forbidden", "invalid_request", "rat
 _WITH_BODY = ("bad_json", "too_slow", "too_large", "unsupported_type")
 _OF_OPERATIONS = ("not_found", "conflict", "chain_refused", "chain_unreachable")
 #: Operation or page -> what else it answers with.
-_OF_SOME = {"run_job": ("timed_out",), "readiness": ("not_ready",), "events": ("not_found",)}
+_OF_SOME = {"run_job": ("timed_out", "request_failed"), "readiness": ("not_ready",), "events": ("not_found",)}
 
 
 def describe(endpoints: Sequence[Endpoint], *, role: str = "all") -> dict[str, Any]:
