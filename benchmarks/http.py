@@ -155,18 +155,7 @@ async def serve_site(folder: Path) -> None:
         config=folder / "config.toml", store=folder / "scenarios.db", cache=folder / "cache", offline=True
     )
     app = Application(settings, served=True)
-    from importlib.util import find_spec
-
-    from scenarioctl.server.endpoints import ENDPOINTS
-
-    site = build_site(
-        app,
-        Access(settings),
-        Limits(settings),
-        endpoints=[
-            r for r in ENDPOINTS if find_spec("scenarioctl.operations." + r.operation.partition(".")[0])
-        ],
-    )
+    site = build_site(app, Access(settings), Limits(settings))
     await _serve(site.runner("api"))
 
 

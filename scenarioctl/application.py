@@ -129,6 +129,10 @@ class Application:
         view._lent = True
         return view
 
+    def chains_up(self) -> dict[str, bool]:
+        """Return the chains that a daemon has asked, and whether they could be reached the last time."""
+        return {chain.name: not pool.backoff.is_resting for chain, pool in self._pools.items()}
+
     def renew(self, settings: Settings) -> None:
         """Go on with other settings; sessions that have begun go on with theirs, and the store stays the one it is.
 

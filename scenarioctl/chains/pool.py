@@ -58,6 +58,11 @@ class Backoff:
         with self._lock:
             self._check()
 
+    @property
+    def is_resting(self) -> bool:
+        """Tell whether the newest attempt failed."""
+        return self._failures > 0
+
     def begin(self) -> None:
         """Be the one who tries; raises as `check`."""
         with self._lock:

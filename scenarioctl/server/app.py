@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from aiohttp import web
 
@@ -15,11 +15,14 @@ from scenarioctl.server.decoding import Decoder
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.exchange import Front, Operation, Point, Terms
 from scenarioctl.server.limits import Limits
-from scenarioctl.server.metrics import Metrics
-from scenarioctl.server.pages import Beating, Grounds, page_points
+from scenarioctl.server.metrics import Metrics, figures_of
+from scenarioctl.server.pages import Grounds, page_points
 from scenarioctl.server.routes import Routes
 from scenarioctl.server.streams import Follower
 from scenarioctl.server.web import web_points
+
+if TYPE_CHECKING:
+    from scenarioctl.worker.loop import Worker
 
 #: Role -> the servers that it has.
 ROLES = {"all": ("api", "worker"), "api": ("api",), "worker": ("worker",)}
@@ -63,10 +66,6 @@ class Site:
         """Return aiohttp's runner of the server *name*, to be set up and given sockets; one per site and server."""
         return Runner(self, name, shutdown_timeout=shutdown_timeout)
 
-    def watch(self, worker: Beating | None) -> None:
-        """Let `/readyz` ask after *worker* too."""
-        self._grounds.worker = worker
-
     def stopping(self) -> None:
         """Let `/readyz` say no from now on: proxies then send their requests elsewhere."""
         self._grounds.stopping = True
@@ -84,11 +83,12 @@ def build_site(
     limits: Limits,
     *,
     role: str = "all",
-    worker: Beating | None = None,
+    worker: "Worker | None" = None,
     endpoints: Sequence[Endpoint] = ENDPOINTS,
 ) -> Site:
     """Return the servers of *role* (`all`, `api` or `worker`) over *app*, whose loop has to run already."""
     metrics = Metrics(__version__)
+    metrics.sources.append(figures_of(app, worker))
     terms = Terms(app=app, access=access, limits=limits, metrics=metrics)
     follower = Follower(app, metrics)
     grounds = Grounds(

@@ -1,14 +1,24 @@
 """Figures of a running daemon, as Prometheus reads them.  Labels are of known sets: no client can add one."""
 
+import asyncio
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TYPE_CHECKING, Protocol
 
 from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from scenarioctl.application import Application
+from scenarioctl.errors import ScenarioctlError
+
+if TYPE_CHECKING:
+    from scenarioctl.worker.loop import Counts
+
+#: Seconds that the store may take.
+_STORE = 2.0
 #: Seconds.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
 _BOUNDS = (*map(str, _BUCKETS), "+Inf")
@@ -97,6 +107,118 @@ class Metrics:
                     for values, value in sorted(reading.values.items())
                 ]
         return generate_latest(self.registry) + "".join(line + "\n" for line in lines).encode()
+
+
+class Working(Protocol):
+    """The worker loop, as far as its figures go."""
+
+    @property
+    def running(self) -> int: ...
+
+    @property
+    def waiting(self) -> int: ...
+
+    @property
+    def counts(self) -> "Counts": ...
+
+
+def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitable[Iterable[Reading]]]:
+    """Return what reads the figures of the store, the chains and the worker."""
+
+    async def read() -> list[Reading]:
+        readings = [
+            Reading(
+                name="scenarioctl_chain_up",
+                help="Whether a chain could be reached the last time; only chains that were asked.",
+                labels=("chain",),
+                values={(name,): float(up) for name, up in app.chains_up().items()},
+            )
+        ]
+        try:
+            async with asyncio.timeout(_STORE):
+                readings += await _store_figures(app)
+        except (TimeoutError, ScenarioctlError):
+            readings.append(_plain("scenarioctl_store_up", "Whether the store answers.", 0))
+        if worker is not None:
+            readings += _worker_figures(worker)
+        return readings
+
+    return read
+
+
+async def _store_figures(app: Application) -> list[Reading]:
+    from scenarioctl.model.jobs import SECOND, JobState
+
+    store = app.store
+    scenarios = await store.count_scenarios()
+    states = {
+        (state.value,): float((await store.list_jobs(limit=1, state=state)).total) for state in JobState
+    }
+    due = await store.next_due()
+    late = 0.0 if due is None else max(0.0, (app.clock() - due) / SECOND)
+    readings = [
+        _plain("scenarioctl_store_up", "Whether the store answers.", 1),
+        _plain("scenarioctl_scenarios", "Scenarios in the store.", scenarios),
+        Reading(
+            name="scenarioctl_jobs", help="Jobs in the store, by state.", labels=("state",), values=states
+        ),
+        _plain(
+            "scenarioctl_jobs_due_seconds", "Seconds for which the job that is due longest has waited.", late
+        ),
+    ]
+    writes = getattr(store, "writes", None)
+    if writes is not None:
+        readings.append(_plain("scenarioctl_store_writes", "Writes to the store.", writes, kind="counter"))
+    return readings
+
+
+def _worker_figures(worker: Working) -> list[Reading]:
+    counts = worker.counts
+    outcomes = {
+        "executed": counts.executed,
+        "failed": counts.failed,
+        "lost": counts.lost,
+        "left_out": counts.left_out,
+        "bug": counts.bugs,
+    }
+    return [
+        _plain("scenarioctl_runs_under_way", "Runs that go on.", worker.running),
+        _plain(
+            "scenarioctl_runs_waiting",
+            "Runs that wait for a webhook, a delay or a web server.",
+            worker.waiting,
+        ),
+        Reading(
+            name="scenarioctl_runs",
+            help="Runs that came to an end, by outcome.",
+            kind="counter",
+            labels=("outcome",),
+            values={(name,): float(number) for name, number in outcomes.items()},
+        ),
+        Reading(
+            name="scenarioctl_drafts",
+            help="Drafts of runs, by type.",
+            kind="counter",
+            labels=("type",),
+            values={(name,): float(number) for name, number in counts.drafts.items()},
+        ),
+        _plain(
+            "scenarioctl_drafts_flagged",
+            "Drafts that a runtime upgrade outdated.",
+            counts.flagged,
+            kind="counter",
+        ),
+        _plain(
+            "scenarioctl_worker_store_errors",
+            "Times the store failed the worker.",
+            counts.store_errors,
+            kind="counter",
+        ),
+    ]
+
+
+def _plain(name: str, help: str, value: float, *, kind: str = "gauge") -> Reading:
+    return Reading(name=name, help=help, values={(): float(value)}, kind=kind)
 
 
 def _labels(names: tuple[str, ...], values: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Awaitable, Callable, Mapping, Set
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -19,20 +19,15 @@ from scenarioctl.server.exchange import JSON, Point, encode
 from scenarioctl.server.metrics import CONTENT_TYPE, Metrics
 from scenarioctl.server.streams import EventStream, Follower
 
+if TYPE_CHECKING:
+    from scenarioctl.worker.loop import Worker
+
 log = logging.getLogger("scenarioctl.http")
 
 #: Seconds since a worker's last beat, after which it counts as stuck.
 _STALE = 10.0
 #: Seconds that the store may take to answer.
 _STORE = 2.0
-
-
-class Beating(Protocol):
-    """The worker loop, as far as its life goes."""
-
-    @property
-    def last_beat(self) -> float:
-        """Return `time.monotonic()` of its last turn."""
 
 
 @dataclass(kw_only=True)
@@ -44,7 +39,7 @@ class Grounds:
     role: str
     endpoints: tuple[Endpoint, ...]
     follower: Follower
-    worker: Beating | None = None
+    worker: "Worker | None" = None
     stopping: bool = False
 
 
