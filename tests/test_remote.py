@@ -1,21 +1,26 @@
 """`--url`: what is sent to a daemon, what is made of its answer, and what is said where there is none."""
 
 import json
+import re
 import socket
 import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, get_args, get_origin, get_type_hints
+from urllib.parse import quote, unquote
 
 import pytest
 
 from scenarioctl.cli import query, remote
+from scenarioctl.formats.documents import parse_json
 from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.server.app import decoder_of, find_handler
+from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
+from scenarioctl.server.exchange import read_pairs
 from tests.conftest import BOB, Ended, Run
 
 TRANSFER = (
@@ -198,6 +203,49 @@ def test_what_is_given_is_sent_and_nothing_else(
     assert (json.loads(sent.body) if sent.body else None) == fields
     assert sent.headers.get("Content-Type") == ("application/json" if fields is not None else None)
     assert "Authorization" not in sent.headers
+
+
+def sample(hint: Any) -> Any:
+    """Return a value that a field of that type may have, with letters that mean something on the way."""
+    if hint is Any or hint is object:
+        return {"key": [1, "2", None, 1.5, True, "ü/%"]}
+    kinds = get_args(hint) or (hint,)
+    if bool in kinds:
+        return True
+    if get_origin(hint) is tuple:
+        return ("a,b&c", "ü/% ?#")
+    return "ü/% ?#&=+" if str in kinds else 7
+
+
+@pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: row.operation)
+@pytest.mark.parametrize("whole", [True, False], ids=["all fields", "what is needed"])
+def test_what_is_written_is_read_as_the_same_request(row: Endpoint, whole: bool) -> None:
+    _, request_type = find_handler(row)
+    hints = get_type_hints(request_type)
+    request = request_type(
+        **{
+            each.name: sample(hints[each.name])
+            for each in fields(request_type)
+            if whole or each.default is MISSING
+        }
+    )
+
+    target, body = remote.write_request(row, request)
+
+    path, _, query = target.partition("?")
+    names = [part for part in row.path.split("/") if part.startswith("{")]
+    pattern = re.escape(row.path)
+    for name in names:
+        pattern = pattern.replace(re.escape(name), "([^/]+)")
+    found = re.fullmatch(pattern, path)
+    assert found is not None
+    parameters = {
+        name[1:-1]: unquote(value, errors="strict") for name, value in zip(names, found.groups(), strict=True)
+    }
+    decoder = decoder_of(row, request_type)
+    content = decoder.read_query(read_pairs(query)) if body is None else parse_json(body, field="the body")
+    assert decoder.decode(content, parameters) == request
+    assert (body is None) == (row.method == "GET")
 
 
 def test_the_answer_is_printed_like_that_of_this_machine(scenarioctl: Run, script: Script) -> None:
