@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError, shorten
@@ -33,6 +34,8 @@ class StoreFile:
             database = sqlite3.connect(
                 self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=not shared
             )
+        # A text that is not UTF-8 is a damaged row, not a reason to read none of the others.
+        database.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             with self.reporting():
                 self._prepare(database)

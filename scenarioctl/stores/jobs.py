@@ -11,6 +11,7 @@ from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.jobs import (
+    NO_TRANSACTION,
     Claim,
     ClaimedJob,
     FinishedRun,
@@ -92,7 +93,7 @@ def list_page(database: Connection, *, limit: int, after: str, state: JobState |
 
 def next_due(database: Connection) -> int | None:
     row = database.execute(
-        "SELECT due FROM jobs WHERE state = 'running' AND owner = '' AND due IS NOT NULL ORDER BY due LIMIT 1"
+        "SELECT due FROM jobs INDEXED BY jobs_by_due WHERE state = 'running' AND owner = '' AND due IS NOT NULL ORDER BY due LIMIT 1"
     ).fetchone()
     return row[0] if row else None
 
@@ -101,7 +102,7 @@ def may_claim(database: Connection, claim: Claim) -> bool:
     """Return whether a claim would find anything: a worker asks often, and writes only where there is need."""
     return (
         database.execute(
-            "SELECT 1 WHERE EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND owner = '' AND due <= ?)"
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_by_due WHERE state = 'running' AND owner = '' AND due <= ?)"
             " OR EXISTS (SELECT 1 FROM leases WHERE deadline <= ?)",
             (claim.now, claim.moment),
         ).fetchone()
@@ -115,9 +116,9 @@ def claim_due(database: Connection, claim: Claim) -> list[ClaimedJob]:
         free(database, owner)
     claimed: list[ClaimedJob] = []
     damaged: list[str] = []
-    # CROSS JOIN: the order comes out of the index of what is due, and no further than needed is read.
+    # Left to itself, SQLite walks all jobs of the state in place of the index that has what is due in order.
     due = database.execute(
-        f"SELECT {_COLUMNS}, j.begun, s.blob, s.summary FROM jobs j CROSS JOIN scenarios s ON s.id = j.id"  # noqa: S608
+        f"SELECT {_COLUMNS}, j.begun, s.blob, s.summary FROM jobs j INDEXED BY jobs_by_due CROSS JOIN scenarios s ON s.id = j.id"  # noqa: S608
         " WHERE j.state = 'running' AND j.owner = '' AND j.due <= ? ORDER BY j.due, j.id",
         (claim.now,),
     )
@@ -276,7 +277,7 @@ def plan(database: Connection, id: str, *, epoch: int, due: int, planned: int) -
 
 def read_log(database: Connection, id: str, *, after: int, limit: int) -> list[LogLine]:
     rows = _rows_after(database, "seq, job, written, text FROM log_lines", id, after=after, limit=limit)
-    return [LogLine(seq=seq, job=job, written=written, text=text) for seq, job, written, text in rows]
+    return [_read_line(row) for row in rows]
 
 
 _ENTRY = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node FROM mempool"
@@ -454,8 +455,19 @@ def _rows_after(
     return rows
 
 
+def _read_line(row: tuple[Any, ...]) -> LogLine:
+    seq, job, written, text = row
+    if type(written) is not int or type(text) is not str:
+        written, text = 0, "This line is damaged in the store"
+    return LogLine(seq=seq, job=job, written=written, text=text)
+
+
 def _read_entry(row: tuple[Any, ...]) -> MempoolEntry:
     seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node = row
+    texts, times = (flag, chain, amount, tx_type, tx, node), (spec_version, expires)
+    if {*map(type, texts)} != {str} or type(date) is not int or not {*map(type, times)} <= {int, NoneType}:
+        draft = MempoolDraft(chain=str(chain), amount="0", tx_type=str(tx_type), date=0, tx=NO_TRANSACTION)
+        return MempoolEntry(seq=seq, job=job, flag="this draft is damaged in the store", draft=draft)
     return MempoolEntry(
         seq=seq,
         job=job,

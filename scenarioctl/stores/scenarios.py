@@ -75,12 +75,8 @@ def get(database: Connection, id: str) -> StoredScenario:
     if not found:
         raise unknown(id)
     _, blob, summary, created, updated = found[0]
-    if (
-        not isinstance(blob, bytes)
-        or not isinstance(summary, str)
-        or not type(created) is type(updated) is int
-    ):
-        raise InvalidRequest(f"scenario {id!r} is damaged in the store, delete it and create it again")
+    if not isinstance(blob, bytes) or tuple(map(type, (summary, created, updated))) != (str, int, int):
+        raise _damaged(id)
     return StoredScenario(
         id=id,
         blob=blob,
@@ -136,6 +132,9 @@ def list_page(
             total = count(database, chain)
         more = len(rows) > limit
         del rows[limit:]
+        for row in rows:
+            if tuple(map(type, row)) != (str, str, int, int, int):
+                raise _damaged(str(row[0]))
         chains = _chains_of(database, [row[0] for row in rows])
     return ScenarioPage(
         items=tuple(
@@ -161,7 +160,14 @@ def exists(database: Connection, id: str) -> bool:
 def unindexed(database: Connection, *, limit: int) -> list[StoredScenario]:
     with one_moment(database):
         ids = database.execute("SELECT id FROM scenarios_unindexed ORDER BY id LIMIT ?", (limit,)).fetchall()
-        return [get(database, id) for (id,) in ids]
+        found = []
+        for (id,) in ids:
+            try:
+                found.append(get(database, id))
+            except InvalidRequest:
+                # Damaged: no reason to leave the others out.
+                continue
+        return found
 
 
 def index_webhooks(database: Connection, id: str, webhooks: Iterable[str]) -> None:
@@ -175,6 +181,10 @@ def index_webhooks(database: Connection, id: str, webhooks: Iterable[str]) -> No
 
 def unknown(id: str) -> NotFound:
     return NotFound(f"scenario {id!r} is not in the store")
+
+
+def _damaged(id: str) -> InvalidRequest:
+    return InvalidRequest(f"scenario {id!r} is damaged in the store, delete it and create it again")
 
 
 def check_webhooks(webhooks: Iterable[str]) -> None:

@@ -1,0 +1,919 @@
+"""What a store promises about jobs, what their runs leave behind, and webhook events."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound
+from scenarioctl.model.jobs import (
+    NO_TRANSACTION,
+    SECOND,
+    Claim,
+    ClaimedJob,
+    FinishedRun,
+    Job,
+    JobState,
+    LogLine,
+    MempoolDraft,
+    MempoolEntry,
+    Overlap,
+    Retention,
+    Schedule,
+    WebhookEvent,
+)
+from scenarioctl.stores import JobPage, Store, jobs, open_store
+from scenarioctl.stores.sqlite import SqliteStore
+from tests.test_stores import FIRST, STORES, message, opened, run
+from tests.test_stores import SECOND as OTHER
+
+NOW = 1_763_666_958_123_456_789
+HOUR = 3600 * SECOND
+WEBHOOK = "6f1c0d2e-0000-4000-8000-000000000001"
+NO_LIMIT = Retention(log_lines=0, mempool_entries=0, runs=0, webhook_events=0, webhook_age=0)
+
+JOB = Job(
+    id=FIRST.id, state=JobState.RUNNING, schedule=Schedule(every=HOUR), changed=NOW, due=NOW, planned=NOW
+)
+DRAFT = MempoolDraft(
+    chain="polkadot",
+    amount="10000000000",
+    tx_type="xTransfer",
+    date=NOW + 5,
+    tx="0x0400",
+    spec_version=2_000_000,
+    expires=NOW + 24 * HOUR,
+    node="1",
+)
+
+
+def claim(
+    store: Store, owner: str = "me", *, now: int = NOW, moment: int = 0, **more: Any
+) -> list[ClaimedJob]:
+    return run(store.claim_jobs(Claim(owner=owner, now=now, moment=moment, lease=10, **more)))
+
+
+def ended(claimed: ClaimedJob, **more: Any) -> FinishedRun:
+    """Return what the claimed run leaves behind, one line and one draft unless told otherwise."""
+    job = claimed.job
+    assert job.planned is not None
+    answer = FinishedRun(
+        job=job.id,
+        epoch=job.epoch,
+        owner=job.owner,
+        planned=job.planned,
+        started=NOW + 1,
+        finished=NOW + 2,
+        lines=("workload executed",),
+        drafts=(DRAFT,),
+        due=job.planned + HOUR,
+        next_planned=job.planned + HOUR,
+    )
+    return replace(answer, **more)
+
+
+def finish(store: Store, finished: FinishedRun, retention: Retention = NO_LIMIT) -> bool:
+    return run(store.finish_run(finished, retention=retention))
+
+
+def texts(store: Store, id: str = FIRST.id, **more: Any) -> list[str]:
+    return [line.text for line in run(store.read_log(id, **more))]
+
+
+def get_job(store: Store, id: str = FIRST.id) -> Job:
+    job = run(store.get_job(id))
+    assert job is not None
+    return job
+
+
+def fill_jobs(store: Store, count: int) -> None:
+    """Start *count* jobs of which the last is due first."""
+    started = [replace(JOB, id=f"job-{number:04}", due=NOW - number) for number in range(count)]
+    run(store.put_scenarios(replace(FIRST, id=job.id) for job in started))
+    assert isinstance(store, SqliteStore)
+    # All in one transaction: a test needs no fsync for each.
+    run(store._write(lambda database: [jobs.start(database, job) for job in started]))
+
+
+@pytest.mark.parametrize("kind", STORES)
+class TestEveryStore:
+    @pytest.fixture
+    def store(self, kind: str, tmp_path: Path) -> Iterator[Store]:
+        with opened(kind, tmp_path) as store:
+            run(store.put_scenarios([FIRST, OTHER]))
+            yield store
+
+    # -- starting and stopping
+
+    def test_a_scenario_that_was_never_started_has_no_job(self, store: Store) -> None:
+        assert run(store.get_job(FIRST.id)) is None
+        assert run(store.next_due()) is None
+        assert claim(store) == []
+
+    def test_a_started_job_is_kept_with_all_of_its_schedule(self, store: Store) -> None:
+        schedule = Schedule(
+            every=0,
+            cron="*/5 * * * *",
+            timezone="Europe/Zürich",
+            jitter=1,
+            overlap=Overlap.QUEUE,
+            catchup=2,
+            pause_after=3,
+            timeout=4,
+        )
+
+        assert run(store.start_job(replace(JOB, schedule=schedule))) is True
+        assert run(store.get_job(FIRST.id)) == replace(JOB, schedule=schedule, epoch=1)
+        assert run(store.next_due()) == NOW
+
+    def test_starting_a_job_that_runs_changes_nothing(self, store: Store) -> None:
+        run(store.start_job(JOB))
+
+        assert run(store.start_job(replace(JOB, schedule=Schedule(every=1), due=NOW + 9))) is False
+        assert run(store.get_job(FIRST.id)) == replace(JOB, epoch=1)
+
+    def test_a_job_needs_its_scenario(self, store: Store) -> None:
+        sentence = "scenario 'x' is not in the store"
+
+        assert message(NotFound, store.start_job(replace(JOB, id="x"))) == sentence
+        assert message(NotFound, store.stop_job("x", now=NOW)) == sentence
+        assert message(NotFound, store.get_job("x")) == sentence
+        assert message(NotFound, store.read_log("x")) == sentence
+        assert message(NotFound, store.read_mempool("x")) == sentence
+
+    def test_an_impossible_id_is_refused(self, store: Store) -> None:
+        sentence = "id 'a/b' cannot name a scenario, expected 1 to 64 letters, digits, - or _"
+
+        assert message(InvalidRequest, store.start_job(replace(JOB, id="a/b"))) == sentence
+        assert message(InvalidRequest, store.stop_job("a/b", now=NOW)) == sentence
+        assert message(InvalidRequest, store.get_job("a/b")) == sentence
+        assert message(InvalidRequest, store.read_log("a/b")) == sentence
+        assert message(InvalidRequest, store.read_mempool("a/b")) == sentence
+
+    def test_a_time_that_no_clock_shows_is_refused(self, store: Store) -> None:
+        assert message(InvalidRequest, store.start_job(replace(JOB, due=2**63))) == (
+            "due 9223372036854775808 is not a time in nanoseconds since 1970"
+        )
+
+    def test_a_stopped_job_is_due_no_more(self, store: Store) -> None:
+        run(store.start_job(JOB))
+
+        assert run(store.stop_job(FIRST.id, now=NOW + 3)) is True
+        assert run(store.get_job(FIRST.id)) == replace(
+            JOB, state=JobState.STOPPED, due=None, planned=None, changed=NOW + 3, epoch=1
+        )
+        assert run(store.next_due()) is None
+        assert claim(store, now=NOW + HOUR) == []
+
+    def test_stopping_what_does_not_run_changes_nothing(self, store: Store) -> None:
+        assert run(store.stop_job(FIRST.id, now=NOW)) is False
+        assert run(store.get_job(FIRST.id)) is None
+        run(store.start_job(JOB))
+        run(store.stop_job(FIRST.id, now=NOW))
+
+        assert run(store.stop_job(FIRST.id, now=NOW + 1)) is False
+        assert get_job(store).changed == NOW
+
+    def test_jobs_are_listed_by_id_and_state(self, store: Store) -> None:
+        fill_jobs(store, 7)
+        run(store.stop_job("job-0003", now=NOW))
+
+        first = run(store.list_jobs(limit=4))
+        rest = run(store.list_jobs(limit=4, after=first.next))
+        assert [job.id for job in (*first.items, *rest.items)] == [f"job-{n:04}" for n in range(7)]
+        assert (first.next, first.total, rest.next, rest.total) == ("job-0003", 7, "", 7)
+        assert run(store.list_jobs(state=JobState.STOPPED)) == JobPage(
+            items=(get_job(store, "job-0003"),), total=1
+        )
+        assert run(store.list_jobs(state=JobState.PAUSED)) == JobPage(items=(), total=0)
+        assert message(InvalidRequest, store.list_jobs(limit=0)) == (
+            "limit 0 is out of range, expected 1 to 1000"
+        )
+
+    # -- claiming
+
+    def test_a_due_job_is_claimed_with_its_scenario(self, store: Store) -> None:
+        run(store.start_job(JOB))
+
+        assert claim(store, now=NOW - 1) == []
+        assert claim(store, now=NOW + 7) == [
+            ClaimedJob(
+                job=replace(JOB, owner="me", epoch=2, last_started=NOW + 7),
+                blob=FIRST.blob,
+                summary=FIRST.summary,
+            )
+        ]
+        assert run(store.get_job(FIRST.id)) == replace(JOB, owner="me", epoch=2, last_started=NOW + 7)
+
+    def test_a_job_is_claimed_once(self, store: Store) -> None:
+        run(store.start_job(JOB))
+
+        assert len(claim(store, "me")) == 1
+        assert claim(store, "you") == claim(store, "me") == []
+        assert run(store.next_due()) is None
+        assert run(store.lease_owners()) == {"me"}
+
+    def test_what_is_due_first_is_claimed_first(self, store: Store) -> None:
+        fill_jobs(store, 5)
+
+        assert [one.job.id for one in claim(store, limit=2)] == ["job-0004", "job-0003"]
+        assert run(store.next_due()) == NOW - 2
+        assert [one.job.id for one in claim(store, "you")] == ["job-0002", "job-0001", "job-0000"]
+
+    def test_a_claim_that_is_not_renewed_runs_out_by_the_monotonic_clock(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (first,) = claim(store, "me", moment=100)
+
+        # The wall clock jumps, and moves no lease.
+        assert claim(store, "you", now=NOW + 1000 * HOUR, moment=109) == []
+        (second,) = claim(store, "you", moment=110)
+        assert (first.job.epoch, second.job.epoch, second.job.owner) == (2, 3, "you")
+        assert (first.interrupted, second.interrupted) == (False, True)
+        assert run(store.renew_leases("me", moment=111, lease=10)) == set()
+
+    def test_a_renewed_claim_holds(self, store: Store) -> None:
+        fill_jobs(store, 2)
+        claim(store, "me", moment=100)
+
+        assert run(store.renew_leases("me", moment=105, lease=10)) == {"job-0000", "job-0001"}
+        assert claim(store, "you", moment=114) == []
+        assert len(claim(store, "you", moment=115)) == 2
+
+    def test_freed_claims_are_due_as_they_were(self, store: Store) -> None:
+        fill_jobs(store, 3)
+        claim(store, "gone", limit=2)
+        claim(store, "me")
+
+        assert run(store.lease_owners()) == {"gone", "me"}
+        assert run(store.free_leases("gone")) == 2
+        assert run(store.lease_owners()) == {"me"}
+        assert run(store.next_due()) == NOW - 2
+        assert [(one.job.id, one.interrupted) for one in claim(store)] == [
+            ("job-0002", True),
+            ("job-0001", True),
+        ]
+        assert run(store.free_leases("gone")) == run(store.free_leases("never seen")) == 0
+
+    def test_a_lease_that_nobody_holds_any_more_is_not_told(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        finish(store, ended(claimed))
+
+        assert run(store.lease_owners()) == set()
+        assert run(store.renew_leases("me", moment=5, lease=10)) == set()
+
+    def test_a_claim_is_interrupted_only_for_the_time_it_was_begun_for(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        claim(store)
+        run(store.free_leases("me"))
+        (again,) = claim(store)
+        finish(store, ended(again))
+        (following,) = claim(store, now=NOW + HOUR)
+
+        assert (again.interrupted, following.interrupted) == (True, False)
+        run(store.stop_job(FIRST.id, now=NOW))
+        run(store.start_job(JOB))
+        assert [one.interrupted for one in claim(store)] == [False]
+
+    def test_what_a_run_waits_for_is_told_while_it_is_its_claim(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        run(store.mark_step(FIRST.id, epoch=1, step="an old claim"))
+        assert get_job(store).step == ""
+
+        run(store.mark_step(FIRST.id, epoch=2, step="webhook 6f1c…"))
+        assert get_job(store).step == "webhook 6f1c…"
+        finish(store, ended(claimed))
+        assert get_job(store).step == ""
+        run(store.mark_step(FIRST.id, epoch=2, step="too late"))
+        assert get_job(store).step == ""
+
+    # -- what a run leaves behind
+
+    def test_a_finished_run_leaves_lines_drafts_and_the_next_time(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        failed = MempoolDraft(chain="assetHub", amount="0", tx_type="Remark", date=NOW + 6, tx=NO_TRANSACTION)
+        lines = ("Starting worker", "workload executed", "Sleeping")
+
+        assert finish(store, ended(claimed, lines=lines, drafts=(DRAFT, failed))) is True
+        assert run(store.read_log(FIRST.id)) == [
+            LogLine(seq=seq, job=FIRST.id, written=NOW + 2, text=text) for seq, text in enumerate(lines, 1)
+        ]
+        assert run(store.read_mempool(FIRST.id)) == [
+            MempoolEntry(seq=1, job=FIRST.id, draft=DRAFT),
+            MempoolEntry(seq=2, job=FIRST.id, draft=failed),
+        ]
+        assert run(store.get_job(FIRST.id)) == replace(
+            JOB,
+            epoch=2,
+            due=NOW + HOUR,
+            planned=NOW + HOUR,
+            runs=1,
+            last_started=NOW + 1,
+            last_finished=NOW + 2,
+        )
+        assert run(store.next_due()) == NOW + HOUR
+        assert run(store.read_log(OTHER.id)) == []
+        assert run(store.read_mempool(OTHER.id)) == []
+
+    def test_a_run_is_kept_once(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+
+        assert [finish(store, ended(claimed)), finish(store, ended(claimed))] == [True, False]
+        assert texts(store) == ["workload executed"]
+        assert get_job(store).runs == 1
+
+    def test_a_frozen_worker_loses_its_run_to_the_next_and_duplicates_nothing(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (frozen,) = claim(store, "frozen", moment=0)
+        (awake,) = claim(store, "awake", moment=10)
+
+        assert finish(store, ended(awake, lines=("awake",))) is True
+        assert finish(store, ended(frozen, lines=("frozen",))) is False
+        assert texts(store) == ["awake"]
+        assert len(run(store.read_mempool(FIRST.id))) == get_job(store).runs == 1
+
+    def test_a_run_whose_lease_ran_out_but_nobody_took_is_kept(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store, moment=0)
+
+        assert run(store.renew_leases("me", moment=50, lease=10)) == {FIRST.id}
+        assert finish(store, ended(claimed)) is True
+
+    def test_a_stopped_job_keeps_its_last_run_and_stays_stopped(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        run(store.stop_job(FIRST.id, now=NOW + 1))
+
+        assert finish(store, ended(claimed)) is True
+        assert texts(store) == ["workload executed"]
+        job = get_job(store)
+        assert (job.state, job.due, job.planned, job.owner, job.runs) == (JobState.STOPPED, None, None, "", 1)
+
+    def test_a_job_that_is_started_anew_does_not_keep_the_run_of_before(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (before,) = claim(store)
+        run(store.stop_job(FIRST.id, now=NOW))
+        run(store.start_job(replace(JOB, due=NOW + 5)))
+        (after,) = claim(store, now=NOW + 5)
+
+        assert finish(store, ended(before, lines=("before",))) is False
+        assert finish(store, ended(after, lines=("after",))) is True
+        assert texts(store) == ["after"]
+        assert (before.job.epoch, after.job.epoch) == (2, 4)
+
+    def test_counts_begin_anew_with_a_start(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        finish(store, ended(claim(store)[0], failure="the chain is gone"))
+        assert (get_job(store).runs, get_job(store).failures) == (1, 1)
+        run(store.stop_job(FIRST.id, now=NOW))
+        run(store.start_job(JOB))
+
+        job = get_job(store)
+        assert (job.runs, job.failures, job.reason, job.epoch) == (0, 0, "", 3)
+
+    def test_failures_in_a_row_pause_a_job(self, store: Store) -> None:
+        run(store.start_job(replace(JOB, schedule=Schedule(every=HOUR, pause_after=2))))
+        outcomes = []
+        for number, failure in enumerate(("down", "", "down", "still down")):
+            (claimed,) = claim(store, now=NOW + number * HOUR)
+            finish(store, ended(claimed, failure=failure, finished=NOW + number * HOUR + 1))
+            job = get_job(store)
+            outcomes.append((job.state, job.failures, job.reason, job.due))
+
+        assert outcomes == [
+            (JobState.RUNNING, 1, "down", NOW + HOUR),
+            (JobState.RUNNING, 0, "", NOW + 2 * HOUR),
+            (JobState.RUNNING, 1, "down", NOW + 3 * HOUR),
+            (JobState.PAUSED, 2, "still down", None),
+        ]
+        assert get_job(store).changed == NOW + 3 * HOUR + 1
+        assert run(store.stop_job(FIRST.id, now=NOW)) is False
+        assert run(store.start_job(JOB)) is True
+        assert get_job(store).state is JobState.RUNNING
+
+    def test_a_run_after_which_no_time_comes_pauses_the_job(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        finish(store, ended(claimed, due=None, next_planned=None))
+
+        job = get_job(store)
+        assert (job.state, job.reason) == (JobState.PAUSED, "its schedule has no further time")
+
+    def test_a_time_that_was_left_out_counts_as_no_run(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        finish(store, ended(claim(store)[0], failure="down"))
+        before = get_job(store)
+        (claimed,) = claim(store, now=NOW + 2 * HOUR)
+        left_out = ended(claimed, ran=False, lines=("missed",), drafts=(), due=NOW + 3 * HOUR, started=1)
+        assert finish(store, left_out) is True
+
+        job = get_job(store)
+        assert texts(store) == ["workload executed", "missed"]
+        assert (job.runs, job.failures, job.reason, job.due) == (1, 1, "down", NOW + 3 * HOUR)
+        assert job.last_finished == before.last_finished
+
+    def test_a_run_in_the_foreground_is_kept_and_no_schedule_knows_of_it(self, store: Store) -> None:
+        alone = FinishedRun(
+            job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, lines=("x",), drafts=(DRAFT,)
+        )
+
+        assert finish(store, alone) is True
+        assert run(store.get_job(FIRST.id)) is None
+        run(store.start_job(JOB))
+        assert finish(store, replace(alone, failure="down")) is True
+        assert run(store.get_job(FIRST.id)) == replace(JOB, epoch=1)
+        assert texts(store) == ["x", "x"]
+        assert len(run(store.read_mempool(FIRST.id))) == 2
+        assert finish(store, replace(alone, job="deleted")) is False
+
+    def test_any_text_that_a_run_brings_is_kept(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        odd = ("half \ud800 a pair", "nul \0 inside", "Ünï", "")
+        finish(
+            store,
+            ended(claimed, lines=odd, drafts=(replace(DRAFT, tx="\udfff"),), failure="\ud800"),
+        )
+
+        assert texts(store) == ["half ? a pair", "nul \0 inside", "Ünï", ""]
+        assert [entry.draft.tx for entry in run(store.read_mempool(FIRST.id))] == ["?"]
+        assert get_job(store).reason == "?"
+
+    def test_a_log_is_read_from_where_one_stopped(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        finish(store, ended(claimed, lines=tuple(f"line {n}" for n in range(1, 121))))
+
+        assert texts(store, after=118) == ["line 119", "line 120"]
+        assert texts(store, after=3, limit=2) == ["line 4", "line 5"]
+        assert texts(store, after=120) == texts(store, after=2**70) == []
+        assert texts(store) == texts(store, after=-5, limit=2**70) == [f"line {n}" for n in range(1, 121)]
+
+    def test_the_logs_and_mempools_of_all_jobs_are_followed_in_the_order_written(self, store: Store) -> None:
+        for id in (FIRST.id, OTHER.id):
+            run(store.start_job(replace(JOB, id=id)))
+        first, other = sorted(claim(store), key=lambda one: one.job.id != FIRST.id)
+        finish(store, ended(first, lines=("a",)))
+        finish(store, ended(other, lines=("b", "c")))
+
+        assert [(line.seq, line.job, line.text) for line in run(store.read_log(""))] == [
+            (1, FIRST.id, "a"),
+            (2, OTHER.id, "b"),
+            (3, OTHER.id, "c"),
+        ]
+        assert texts(store, "", after=1, limit=1) == ["b"]
+        assert [(entry.seq, entry.job) for entry in run(store.read_mempool("", after=1))] == [(2, OTHER.id)]
+
+    # -- retention
+
+    def test_a_job_keeps_its_newest_lines_and_drafts(self, store: Store) -> None:
+        run(store.start_job(replace(JOB, id=OTHER.id)))
+        finish(store, ended(claim(store)[0], lines=("of another job",), due=NOW + 99 * HOUR))
+        run(store.start_job(JOB))
+        few = Retention(log_lines=3, mempool_entries=2)
+        for number in range(5):
+            (claimed,) = claim(store, now=NOW + number * HOUR)
+            lines = (f"run {number}", f"end {number}")
+            assert finish(store, ended(claimed, lines=lines, due=NOW + (number + 1) * HOUR), few)
+
+            last = [f"end {number - 1}", f"run {number}", f"end {number}"]
+            assert texts(store) == (last if number else last[1:])
+        assert [entry.seq for entry in run(store.read_mempool(FIRST.id))] == [5, 6]
+        assert texts(store, OTHER.id) == ["of another job"]
+
+    def test_a_run_with_more_lines_than_are_kept_leaves_its_last(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        finish(store, ended(claimed, lines=tuple(map(str, range(500)))), Retention(log_lines=3))
+
+        assert texts(store) == ["497", "498", "499"]
+
+    def test_a_seq_is_never_used_again(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        finish(store, ended(claimed, lines=("a", "b")))
+        run(store.prune(now=NOW + 3 * HOUR, retention=Retention(log_age=HOUR, mempool_age=HOUR)))
+        assert texts(store) == []
+        finish(store, ended(claim(store, now=NOW + HOUR)[0], lines=("c",)))
+
+        assert [line.seq for line in run(store.read_log(FIRST.id))] == [3]
+        assert [entry.seq for entry in run(store.read_mempool(FIRST.id))] == [2]
+
+    def test_pruning_removes_what_is_too_old_and_no_more(self, store: Store) -> None:
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
+        run(store.start_job(JOB))
+        for hour in range(3):
+            (claimed,) = claim(store, now=NOW + hour * HOUR)
+            moment = NOW + hour * HOUR
+            finish(
+                store,
+                ended(claimed, finished=moment, lines=(f"{hour}",), drafts=(replace(DRAFT, date=moment),)),
+            )
+            run(store.put_event(WEBHOOK, hour, now=moment, retention=NO_LIMIT))
+        now = NOW + 2 * HOUR
+        age = Retention(log_age=HOUR, mempool_age=2 * HOUR - 1, webhook_age=HOUR)
+
+        assert run(store.prune(now=now, retention=NO_LIMIT)) == 0
+        assert run(store.prune(now=now, retention=age)) == 3
+        assert texts(store) == ["1", "2"]
+        assert [entry.seq for entry in run(store.read_mempool(FIRST.id))] == [2, 3]
+        assert [event.content for event in run(store.list_events(WEBHOOK))] == [1, 2]
+        assert run(store.prune(now=now, retention=age)) == 0
+
+    def test_pruning_keeps_to_counts_that_were_lowered_and_later_runs_count_right(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        finish(store, ended(claimed, lines=tuple(map(str, range(5000))), drafts=(DRAFT,) * 3))
+
+        fewer = Retention(log_lines=10, mempool_entries=2)
+        assert run(store.prune(now=NOW, retention=fewer)) == 4991
+        assert texts(store) == [str(number) for number in range(4990, 5000)]
+        finish(store, ended(claim(store, now=NOW + HOUR)[0], lines=("new",)), fewer)
+        assert texts(store) == [*(str(number) for number in range(4991, 5000)), "new"]
+        assert [entry.seq for entry in run(store.read_mempool(FIRST.id))] == [3, 4]
+
+    # -- planning
+
+    def test_a_clock_that_was_set_back_brings_far_intervals_near(self, store: Store) -> None:
+        fill_jobs(store, 5)
+        hourly = replace(JOB, schedule=Schedule(every=HOUR, jitter=5))
+        for number, job in enumerate(
+            (
+                replace(hourly, due=NOW + 100 * HOUR),
+                replace(hourly, due=NOW + HOUR + 5),
+                replace(hourly, due=NOW + HOUR + 6),
+                replace(hourly, schedule=Schedule(every=0, cron="0 0 1 1 *"), due=NOW + 100 * HOUR),
+                replace(hourly, due=NOW + 100 * HOUR),
+            )
+        ):
+            run(store.stop_job(f"job-{number:04}", now=NOW))
+            run(store.start_job(replace(job, id=f"job-{number:04}")))
+        run(store.stop_job("job-0004", now=NOW))
+
+        assert run(store.replan(now=NOW)) == 2
+        assert [(job.due, job.planned) for job in run(store.list_jobs()).items] == [
+            (NOW + HOUR, NOW + HOUR),
+            (NOW + HOUR + 5, NOW),
+            (NOW + HOUR, NOW + HOUR),
+            (NOW + 100 * HOUR, NOW),
+            (None, None),
+        ]
+        assert run(store.replan(now=NOW)) == 0
+
+    def test_a_job_is_planned_anew_only_as_long_as_it_is_the_one_that_was_read(self, store: Store) -> None:
+        run(store.start_job(JOB))
+
+        assert run(store.plan_job(FIRST.id, epoch=9, due=NOW + 2, planned=NOW + 1)) is False
+        assert run(store.plan_job(FIRST.id, epoch=1, due=NOW + 2, planned=NOW + 1)) is True
+        assert (get_job(store).due, get_job(store).planned) == (NOW + 2, NOW + 1)
+        (claimed,) = claim(store, now=NOW + 2)
+        assert run(store.plan_job(FIRST.id, epoch=claimed.job.epoch, due=NOW, planned=NOW)) is False
+
+    # -- flags
+
+    def test_drafts_of_an_older_runtime_are_found_and_flagged_once(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        query = replace(DRAFT, tx_type="ChainQuery", tx="{}", spec_version=None, expires=None)
+        drafts = (DRAFT, query, replace(DRAFT, spec_version=3), DRAFT, replace(DRAFT, chain="assetHub"))
+        finish(store, ended(claimed, drafts=drafts))
+
+        assert run(store.drafted_for()) == [("assetHub", 2_000_000), ("polkadot", 3), ("polkadot", 2_000_000)]
+        assert [entry.seq for entry in run(store.read_drafts("polkadot", 2_000_000))] == [1, 4]
+        assert [e.seq for e in run(store.read_drafts("polkadot", 2_000_000, after=1, limit=1))] == [4]
+        flags = {1: "the call is another", 4: "the call is gone", 99: "was pruned"}
+        for _ in range(2):
+            # Two daemons may have noticed.
+            run(store.flag_drafts(flags, now=NOW + 7, lines={FIRST.id: ["2 drafts"], "deleted": ["lost"]}))
+        assert [entry.flag for entry in run(store.read_mempool(FIRST.id))] == [
+            "the call is another",
+            "",
+            "",
+            "the call is gone",
+            "",
+        ]
+        assert run(store.drafted_for()) == [("assetHub", 2_000_000), ("polkadot", 3)]
+        assert run(store.read_drafts("polkadot", 2_000_000)) == []
+        assert run(store.read_log(FIRST.id, after=1)) == [
+            LogLine(seq=2, job=FIRST.id, written=NOW + 7, text="2 drafts")
+        ]
+
+    # -- webhooks
+
+    def test_an_event_is_taken_only_for_a_webhook_that_a_scenario_names(self, store: Store) -> None:
+        sentence = f"webhook '{WEBHOOK}' is not named by any scenario in the store"
+
+        assert message(NotFound, store.put_event(WEBHOOK, {}, now=NOW, retention=NO_LIMIT)) == sentence
+        assert message(NotFound, store.list_events(WEBHOOK)) == sentence
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
+        assert run(store.list_events(WEBHOOK)) == []
+        content = {"price": 1.5, "big": 2**70, "text": "Ünï\0", "list": [None, True]}
+        event = WebhookEvent(id=1, uuid=WEBHOOK, received=NOW, content=content)
+        assert run(store.put_event(WEBHOOK, content, now=NOW, retention=NO_LIMIT)) == event
+        assert run(store.list_events(WEBHOOK)) == [event]
+        assert run(store.get_event(1)) == event
+        for id in (2, 0, -1, 2**70):
+            assert message(NotFound, store.get_event(id)) == (
+                f"event {id} is not in the store, it may have expired"
+            )
+
+    def test_a_job_uses_the_newest_event_once_and_two_jobs_use_the_same(self, store: Store) -> None:
+        for scenario in (FIRST, OTHER):
+            run(store.put_scenario(replace(scenario, webhooks=(WEBHOOK,)), replace=True))
+            run(store.start_job(replace(JOB, id=scenario.id)))
+        assert run(store.newest_event(WEBHOOK, job=FIRST.id)) is None
+        for number in (1, 2):
+            run(store.put_event(WEBHOOK, number, now=NOW, retention=NO_LIMIT))
+        newest = WebhookEvent(id=2, uuid=WEBHOOK, received=NOW, content=2)
+        claimed = {one.job.id: one for one in claim(store)}
+
+        assert run(store.newest_event(WEBHOOK, job=FIRST.id)) == newest
+        assert run(store.newest_event(WEBHOOK, job=FIRST.id, after=1)) == newest
+        assert run(store.newest_event(WEBHOOK, job=FIRST.id, after=2)) is None
+        finish(store, ended(claimed[FIRST.id], used_events={WEBHOOK: 2}))
+        assert run(store.newest_event(WEBHOOK, job=FIRST.id)) is None
+        assert run(store.newest_event(WEBHOOK, job=OTHER.id)) == newest
+        run(store.put_event(WEBHOOK, 3, now=NOW, retention=NO_LIMIT))
+        assert run(store.newest_event(WEBHOOK, job=FIRST.id)) == replace(newest, id=3, content=3)
+
+    def test_an_event_stays_unused_where_the_run_that_used_it_is_not_kept(self, store: Store) -> None:
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
+        run(store.put_event(WEBHOOK, 1, now=NOW, retention=NO_LIMIT))
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        run(store.free_leases("me"))
+
+        assert finish(store, ended(claimed, used_events={WEBHOOK: 1})) is False
+        assert run(store.newest_event(WEBHOOK, job=FIRST.id)) is not None
+
+    def test_a_webhook_keeps_its_newest_events(self, store: Store) -> None:
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK, "other")), replace=True))
+        run(store.put_event("other", "other", now=NOW, retention=NO_LIMIT))
+        for number in range(5):
+            run(store.put_event(WEBHOOK, number, now=NOW, retention=Retention(webhook_events=2)))
+
+        assert [event.content for event in run(store.list_events(WEBHOOK))] == [3, 4]
+        assert [event.content for event in run(store.list_events("other"))] == ["other"]
+
+    def test_the_events_go_with_the_last_scenario_that_names_the_webhook(self, store: Store) -> None:
+        for scenario in (FIRST, OTHER):
+            run(store.put_scenario(replace(scenario, webhooks=(WEBHOOK,)), replace=True))
+        event = run(store.put_event(WEBHOOK, 1, now=NOW, retention=NO_LIMIT))
+        run(store.delete_scenario(FIRST.id))
+        assert run(store.list_events(WEBHOOK)) == [event]
+        run(store.put_scenario(OTHER, replace=True))
+
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,))))
+        assert run(store.list_events(WEBHOOK)) == []
+        assert run(store.newest_event(WEBHOOK, job=FIRST.id)) is None
+
+    def test_the_webhooks_of_a_scenario_can_be_told_later(self, store: Store) -> None:
+        run(store.index_webhooks(FIRST.id, (WEBHOOK,)))
+
+        assert run(store.get_scenario(FIRST.id)).webhooks == (WEBHOOK,)
+        assert run(store.unindexed()) == []
+        run(store.index_webhooks("deleted", (WEBHOOK,)))
+        run(store.index_webhooks(FIRST.id, ()))
+        assert run(store.get_scenario(FIRST.id)).webhooks == ()
+
+    # -- deleting
+
+    def test_a_scenario_whose_job_runs_cannot_be_deleted(self, store: Store) -> None:
+        run(store.start_job(JOB))
+
+        assert message(Conflict, store.delete_scenario(FIRST.id)) == (
+            "scenario 'lnr8CfoQX' cannot be deleted, its job is running: stop it first, with job stop lnr8CfoQX"
+        )
+        assert run(store.get_scenario(FIRST.id)) == FIRST
+
+    def test_all_that_a_job_left_behind_goes_with_its_scenario(self, store: Store) -> None:
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
+        run(store.put_event(WEBHOOK, 1, now=NOW, retention=NO_LIMIT))
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        finish(store, ended(claimed, used_events={WEBHOOK: 1}))
+        (going_on,) = claim(store, now=NOW + HOUR)
+        run(store.stop_job(FIRST.id, now=NOW))
+        run(store.delete_scenario(FIRST.id))
+
+        assert finish(store, ended(going_on)) is False
+        assert run(store.read_log("")) == []
+        assert run(store.read_mempool("")) == []
+        assert run(store.list_jobs()).total == 0
+        assert run(store.lease_owners()) == set()
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,))))
+        assert run(store.get_job(FIRST.id)) is None
+        assert texts(store) == []
+
+    # -- following
+
+    def test_the_version_tells_that_something_was_written(
+        self, store: Store, kind: str, tmp_path: Path
+    ) -> None:
+        other = STORES[kind](tmp_path)
+        seen = [(run(store.version()), run(other.version()))]
+        for writer in (store, other, store, other, other):
+            run(writer.index_webhooks(FIRST.id, (WEBHOOK,)))
+            seen.append((run(store.version()), run(other.version())))
+        run(other.close())
+
+        assert len({one for one, _ in seen}) == len({one for _, one in seen}) == len(seen)
+        assert run(store.version()) == seen[-1][0]
+
+
+class TestWorkersAtOnce:
+    """Many ask for the same jobs."""
+
+    def test_each_job_goes_to_one_of_many_threads(self, tmp_path: Path) -> None:
+        store = SqliteStore(tmp_path / "scenarios.db")
+        fill_jobs(store, 60)
+        taken: list[str] = []
+        kept: list[bool] = []
+
+        def work(owner: str) -> None:
+            mine = SqliteStore(tmp_path / "scenarios.db")
+            while claimed := claim(mine, owner, limit=7):
+                for one in claimed:
+                    taken.append(one.job.id)
+                    kept.append(finish(mine, ended(one, lines=(owner,))))
+            run(mine.close())
+
+        threads = [threading.Thread(target=work, args=(f"worker {number}",)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        everything = [f"job-{number:04}" for number in range(60)]
+        assert sorted(taken) == everything
+        assert kept == [True] * 60
+        assert sorted(line.job for line in run(store.read_log(""))) == everything
+        run(store.close())
+
+    def test_each_job_goes_to_one_of_many_processes(self, tmp_path: Path) -> None:
+        path = tmp_path / "scenarios.db"
+        store = open_store(path)
+        fill_jobs(store, 40)
+        workers = [
+            subprocess.Popen(
+                [sys.executable, "-c", WORKER, str(path), f"worker-{number}", str(NOW)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(3)
+        ]
+        for worker in workers:
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == "ready\n"
+        for worker in workers:
+            assert worker.stdin is not None
+            worker.stdin.write("go\n")
+            worker.stdin.flush()
+        said = " ".join(worker.communicate(timeout=60)[0] for worker in workers).split()
+
+        assert sorted(said) == [f"job-{number:04}" for number in range(40)]
+        assert len(run(store.read_log(""))) == 40
+        run(store.close())
+
+
+WORKER = """
+import sys
+from scenarioctl.model.jobs import Claim, FinishedRun, Retention
+from scenarioctl.stores import open_store
+
+def run(work):
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value
+
+path, owner, now = sys.argv[1:]
+store = open_store(path)
+print("ready", flush=True)
+sys.stdin.readline()
+question = Claim(owner=owner, now=int(now), moment=0, lease=10, limit=3)
+while claimed := run(store.claim_jobs(question)):
+    for one in claimed:
+        finished = FinishedRun(
+            job=one.job.id, epoch=one.job.epoch, owner=owner, planned=1, started=1, finished=1, lines=("x",), due=2**62
+        )
+        assert run(store.finish_run(finished, retention=Retention()))
+        print(one.job.id)
+run(store.close())
+"""
+
+
+class TestSqlite:
+    """What holds for the embedded store alone."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[SqliteStore]:
+        store = SqliteStore(tmp_path / "scenarios.db")
+        run(store.put_scenarios([FIRST, OTHER]))
+        yield store
+        run(store.close())
+
+    def test_nothing_walks_past_what_it_does_not_ask_for(self, store: SqliteStore) -> None:
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
+        run(store.start_job(JOB))
+        asked: list[str] = []
+        store._database.set_trace_callback(asked.append)
+        run(store.get_job(FIRST.id))
+        run(store.next_due())
+        run(store.put_event(WEBHOOK, 1, now=NOW, retention=Retention()))
+        run(store.newest_event(WEBHOOK, job=FIRST.id))
+        run(store.list_events(WEBHOOK))
+        (claimed,) = claim(store)
+        run(store.renew_leases("me", moment=0, lease=10))
+        run(store.mark_step(FIRST.id, epoch=2, step="x"))
+        few = Retention(log_lines=1, mempool_entries=1, runs=1)
+        finish(store, ended(claimed, lines=("a", "b"), drafts=(DRAFT, DRAFT), used_events={WEBHOOK: 1}), few)
+        claim(store, now=NOW + HOUR)
+        claim(store, "you", moment=100, now=NOW + HOUR)
+        run(store.free_leases("you"))
+        run(store.read_log(FIRST.id, after=1))
+        run(store.read_log("", after=1))
+        run(store.read_mempool(FIRST.id, after=1))
+        run(store.read_mempool("", after=1))
+        run(store.drafted_for())
+        run(store.read_drafts("polkadot", 2_000_000, after=1))
+        run(store.flag_drafts({2: "x"}, now=NOW, lines={FIRST.id: ["x"]}))
+        run(store.stop_job(FIRST.id, now=NOW))
+        run(store.list_jobs(state=JobState.STOPPED, limit=1))
+        run(store.index_webhooks(FIRST.id, ()))
+        run(store.delete_scenario(FIRST.id))
+        store._database.set_trace_callback(None)
+
+        plans = {
+            statement: [row[3] for row in store._database.execute(f"EXPLAIN QUERY PLAN {statement}")]
+            for statement in dict.fromkeys(asked)
+            if statement.startswith(("SELECT", "INSERT", "UPDATE", "DELETE"))
+        }
+        assert len(plans) > 30
+        for statement, plan in plans.items():
+            # As many leases as there are processes, which is what a claim has to look at.
+            harmless = ("SCAN leases", "SCAN l", "CONSTANT ROW", "json_each")
+            scans = [step for step in plan if "SCAN" in step and not any(word in step for word in harmless)]
+            assert not scans, (statement, plan)
+            assert not [step for step in plan if "TEMP B-TREE" in step], (statement, plan)
+
+    def test_asking_for_what_is_not_there_writes_nothing(self, store: SqliteStore) -> None:
+        before = store._database.total_changes, run(store.version())
+        claim(store)
+        run(store.renew_leases("me", moment=0, lease=10))
+        run(store.free_leases("me"))
+
+        assert (store._database.total_changes, run(store.version())) == before
+
+    def test_claiming_costs_the_same_however_many_are_leased_or_not_due(self, store: SqliteStore) -> None:
+        fill_jobs(store, 300)
+        claim(store, "busy", limit=150)
+        store._database.execute("UPDATE jobs SET due = due + 1000000000000 WHERE owner = ''")
+        run(store.start_job(JOB))
+        steps = 0
+
+        def count() -> None:
+            nonlocal steps
+            steps += 1
+
+        store._database.set_progress_handler(count, 1)
+        assert len(claim(store)) == 1
+        store._database.set_progress_handler(None, 0)
+
+        # A walk past 300 jobs would take thousands.
+        assert steps < 400
+
+    def test_scenarios_stored_before_webhooks_were_indexed_are_told(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from scenarioctl.stores import connections
+        from scenarioctl.stores.tables import MIGRATIONS
+
+        path = tmp_path / "old.db"
+        monkeypatch.setattr(connections, "MIGRATIONS", MIGRATIONS[:1])
+        old = SqliteStore(path)
+        old._database.executemany(
+            "INSERT INTO scenarios (id, summary, created, updated, size, blob) VALUES (?, '', 1, 1, 1, ?)",
+            [("a", b"a"), ("b", b"b"), ("c", b"c"), ("d", "damaged")],
+        )
+        run(old.close())
+        monkeypatch.undo()
+        store = SqliteStore(path)
+        run(store.put_scenario(FIRST))
+
+        assert [one.id for one in run(store.unindexed())] == ["a", "b", "c"]
+        assert [one.id for one in run(store.unindexed(limit=1))] == ["a"]
+        run(store.index_webhooks("a", (WEBHOOK,)))
+        run(store.put_scenario(replace(FIRST, id="b"), replace=True))
+        run(store.delete_scenario("d"))
+        assert [one.id for one in run(store.unindexed())] == ["c"]
+        run(store.close())
