@@ -2,18 +2,20 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scenarioctl.actions import index_webhooks, webhooks_of
+from scenarioctl.actions import flow_diagram, index_webhooks, webhooks_of
 from scenarioctl.actions.running import Run
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, RequestFailed, TimedOut
 from scenarioctl.formats.blob import pack
+from scenarioctl.formats.flow import read_flow
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, Job, JobState, MempoolDraft, Retention, Schedule
 from scenarioctl.operations.scenarios import store_document
@@ -22,7 +24,7 @@ from scenarioctl.runtime.table import load_bundled
 from scenarioctl.stores import StoredScenario
 from scenarioctl.transactions.querying import Answered
 from tests import test_actions
-from tests.conftest import BOB, BOB_HEX
+from tests.conftest import BOB, BOB_HEX, ROOT
 from tests.network import FakeNetwork
 from tests.test_actions import diagram, transfer_form
 from tests.test_samples import NEEDS_QUOTE, OURS, REAL, open_sample
@@ -824,3 +826,18 @@ def test_a_chain_that_refuses_is_told_of(stage: Stage, monkeypatch: pytest.Monke
 
     assert running.lines == ["Could not generate transaction: polkadot cannot be reached"]
     assert running.drafts[0].chain == "polkadot"
+
+
+def test_the_flow_in_the_documentation_runs(stage: Stage) -> None:
+    [example] = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "steps.md").read_text(), re.DOTALL)
+    web = stage.web({"amount": 1.5}, None)
+    found = read_diagram(flow_diagram(stage.app, read_flow(example)))
+    running = stage.run(found, (UUID, {"currency": "a/b", "address": BOB}))
+
+    assert running.failure == ""
+    assert [(draft.tx_type, draft.amount) for draft in running.drafts] == [("xTransfer", "15000000000")]
+    assert [request.url for request in web.sent] == [
+        "https://prices.example.org/v1/a%2Fb",
+        "https://example.org/notify",
+    ]
+    assert json.loads(web.sent[1].body) == {"drafted": True, "amount": 1.5, "note": f"for {BOB}"}
