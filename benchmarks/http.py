@@ -98,7 +98,7 @@ class _Connection(asyncio.Protocol):
         else:
             self._transport.close()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - as asyncio calls it
         if not self._gone.done():
             self._gone.set_result(None)
 

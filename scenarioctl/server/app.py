@@ -17,7 +17,7 @@ from scenarioctl.server.exchange import Front, Operation, Point, Terms
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.metrics import Metrics, figures_of
 from scenarioctl.server.pages import Grounds, page_points
-from scenarioctl.server.routes import Routes
+from scenarioctl.server.routes import Elsewhere, Routes
 from scenarioctl.server.streams import Follower
 from scenarioctl.server.web import web_points
 
@@ -96,14 +96,19 @@ def build_site(
     )
     fronts = {}
     for name in ROLES[role]:
-        served = {name, "both"} | ({"worker"} if role == "all" else set())
+        served = {name, "both"} | ({"worker"} if role == "all" and name == "api" else set())
         points: list[Point] = [_operation(row, terms) for row in endpoints if row.server in served]
         points += page_points(grounds, served)
         if name == "api":
             points += web_points()
         if name == "api":
             points += web_points()
-        fronts[name] = Front(name, Routes(_rows(points)), terms)
+        other = "worker" if name == "api" else "api"
+        elsewhere = Elsewhere(
+            name={"api": "the scenario API", "worker": "the job worker"}[other],
+            routes=Routes([(row.method, row.path, None) for row in endpoints if row.server == other]),
+        )
+        fronts[name] = Front(name, Routes(_rows(points), elsewhere=elsewhere), terms)
     return Site(terms, fronts, follower, grounds)
 
 

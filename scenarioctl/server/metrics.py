@@ -151,7 +151,7 @@ async def _store_figures(app: Application) -> list[Reading]:
 
     store = app.store
     scenarios = await store.count_scenarios()
-    states = {
+    states: dict[tuple[str, ...], float] = {
         (state.value,): float((await store.list_jobs(limit=1, state=state)).total) for state in JobState
     }
     due = await store.next_due()

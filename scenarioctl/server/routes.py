@@ -1,8 +1,9 @@
 """Which endpoint a path means."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from scenarioctl.errors import BadRequest, MethodNotAllowed, NotFound, shorten
@@ -16,7 +17,9 @@ _NO_PARAMETERS: Mapping[str, str] = {}
 class Routes(Generic[T]):
     """Paths, each with what answers it by method.  A path without parameters is found by one look-up."""
 
-    def __init__(self, rows: Iterable[tuple[str, str, T]]) -> None:
+    def __init__(self, rows: Iterable[tuple[str, str, T]], *, elsewhere: "Elsewhere | None" = None) -> None:
+        #: The paths of the other server, for those who knock at the wrong door.
+        self._elsewhere = elsewhere
         self._exact: dict[str, dict[str, T]] = {}
         #: Number of segments -> patterns of so many.
         self._patterns: dict[int, list[tuple[tuple[str, ...], dict[str, T]]]] = {}
@@ -87,8 +90,19 @@ class Routes(Generic[T]):
                 yield methods, parameters
 
     def _hint(self, raw_path: str) -> str:
+        if self._elsewhere is not None and self._elsewhere.routes.methods(raw_path):
+            return f" here, {self._elsewhere.name} has it"
         close = get_close_matches(raw_path[:80].rstrip("/"), self._paths, n=1)
         return f", did you mean {close[0]}?" if close else "; /docs lists those that there are"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elsewhere:
+    """The other server."""
+
+    #: `the job worker`.
+    name: str
+    routes: "Routes[Any]"
 
 
 def _decode(segment: str) -> str:
