@@ -34,6 +34,8 @@ STARTING = "Starting worker"
 SLEEPING = "Sleeping"
 #: What waits for somebody else, perhaps for days: a stop does not wait for it.
 _LONG_WAITS = ("webhook", "delay")
+#: Seconds between two claims.
+_MOMENT = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,8 +244,9 @@ class Worker:
         claimed = await store.claim_jobs(claim)
         for each in claimed:
             self._start(each)
-        # Another worker may have been quicker: its claim and `next_due` are two looks.
-        return 0 if claimed else 0.02
+        # What is due in the next moment is claimed together.  And where nothing was claimed another worker was quicker,
+        # since its claim and `next_due` are two looks.
+        return 0 if len(claimed) == claim.limit else _MOMENT
 
     def _back_off(self, reason: str) -> None:
         self.counts.store_errors += 1
