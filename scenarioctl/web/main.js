@@ -9,6 +9,7 @@ import { scenarioView } from "./scenario.js";
 
 const main = document.getElementById("main");
 let leave = new AbortController();
+let first = true;
 
 // The editor's own form of a link stands first: `#/create/?diagramData=ID`.
 const ROUTES = [
@@ -19,11 +20,12 @@ const ROUTES = [
 ];
 
 async function show() {
-  const hash = location.hash.slice(1);
+  let hash = location.hash.slice(1);
   if (hash && !hash.startsWith("/")) {
     // The link to the content is no route.
     main.focus();
-    return;
+    if (!first) return;
+    hash = "";
   }
   leave.abort();
   leave = new AbortController();
@@ -41,7 +43,9 @@ async function show() {
   main.replaceChildren(view);
   const heading = main.querySelector("h1");
   document.title = heading ? `${heading.textContent} – scenarioctl` : "scenarioctl";
-  heading?.focus({ preventScroll: true });
+  // Whoever went to another view begins to read at its heading; whoever opened the page begins at its top.
+  if (!first) heading?.focus({ preventScroll: true });
+  first = false;
   scrollTo(0, 0);
   for (const link of document.querySelectorAll("nav a")) {
     if (link.getAttribute("href") === `#${hash || "/"}`) link.setAttribute("aria-current", "page");

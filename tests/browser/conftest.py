@@ -67,12 +67,16 @@ class Daemon:
         else:
             raise AssertionError(f"the daemon did not start: {''.join(said)}")
         # Or the daemon would wait, one day, for somebody to read what it says.
-        threading.Thread(target=self._process.stderr.read, daemon=True).start()
+        self._reader = threading.Thread(target=self._process.stderr.read, daemon=True)
+        self._reader.start()
 
     def stop(self) -> None:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             self._process.wait(20)
+            self._reader.join()
+            assert self._process.stderr is not None
+            self._process.stderr.close()
 
 
 class Page:

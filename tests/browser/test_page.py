@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import urllib.error
 import urllib.request
 import zlib
 from pathlib import Path
@@ -18,15 +19,20 @@ from tests.conftest import BOB
 AXE = os.environ.get("SCENARIOCTL_AXE", "")
 
 #: What would run, were it ever taken for markup or for code.
-ATTACK = '<img src=x onerror="window.hit=1">"\'><script>window.hit=1</script>{{constructor}}javascript:window.hit=1'
+ATTACK = (
+    '<img src=x onerror="window.hit=1">"\'><script>window.hit=1</script>${constructor}javascript:window.hit=1'
+)
 
 
 def post(daemon: Daemon, path: str, fields: dict[str, Any]) -> Any:
     request = urllib.request.Request(
         daemon.url + path, json.dumps(fields).encode(), {"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request, timeout=20) as answer:
-        return json.load(answer)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise AssertionError(error.read().decode()) from None
 
 
 def a_remark(daemon: Daemon, text: str = "hello") -> str:
@@ -211,11 +217,13 @@ def test_the_payload_and_its_vault_code_are_made_for_a_sender(page: Page, daemon
 def test_the_page_is_used_by_keyboard(page: Page, daemon: Daemon) -> None:
     page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
     picture = page.find(".picture")
-    page.find("body").send_keys(Keys.HOME)
-    page.browser.execute_script("document.activeElement.blur()")
     ActionChains(page.browser).send_keys(Keys.TAB).perform()
 
     assert page.browser.switch_to.active_element.text == "Skip to the content"
+
+    ActionChains(page.browser).send_keys(Keys.ENTER).perform()
+
+    assert page.browser.switch_to.active_element.get_attribute("id") == "main"
 
     page.browser.execute_script("arguments[0].focus()", picture)
     ActionChains(page.browser).send_keys("++", Keys.ARROW_LEFT).perform()
