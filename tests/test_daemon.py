@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
 from scenarioctl.server import listening
+from scenarioctl.server.daemon import make_room
 from scenarioctl.server.journal import Line, is_for_journal
+from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Address, open_listeners, parse_address, take_activated
 from scenarioctl.server.notify import Supervisor
 from tests.daemons import Daemon, NotifySocket, daemon, start, wait_until
@@ -361,6 +364,22 @@ def test_the_journal_is_known_by_its_device_and_inode(tmp_path: Path) -> None:
         assert not is_for_journal(stream, {})
 
 
+def test_a_daemon_that_may_open_few_files_takes_fewer_connections(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    limits = Limits(Settings(config=Path("c"), store=Path("s"), cache=Path("c")))
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr("scenarioctl.server.daemon.resource.getrlimit", lambda _: (1024, 2000))
+    monkeypatch.setattr("scenarioctl.server.daemon.resource.setrlimit", lambda _, pair: asked.append(pair))
+
+    make_room(limits)
+
+    assert (limits.connections, asked) == (1000, [(2000, 2000)])
+    assert caplog.messages == [
+        "only 1000 connections are served at once: the process may open 2000 files (LimitNOFILE=)"
+    ]
+
+
 # -- real processes ------------------------------------------------------------------------------------------------
 
 
@@ -398,6 +417,7 @@ def test_a_daemon_starts_reloads_and_stops_as_systemd_expects(tmp_path: Path) ->
     ):
         ready = systemd.heard()
         health = running.ask("/healthz")[:2]
+        files = Path(f"/proc/{running.process.pid}/limits").read_text()
         beats = [systemd.heard().get("WATCHDOG") for _ in range(3)]
 
         # A reload: what can change at once does; a connection that is open stays so.
@@ -425,6 +445,8 @@ def test_a_daemon_starts_reloads_and_stops_as_systemd_expects(tmp_path: Path) ->
     assert ready["READY"] == "1"
     assert ready["STATUS"].startswith("Serving on http://127.0.0.1:")
     assert health == (200, {"status": "ok"})
+    # For 2048 connections of clients, and others.
+    assert int(re.findall(r"Max open files +([0-9]+)", files)[0]) >= 3072
     assert beats == ["1", "1", "1"]
     assert reload.keys() == {"RELOADING", "MONOTONIC_USEC"}
     assert again["READY"] == "1"
@@ -542,9 +564,16 @@ def test_a_killed_daemon_is_followed_by_another_on_the_same_socket_and_store(tmp
         left = path.exists()
     with daemon(tmp_path / "home", listen=listen) as second:
         listed = second.ask("/api/scenarios")[1]
-        ended = second.end(signal.SIGINT)
+        with socket.create_connection(("127.0.0.1", second.port()), timeout=30) as stream:
+            # It would go on for ever.
+            stream.sendall(
+                f"GET /job/events?id={answer['result']} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+            )
+            head = stream.recv(65536)
+            ended = second.end(signal.SIGINT)
 
     assert (status, killed, left) == (200, -9, True)
+    assert head.startswith(b"HTTP/1.1 200 OK")
     assert [row["id"] for row in listed["scenarios"]] == [answer["result"]]
     assert (ended, path.exists()) == (0, False)
     assert "Traceback" not in second.log

@@ -74,7 +74,7 @@ def run_daemon(
                 "anybody who reaches %s can read, create, run and broadcast: no token is configured",
                 exposed[0],
             )
-        _make_room(limits)
+        make_room(limits)
         daemon = Daemon(
             Application(settings, served=True),
             access,
@@ -118,7 +118,7 @@ def _exposed(listeners: dict[str, list[Listener]]) -> list[str]:
     return [listener.name for listener in _all(listeners) if listener.is_exposed]
 
 
-def _make_room(limits: Limits) -> None:
+def make_room(limits: Limits) -> None:
     """Let the process open as many files as its connections may need, or allow fewer connections."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.connections + _OTHER_FILES
@@ -305,7 +305,7 @@ class Daemon:
         self._app.renew(settings)
         self._access.change(settings)
         self._limits.change(settings)
-        _make_room(self._limits)
+        make_room(self._limits)
         names = [field.name for field in fields(Settings) if field.name not in _UNCOUNTED]
         changed = [name for name in names if getattr(settings, name) != getattr(before, name)]
         log.info("settings read anew, changed: %s", ", ".join(changed) or "none")
