@@ -294,6 +294,7 @@ def test_a_contract_is_looked_for_by_20_bytes_in_pallet_revive(
 
     assert (absent.err, json.loads(absent.out)["onchain"]) == ("", False)
     assert json.loads(wrong.out) == {
+        "sucess": False,
         "error": f"chain {contracts.name} has pallet-contracts, which knows contracts by account, "
         "expected the contract's SS58 address and ink! metadata of version 3 to 5",
         "code": "invalid_request",
