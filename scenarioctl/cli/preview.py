@@ -49,7 +49,10 @@ def preview(
             **fields | more,
         ).answer()
 
-    if output is not None and output != "-":
+    if form is not None and form not in _ENDINGS.values():
+        # Refused in the words of the endpoint.
+        ask(form)
+    elif output is not None and output != "-":
         from scenarioctl.cli.pictures import write_whole
 
         answer = ask(form or "png")

@@ -39,6 +39,8 @@ class Picture:
     arrows: tuple[Arrow, ...]
     #: Where the editor has each card, its middle and its upper edge; None where it has it nowhere.
     middles: tuple[tuple[float, float] | None, ...]
+    #: The numbers of the cards in the order of a run: that in which a picture is read out.
+    order: tuple[int, ...]
     #: Cards that the diagram has and the picture has not.
     left_out: int = 0
 
@@ -99,26 +101,55 @@ def read_picture(
         arrows.append(
             Arrow(source=source, target=target, label=label, unfinished=source >= real or target >= real)
         )
-    circle = _on_circles(len(cards), [(arrow.source, arrow.target) for arrow in arrows])
+    circle = _circles(len(cards), [(arrow.source, arrow.target) for arrow in arrows])
     return Picture(
         summary=summary,
         cards=tuple(cards),
         arrows=tuple(
-            replace(arrow, unfinished=True) if {arrow.source, arrow.target} <= circle else arrow
+            replace(arrow, unfinished=True)
+            if arrow.source in circle and circle[arrow.source] == circle.get(arrow.target)
+            else arrow
             for arrow in arrows
         ),
         middles=tuple(middles),
+        order=(*(node.position for node in diagram.in_safe_order()), *range(real, len(cards))),
         left_out=max(0, total - len(diagram.nodes)),
     )
 
 
-def _on_circles(count: int, pairs: list[tuple[int, int]]) -> frozenset[int]:
-    """Return what lies on a circle, or between two."""
-    ahead = set(sort_by_edges(count, pairs))
-    if len(ahead) == count:
-        return frozenset()
-    behind = set(sort_by_edges(count, [(target, source) for source, target in pairs]))
-    return frozenset(set(range(count)) - ahead - behind)
+def _circles(count: int, pairs: list[tuple[int, int]]) -> dict[int, int]:
+    """Return for each card on a circle a number that all cards on circles through it have too."""
+    if len(sort_by_edges(count, pairs)) == count:
+        return {}
+    ahead: list[list[int]] = [[] for _ in range(count)]
+    behind: list[list[int]] = [[] for _ in range(count)]
+    for source, target in pairs:
+        ahead[source].append(target)
+        behind[target].append(source)
+    # Whatever is reached backwards from a card, in the order in which a walk forwards left it last, reaches it too.
+    left: list[int] = []
+    seen = bytearray(count)
+    for start in range(count):
+        stack = [] if seen[start] else [(start, iter(ahead[start]))]
+        seen[start] = 1
+        while stack:
+            card, rest = stack[-1]
+            following = next((other for other in rest if not seen[other]), None)
+            if following is None:
+                left.append(card)
+                stack.pop()
+            else:
+                seen[following] = 1
+                stack.append((following, iter(ahead[following])))
+    found: dict[int, int] = {}
+    for start in reversed(left):
+        reached = [] if start in found else [start]
+        while reached:
+            card = reached.pop()
+            if card not in found:
+                found[card] = start
+                reached.extend(behind[card])
+    return found
 
 
 def _middle(node: Node) -> tuple[float, float] | None:

@@ -270,8 +270,9 @@ class _Writer:
         yield f'<g transform="translate({_n(left)} {_n(MARGIN)})">\n'
         for arrow, way in zip(self.picture.arrows, self.layout.ways, strict=True):
             yield from self._edge(arrow, way)
-        for card, box, ports in zip(self.picture.cards, self.layout.boxes, self.ports, strict=True):
-            yield from self._card(card, box, sorted(ports))
+        for number in self.picture.order:
+            card, box = self.picture.cards[number], self.layout.boxes[number]
+            yield from self._card(card, box, sorted(self.ports[number]))
         # Above the cards: where the editor has them close, a label would hide behind one.
         for arrow, way in zip(self.picture.arrows, self.layout.ways, strict=True):
             yield from self._label(arrow, way)

@@ -1,0 +1,256 @@
+"""Where cards stand and edges go: nothing overlaps, chains cross nothing, the same diagram looks the same."""
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scenarioctl.render.layout import Box, Layout, Leg, Point, Size, Spacing, keep_positions, lay_out
+from scenarioctl.render.svg import SPACING
+
+TEXT = Spacing(column=5, row=1, band=2, lane=1, corridor=1, leave=1, arrive=2, most=80, square=True)
+CARD = Size(width=236, height=120)
+
+Edges = list[tuple[int, int]]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[int, Edges]:
+    """Draw any graph at all: circles, loops, parallel edges, loose parts."""
+    count = draw(st.integers(1, 24))
+    card = st.integers(0, count - 1)
+    return count, draw(st.lists(st.tuples(card, card), max_size=40))
+
+
+def chain(count: int) -> Edges:
+    return list(pairwise(range(count)))
+
+
+def overlaps(boxes: Sequence[Box], gap: float = 0) -> list[tuple[Box, Box]]:
+    return [(one, other) for one, other in combinations(boxes, 2) if one.overlaps(other, gap)]
+
+
+def points_of(leg: Leg) -> list[Point]:
+    """Return points along a leg, close enough to tell what it passes."""
+    if not leg.curved:
+        return list(leg.points)
+    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = leg.points
+    found = []
+    for step in range(17):
+        t = step / 16
+        a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+        found.append((a * x0 + b * x1 + c * x2 + d * x3, a * y0 + b * y1 + c * y2 + d * y3))
+    return found
+
+
+def pieces(layout: Layout, number: int) -> Iterator[tuple[Point, Point]]:
+    for leg in layout.ways[number]:
+        yield from pairwise(points_of(leg))
+
+
+def crosses(one: tuple[Point, Point], other: tuple[Point, Point]) -> bool:
+    def side(a: Point, b: Point, c: Point) -> float:
+        return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+    (a, b), (c, d) = one, other
+    return side(a, b, c) * side(a, b, d) < -1e-6 and side(c, d, a) * side(c, d, b) < -1e-6
+
+
+def crossings(layout: Layout) -> int:
+    """Count the places where one edge's way crosses another's."""
+    return sum(
+        crosses(one, other)
+        for first, second in combinations(range(len(layout.ways)), 2)
+        for one in pieces(layout, first)
+        for other in pieces(layout, second)
+    )
+
+
+def run_through_cards(layout: Layout, edges: Edges) -> list[tuple[int, int]]:
+    """Return which edges pass over which cards."""
+    found = []
+    for number in range(len(edges)):
+        for start, end in pieces(layout, number):
+            low_x, high_x = sorted((start[0], end[0]))
+            low_y, high_y = sorted((start[1], end[1]))
+            for card, box in enumerate(layout.boxes):
+                if (
+                    low_x < box.right - 0.5
+                    and high_x > box.x + 0.5
+                    and low_y < box.bottom - 0.5
+                    and high_y > box.y + 0.5
+                ):
+                    found.append((number, card))
+    return found
+
+
+@pytest.mark.parametrize("spacing", [SPACING, TEXT], ids=["picture", "text"])
+@given(data=st.data(), graph=graphs())
+@settings(max_examples=60, deadline=None)
+def test_no_two_cards_overlap_and_no_edge_runs_over_a_card(
+    spacing: Spacing, data: st.DataObject, graph: tuple[int, Edges]
+) -> None:
+    count, edges = graph
+    most = 26 if spacing.square else 300
+    heights = data.draw(st.lists(st.integers(3, most), min_size=count, max_size=count))
+    width = 24 if spacing.square else 236
+    sizes = [Size(width=width, height=height) for height in heights]
+
+    layout = lay_out(sizes, edges, spacing)
+
+    assert len(layout.boxes) == count
+    assert len(layout.ways) == len(edges)
+    assert not overlaps(layout.boxes, spacing.row - 1)
+    assert all(box.x >= 0 and box.y >= 0 for box in layout.boxes)
+    assert all(box.right <= layout.width and box.bottom <= layout.height for box in layout.boxes)
+    assert not run_through_cards(layout, edges)
+    assert lay_out(sizes, edges, spacing) == layout
+
+
+@given(graph=graphs())
+@settings(max_examples=60, deadline=None)
+def test_every_way_leads_from_its_source_to_its_target(graph: tuple[int, Edges]) -> None:
+    count, edges = graph
+
+    layout = lay_out([CARD] * count, edges, SPACING)
+
+    for (source, target), way in zip(edges, layout.ways, strict=True):
+        start, end = layout.boxes[source], layout.boxes[target]
+        assert way[0].points[0] == (start.right, start.port)
+        assert way[-1].points[-1] == (end.x, end.port)
+        assert all(one.points[-1] == other.points[0] for one, other in pairwise(way))
+
+
+@pytest.mark.parametrize("count", [2, 5, 7, 12, 30])
+@pytest.mark.parametrize("spacing", [SPACING, TEXT], ids=["picture", "text"])
+def test_the_edges_of_a_chain_cross_nothing(spacing: Spacing, count: int) -> None:
+    size = Size(width=24, height=5) if spacing.square else CARD
+
+    layout = lay_out([size] * count, chain(count), spacing)
+
+    assert crossings(layout) == 0
+    assert not run_through_cards(layout, chain(count))
+
+
+def test_a_chain_runs_straight_from_left_to_right() -> None:
+    sizes = [Size(width=236, height=height) for height in (100, 180, 90, 121)]
+
+    layout = lay_out(sizes, chain(4), SPACING)
+
+    assert len({box.port for box in layout.boxes}) == 1
+    assert [box.x for box in layout.boxes] == sorted(box.x for box in layout.boxes)
+
+
+def test_a_tree_crosses_nothing() -> None:
+    edges = [((card - 1) // 3, card) for card in range(1, 40)]
+
+    layout = lay_out([CARD] * 40, edges, SPACING)
+
+    assert crossings(layout) == 0
+
+
+def test_two_ways_that_could_cross_are_untangled() -> None:
+    edges = [(0, 1), (0, 2), (1, 4), (2, 3), (3, 5), (4, 6)]
+
+    layout = lay_out([CARD] * 7, edges, SPACING)
+
+    assert crossings(layout) == 0
+
+
+def test_forty_cards_stay_large_enough_to_read() -> None:
+    layout = lay_out([CARD] * 40, chain(40), SPACING)
+
+    # Letters of 12 pixels at half their size can still be read.
+    assert layout.width < 2 * 4096
+    assert 1 < layout.width / layout.height < 4
+
+
+def test_text_keeps_to_the_width_of_the_terminal() -> None:
+    layout = lay_out([Size(width=24, height=5)] * 9, chain(9), TEXT)
+
+    assert layout.width <= 80 + 8
+    assert all(box.right <= 80 for box in layout.boxes)
+
+
+def test_what_starts_late_stands_right_before_what_needs_it() -> None:
+    layout = lay_out([CARD] * 5, [(0, 1), (1, 2), (2, 3), (4, 3)], SPACING)
+
+    assert layout.boxes[4].x == layout.boxes[2].x
+
+
+def test_a_label_gets_the_room_it_wants() -> None:
+    layout = lay_out([CARD] * 3, chain(3), SPACING, [150, 0])
+
+    assert layout.boxes[1].x - layout.boxes[0].right == 150
+    assert layout.boxes[2].x - layout.boxes[1].right == SPACING.column
+
+
+def test_500_cards_are_laid_out_within_two_seconds() -> None:
+    edges = [(max(0, card - 1 - card % 12), card) for card in range(1, 500)] + [
+        (card, card + 7) for card in range(0, 480, 5)
+    ]
+    start = time.process_time()
+
+    lay_out([CARD] * 500, edges, SPACING)
+
+    assert time.process_time() - start < 2
+
+
+def test_a_hostile_graph_is_laid_out_too() -> None:
+    everything = [(a, b) for a in range(55) for b in range(55)][:3000]
+    far = [(0, card) for card in range(1, 600)] + chain(600)
+
+    for count, edges in ((55, everything), (600, far)):
+        layout = lay_out([CARD] * count, edges, SPACING)
+
+        assert not overlaps(layout.boxes)
+
+
+Middles = list[tuple[float, float]]
+
+
+@given(
+    middles=st.lists(
+        st.tuples(st.integers(-3000, 3000), st.integers(-2000, 2000)), min_size=1, max_size=12, unique=True
+    ),
+    data=st.data(),
+)
+@settings(max_examples=80, deadline=None)
+def test_positions_of_the_editor_are_kept_or_given_up_but_never_overlap(
+    middles: Middles, data: st.DataObject
+) -> None:
+    card = st.integers(0, len(middles) - 1)
+    edges = data.draw(st.lists(st.tuples(card, card), max_size=12))
+
+    layout = keep_positions([CARD] * len(middles), middles, edges, gap=24, align=100, gaps=[120] * len(edges))
+
+    if layout is not None:
+        assert not overlaps(layout.boxes, 23)
+        assert all(box.x >= 0 and box.y >= 0 for box in layout.boxes)
+        assert all(box.right <= layout.width and box.bottom <= layout.height for box in layout.boxes)
+        order = sorted(range(len(middles)), key=lambda card: middles[card][0])
+        assert [layout.boxes[card].x for card in order] == sorted(box.x for box in layout.boxes)
+
+
+@pytest.mark.parametrize(
+    "middles",
+    [
+        pytest.param([(0, 0), (100, 0)], id="they overlap"),
+        pytest.param([(0, 0), None], id="one is missing"),
+        pytest.param([(0, 0), (float("nan"), 0)], id="one is nowhere"),
+        pytest.param([(0, 0), (900_000, 300_000)], id="they lie far apart"),
+        pytest.param([], id="there is none"),
+    ],
+)
+def test_positions_that_make_no_picture_are_given_up(middles: list[Point | None]) -> None:
+    assert keep_positions([CARD] * len(middles), middles, [], gap=24, align=100) is None
+
+
+def test_what_nearly_stands_in_a_row_is_put_in_a_row() -> None:
+    layout = keep_positions([CARD] * 3, [(0, 10), (400, -20), (800, 40)], chain(3), gap=24, align=100)
+
+    assert layout is not None
+    assert len({box.port for box in layout.boxes}) == 1

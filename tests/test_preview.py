@@ -1,0 +1,631 @@
+"""Previews: as PNG, SVG and text, over both edges, in files and on terminals that show pictures in three ways."""
+
+import asyncio
+import json
+import os
+import pty
+import re
+import stat
+import struct
+import subprocess
+import sys
+import threading
+from base64 import b64decode
+from collections.abc import Coroutine, Iterator
+from io import BytesIO
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image, ImageChops
+
+from scenarioctl.application import Application
+from scenarioctl.cli import pictures
+from scenarioctl.cli.sixel import read_pixels, to_sixels
+from scenarioctl.config import Settings
+from scenarioctl.errors import InvalidRequest, ScenarioctlError
+from scenarioctl.operations import previews
+from scenarioctl.operations.previews import Preview, PreviewScenario, preview_scenario
+from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info, store_document
+from scenarioctl.render.letters import measure
+from scenarioctl.render.picture import Picture
+from scenarioctl.render.png import write_png
+from scenarioctl.render.svg import canvas_size, find_layout, write_svg
+from scenarioctl.render.text import ascii_only, draw_text, width_of
+from tests.conftest import DATA, ROOT, SHARED, Run
+from tests.drawing import SAMPLES, document, make_app, picture_of, read_document
+from tests.serving import Serving
+
+T = TypeVar("T")
+SVG = "{http://www.w3.org/2000/svg}"
+REAL = sorted((SHARED / "data" / "diagrams").glob("*.json"))
+TRANSFER = DATA / "diagrams" / "transfer.json"
+PROGRAM = Path(sys.executable).parent / "scenarioctl"
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Application:
+    return make_app(tmp_path)
+
+
+def wait(work: Coroutine[Any, Any, T]) -> T:
+    """Run what never really waits."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+    raise AssertionError("it waited")
+
+
+def preview(app: Application, raw: Any, **fields: Any) -> Preview:
+    return wait(preview_scenario(app, PreviewScenario(scenario_id=wait(store_document(app, raw)), **fields)))
+
+
+def open_png(data: bytes) -> Image.Image:
+    return Image.open(BytesIO(data)).convert("RGB")
+
+
+def test_a_preview_is_a_png_with_the_summary_of_the_scenario(app: Application) -> None:
+    id = wait(store_document(app, read_document(TRANSFER)))
+
+    answer = wait(preview_scenario(app, PreviewScenario(scenario_id=id))).answer()
+
+    assert set(answer) == {"info", "img"}
+    assert answer["info"] == wait(scenario_info(app, ScenarioInfo(id=id))).answer()["result"]
+    assert open_png(b64decode(answer["img"])).width >= 400
+
+
+def test_a_preview_as_svg_is_base64_too(app: Application) -> None:
+    answer = preview(app, read_document(TRANSFER), format="svg", theme="dark").answer()
+
+    assert (
+        b64decode(answer["img"])
+        .decode()
+        .startswith('<svg xmlns="http://www.w3.org/2000/svg" class="scenario dark"')
+    )
+
+
+def test_a_preview_as_text_is_drawn_in_boxes(app: Application) -> None:
+    drawing = preview(app, read_document(TRANSFER), format="text").img.decode()
+
+    assert drawing == (
+        "                      ┌ Transfer ────────────┐\n"
+        "┌ Polkadot ─────┐     │ 1.5 DOT              │     ┌ Polkadot Asset Hub ┐\n"
+        "│ 1.5 DOT       │     │ from Polkadot        │     │ DOT                │\n"
+        "│ 15oF4u…Hr6Sp5 ├────▶│ to Polkadot Asset H… ├────▶│ 14E5nq…NcKVf3      │\n"
+        "└───────────────┘     │ for 14E5nq…NcKVf3    │     └────────────────────┘\n"
+        "                      └──────────────────────┘\n"
+        "\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"format": "gif"}, "format 'gif' is none of a picture, expected one of: png, svg, text"),
+        ({"theme": "sepia"}, "theme 'sepia' is unknown, expected one of: light, dark"),
+        ({"width": "399"}, "width '399' is not the width of such a picture, expected 400 to 4096 pixels"),
+        ({"width": 4097}, "width 4097 is not the width of such a picture, expected 400 to 4096 pixels"),
+        ({"width": "wide"}, "width 'wide' is not the width of such a picture, expected 400 to 4096 pixels"),
+        ({"width": True}, "width True is not the width of such a picture, expected 400 to 4096 pixels"),
+        (
+            {"width": 39, "format": "text"},
+            "width 39 is not the width of such a picture, expected 40 to 1000 characters",
+        ),
+    ],
+)
+def test_a_preview_that_cannot_be_is_refused(app: Application, fields: Any, sentence: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        preview(app, read_document(TRANSFER), **fields)
+
+    assert str(refused.value) == sentence
+
+
+def test_an_unknown_scenario_has_no_preview(app: Application) -> None:
+    with pytest.raises(ScenarioctlError) as refused:
+        wait(preview_scenario(app, PreviewScenario(scenario_id="abcdefghi")))
+
+    assert refused.value.code == "not_found"
+
+
+@pytest.mark.parametrize("width", [400, 1000, "4096"])
+def test_a_png_is_as_wide_as_asked_for(app: Application, width: int | str) -> None:
+    img = preview(app, read_document(TRANSFER), width=width).img
+
+    assert open_png(img).width == int(width)
+
+
+def test_a_png_that_would_be_too_large_is_refused_with_what_would_work(app: Application) -> None:
+    tall = document(60, [(0, n) for n in range(1, 60)])
+
+    with pytest.raises(InvalidRequest) as refused:
+        preview(app, tall, width=4096)
+
+    most = re.fullmatch(
+        r"width 4096 would make a picture of \d+ pixels in height, expected at most (\d+) for this scenario",
+        str(refused.value),
+    )
+    assert most is not None
+    wide, high = canvas_size(picture_of(app, tall), find_layout(picture_of(app, tall)))
+    assert 15_900_000 < int(most[1]) ** 2 * high / wide <= 16_000_000
+
+
+def test_letters_that_a_png_lacks_are_told_of_and_an_svg_keeps_them(app: Application) -> None:
+    raw = document(1, [], {"chain": "polkadot", "asset": {"symbol": "漢字"}, "amount": "1"})
+
+    as_png, as_svg = preview(app, raw), preview(app, raw, format="svg")
+
+    assert as_png.warnings == (
+        "the fonts of a PNG lack 漢 字, boxes stand for them: --format svg keeps them",
+    )
+    assert as_svg.warnings == ()
+    assert ">漢字</tspan>" in as_svg.img.decode()
+
+
+def test_a_preview_of_too_many_steps_says_so(app: Application) -> None:
+    shown = preview(app, document(1003, []), format="text")
+
+    assert shown.warnings == ("the scenario has 1003 steps, the picture shows the first 1000",)
+    assert shown.img.decode().endswith("\nand 3 more steps\n")
+
+
+def expected_ink(picture: Picture) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
+    """Yield each text of a picture and the box that it fills, in the picture's own pixels."""
+
+    def walk(element: Any, x: float, y: float) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
+        moved = re.fullmatch(r"translate\(([-\d.]+) ([-\d.]+)\)", element.get("transform", ""))
+        if moved is not None:
+            x, y = x + float(moved[1]), y + float(moved[2])
+        if element.tag == f"{SVG}text":
+            text, size = "".join(element.itertext()), float(element.get("font-size"))
+            wide = measure(text, size, bold=element.get("font-weight") == "600")
+            left = x + float(element.get("x")) - (wide / 2 if element.get("text-anchor") == "middle" else 0)
+            line = y + float(element.get("y"))
+            yield text, (left, line - size * 0.8, left + wide, line + size * 0.2)
+        for child in element:
+            yield from walk(child, x, y)
+
+    yield from walk(ElementTree.fromstring(write_svg(picture, boxes=True)), 0, 0)
+
+
+@pytest.mark.parametrize("path", [*SAMPLES, *REAL], ids=lambda path: path.stem)
+def test_every_text_is_on_the_png(app: Application, path: Path) -> None:
+    """The renderer drops text without a word where it finds no font for it."""
+    picture = picture_of(app, read_document(path))
+    theme = "dark" if path.stem < "r" else "light"
+
+    written = open_png(write_png(picture, theme=theme))
+    bare = open_png(write_png(picture, theme=theme, letters=False))
+
+    scale = written.width / canvas_size(picture, find_layout(picture))[0]
+    ink = ImageChops.difference(written, bare).convert("L").point(lambda value: 255 if value > 40 else 0)
+    for text, box in expected_ink(picture):
+        left, top, right, bottom = (edge * scale for edge in box)
+        found = ink.crop((int(left) - 1, int(top) - 1, int(right) + 2, int(bottom) + 2)).getbbox()
+        assert found is not None, text
+        # From its first letter to its last.
+        assert found[2] - found[0] > 0.75 * (right - left) - 3, text
+
+
+@pytest.mark.parametrize(
+    "text", ["DOT", "Żółć", "Привет", "Ελλάδα", "שלום", "مرحبا", "Հայ", "漢字", "😀", "ก"]
+)
+def test_a_text_in_any_script_leaves_ink(app: Application, text: str) -> None:
+    picture = picture_of(app, document(1, [], {"chain": "polkadot", "asset": {"symbol": text}}))
+
+    written, bare = (open_png(write_png(picture, width=800, letters=letters)) for letters in (True, False))
+
+    found = next(box for shown, box in expected_ink(picture) if shown and shown[0] in (text[0], "□"))
+    left, top, right, bottom = (round(edge * 2) for edge in found)
+    assert ImageChops.difference(written, bare).crop((left, top, right, bottom)).getbbox() is not None
+
+
+def test_arabic_letters_are_joined_beside_others(app: Application) -> None:
+    def width_of_ink(text: str) -> int:
+        picture = picture_of(app, document(1, [], {"chain": "polkadot", "asset": {"symbol": text}}))
+        written, bare = (
+            open_png(write_png(picture, width=800, letters=letters)) for letters in (True, False)
+        )
+        # Where the asset stands, below the card's head.
+        ink = ImageChops.difference(written, bare).crop((0, 220, 800, 300)).getbbox()
+        assert ink is not None
+        return ink[2] - ink[0]
+
+    alone, beside = width_of_ink("مرحبا"), width_of_ink("A مرحبا")
+
+    # Apart, each letter would take its widest shape.
+    assert beside - alone < width_of_ink("A") + 20
+
+
+def test_the_renderer_sees_no_fonts_but_ours(app: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    import resvg_py
+
+    given: dict[str, Any] = {}
+
+    def look(**options: Any) -> bytes:
+        given.update(options)
+        return b""
+
+    monkeypatch.setattr(resvg_py, "svg_to_bytes", look)
+
+    write_png(picture_of(app, read_document(TRANSFER)))
+
+    assert given["skip_system_fonts"] is True
+    assert {Path(file).parent for file in given["font_files"]} == {ROOT / "scenarioctl" / "render" / "fonts"}
+    assert set(given) == {"svg_string", "width", "skip_system_fonts", "font_files", "font_family"}
+
+
+def test_a_drawing_in_text_keeps_to_its_width(app: Application) -> None:
+    for path in SAMPLES:
+        for columns in (60, 80, 120):
+            drawing = draw_text(picture_of(app, read_document(path)), columns)
+
+            assert max(width_of(line) for line in drawing.splitlines()) <= columns, path.stem
+
+
+def test_wide_letters_do_not_move_the_border(app: Application) -> None:
+    raw = document(
+        2, [(0, 1)], {"chain": "polkadot", "asset": {"symbol": "漢字"}, "address": "한국어 e\u0301"}
+    )
+
+    lines = draw_text(picture_of(app, raw)).splitlines()
+
+    assert lines[1] == "│ 漢字     │     │ 漢字     │"
+    assert {width_of(line) for line in lines} == {width_of(lines[0])}
+
+
+def test_ascii_stands_in_for_every_sign(app: Application) -> None:
+    drawing = draw_text(picture_of(app, read_document(DATA / "diagrams" / "other_steps.json")))
+
+    plain = ascii_only(drawing)
+
+    assert plain.isascii()
+    assert [len(line) for line in plain.splitlines()] == [len(line) for line in drawing.splitlines()]
+    assert "?" not in plain
+
+
+def test_a_daemon_draws_off_its_loop(
+    app: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+
+    def watched(*given: Any) -> Any:
+        threads.append(threading.current_thread())
+        return draw(*given)
+
+    draw = previews._draw
+    monkeypatch.setattr(previews, "_draw", watched)
+
+    async def go() -> bytes:
+        served = Application(
+            Settings(config=tmp_path / "c", store=tmp_path / "s.db", cache=tmp_path / "r", offline=True),
+            served=True,
+        )
+        try:
+            id = await store_document(served, read_document(TRANSFER))
+            return (await preview_scenario(served, PreviewScenario(scenario_id=id))).img
+        finally:
+            await served.close()
+
+    img = asyncio.run(go())
+
+    assert img == preview(app, read_document(TRANSFER)).img
+    assert threads[0] is not threading.main_thread()
+    assert threads[1:] == [threading.main_thread()]
+
+
+def test_the_daemon_takes_the_id_from_the_body_or_the_query(tmp_path: Path) -> None:
+    raw = read_document(TRANSFER)
+    with Serving(tmp_path) as serving:
+        id = serving.post("/api/template/saveUrl", {"url": json.dumps(raw)}).json()["shortUrl"]
+
+        by_body = serving.send(
+            "GET",
+            "/api/info/preview",
+            json.dumps({"scenario_id": id}).encode(),
+            {"Content-Type": "application/json"},
+        )
+        by_query = serving.get(f"/api/info/preview?scenario_id={id}")
+        as_svg = serving.get(f"/api/info/preview?scenario_id={id}&format=svg&theme=dark&width=800")
+        info = serving.post("/api/scenario/info", {"id": id})
+
+    assert by_body.status == by_query.status == as_svg.status == 200
+    assert by_body.json() == by_query.json()
+    assert by_body.json()["info"] == as_svg.json()["info"] == info.json()["result"]
+    assert b64decode(by_body.json()["img"])[:8] == b"\x89PNG\r\n\x1a\n"
+    assert b64decode(as_svg.json()["img"]).startswith(b"<svg ")
+
+
+@pytest.fixture
+def sample(scenarioctl: Run) -> str:
+    return scenarioctl("scenario", "import", str(TRANSFER)).out.strip()
+
+
+@pytest.mark.parametrize(("name", "start"), [("p.png", b"\x89PNG"), ("p.SVG", b"<svg "), ("p.txt", b"   ")])
+def test_a_preview_is_written_to_a_file_of_the_kind_that_its_name_says(
+    scenarioctl: Run, sample: str, tmp_path: Path, name: str, start: bytes
+) -> None:
+    ended = scenarioctl("scenario", "preview", sample, "-o", str(tmp_path / name))
+
+    assert (ended.out, ended.err, ended.code) == ("", f"Written: {tmp_path / name}\n", 0)
+    assert (tmp_path / name).read_bytes().startswith(start)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_file_that_is_there_is_replaced_and_keeps_its_permissions(
+    scenarioctl: Run, sample: str, tmp_path: Path
+) -> None:
+    target, link = tmp_path / "p.png", tmp_path / "link.png"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+
+    scenarioctl("scenario", "preview", sample, "-o", str(link))
+
+    assert link.is_symlink()
+    assert target.read_bytes()[:4] == b"\x89PNG"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_a_new_file_has_the_permissions_that_new_files_have(
+    scenarioctl: Run, sample: str, tmp_path: Path
+) -> None:
+    before = os.umask(0o022)
+    try:
+        scenarioctl("scenario", "preview", sample, "-o", str(tmp_path / "p.png"))
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE((tmp_path / "p.png").stat().st_mode) == 0o644
+
+
+def test_a_failed_write_leaves_the_old_file(
+    scenarioctl: Run, sample: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "p.png"
+    target.write_text("old")
+
+    def fail(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    ended = scenarioctl("scenario", "preview", sample, "-o", str(target))
+
+    assert ended.err == f"Error: output {str(target)!r} cannot be written: No space left on device\n"
+    assert ended.code == 2
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["p.png"]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (
+            ("-o", "picture.gif"),
+            "output 'picture.gif' does not tell a format, expected a name that ends in .png, .svg, .txt, or --format",
+        ),
+        (
+            ("-o", "p.svg", "--format", "png"),
+            "format 'png' and the name of output 'p.svg' do not agree: which one is meant?",
+        ),
+        (("-o", "/nowhere/p.png"), "output '/nowhere/p.png' cannot be written: No such file or directory"),
+        (("-o", "p\0.png"), "output 'p\\x00.png' cannot be written: no path holds a NUL character"),
+        (("-o", "-", "--json"), "output '-' and --json both want stdout: leave one of them out"),
+        (
+            ("--draw", "crayon"),
+            "draw 'crayon' is no way to draw, expected one of: kitty, iterm2, sixel, text",
+        ),
+        (("--format", "gif"), "format 'gif' is none of a picture, expected one of: png, svg, text"),
+    ],
+)
+def test_an_impossible_file_is_refused(
+    scenarioctl: Run, sample: str, line: tuple[str, ...], sentence: str
+) -> None:
+    ended = scenarioctl("scenario", "preview", sample, *line)
+
+    assert (ended.out if "--json" not in line else "", ended.code) == ("", 2)
+    assert (json.loads(ended.out)["error"] if "--json" in line else ended.err) == (
+        sentence if "--json" in line else f"Error: {sentence}\n"
+    )
+
+
+def test_a_pipe_gets_text_and_json_the_endpoints_answer(scenarioctl: Run, sample: str) -> None:
+    plain = scenarioctl("scenario", "preview", sample)
+    as_json = scenarioctl("--json", "scenario", "preview", sample)
+
+    assert plain.out.splitlines()[1] == (
+        "┌ Polkadot ─────┐     │ 1.5 DOT              │     ┌ Polkadot Asset Hub ┐"
+    )
+    assert set(json.loads(as_json.out)) == {"info", "img"}
+
+
+def run_on_terminal(line: list[str], home: Path, answer: bytes = b"", **variables: str) -> str:
+    """Return what a run of the program writes to a terminal that answers the question what it is."""
+    controller, terminal = pty.openpty()
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "xterm-256color"}
+    with subprocess.Popen(
+        [str(PROGRAM), *line],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env=environment | variables,
+        start_new_session=True,
+    ) as program:
+        os.close(terminal)
+        written = b""
+        while True:
+            try:
+                part = os.read(controller, 65536)
+            except OSError:
+                break
+            if b"\x1b[c" in part and answer:
+                os.write(controller, answer)
+            written += part
+            if not part:
+                break
+        assert program.wait(20) == 0, written
+    os.close(controller)
+    return written.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> tuple[Path, str]:
+    app = make_app(tmp_path)
+    id = wait(store_document(app, read_document(TRANSFER)))
+    wait(app.close())
+    return tmp_path, id
+
+
+def preview_on_terminal(stored: tuple[Path, str], *more: str, answer: bytes = b"", **variables: str) -> str:
+    home, id = stored
+    return run_on_terminal(
+        ["--store", str(home / "s.db"), "scenario", "preview", id, *more], home, answer, **variables
+    )
+
+
+def test_kitty_is_sent_the_png_in_chunks(stored: tuple[Path, str]) -> None:
+    written = preview_on_terminal(stored, KITTY_WINDOW_ID="1")
+
+    chunks = re.findall("\x1b_G([^;]*);([^\x1b]*)\x1b\\\\", written)
+    assert re.sub("\x1b_G[^\x1b]*\x1b\\\\", "", written) == "\n"
+    assert chunks[0][0] == "a=T,f=100,q=2,c=80,m=1"
+    assert [keys for keys, _ in chunks[1:]] == ["m=1"] * (len(chunks) - 2) + ["m=0"]
+    assert all(len(data) <= 4096 for _, data in chunks)
+    assert open_png(b64decode("".join(data for _, data in chunks))).width >= 400
+
+
+def test_iterm_is_sent_the_png_whole(stored: tuple[Path, str]) -> None:
+    written = preview_on_terminal(stored, TERM_PROGRAM="iTerm.app")
+
+    sent = re.fullmatch(
+        "\x1b]1337;File=inline=1;size=(\\d+);width=80;preserveAspectRatio=1:([^\x07]*)\x07\n", written
+    )
+    assert sent is not None
+    assert len(b64decode(sent[2])) == int(sent[1])
+
+
+def test_a_terminal_that_says_it_takes_sixels_is_sent_sixels(stored: tuple[Path, str]) -> None:
+    written = preview_on_terminal(stored, answer=b"\x1b[?62;4;22c")
+
+    assert written.startswith('\x1b[c\x1bPq"1;1;720;')
+    assert written.endswith("-\x1b\\\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "variables"),
+    [
+        (b"\x1b[?62;22c", {}),
+        (b"", {}),
+        (b"", {"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1"}),
+        (b"", {"TERM": "dumb"}),
+    ],
+    ids=["it takes none", "it says nothing", "tmux", "dumb"],
+)
+def test_every_other_terminal_gets_text(
+    stored: tuple[Path, str], answer: bytes, variables: dict[str, str]
+) -> None:
+    written = preview_on_terminal(stored, answer=answer, **variables)
+
+    assert "├────▶│" in written
+    assert not re.search("\x1bP|\x1b_G|1337", written)
+
+
+def test_sixels_show_the_pixels_of_the_png(app: Application) -> None:
+    png = write_png(picture_of(app, read_document(TRANSFER)), width=480)
+    original = open_png(png)
+
+    shown = read_sixels(to_sixels(png))
+
+    assert shown.size == original.size
+    difference = ImageChops.difference(shown, original)
+    # 256 colours, in hundredths.
+    assert max(difference.convert("L").histogram()[40:], default=0) == 0
+    assert sum(value * count for value, count in enumerate(difference.convert("L").histogram())) < (
+        1.5 * original.width * original.height
+    )
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+def test_a_png_is_read_whatever_its_filters(mode: str) -> None:
+    dice = Random(7)
+    image = Image.new(mode, (37, 23))
+    for x in range(37):
+        for y in range(23):
+            noise = dice.randrange(12)
+            image.putpixel((x, y), (x * 6 + noise, y * 9, (x * y) % 256, 255)[: len(mode)])
+    file = BytesIO()
+    image.save(file, "png")
+
+    width, rows = read_pixels(file.getvalue())
+
+    assert width == 37
+    assert [pixel for row in rows for pixel in row] == [
+        int.from_bytes(bytes(pixel))
+        for pixel in zip(*[iter(image.convert("RGB").tobytes())] * 3, strict=True)
+    ]
+
+
+def read_sixels(text: str) -> Image.Image:
+    """Return the picture that a terminal would draw."""
+    body = text.removeprefix("\x1bPq").removesuffix("\x1b\\")
+    sized = re.match(r'"1;1;(\d+);(\d+)', body)
+    assert sized is not None
+    image = Image.new("RGB", (int(sized[1]), int(sized[2])))
+    palette: dict[int, tuple[int, ...]] = {}
+    x = y = colour = 0
+    for token in re.finditer(
+        r"#(\d+);2;(\d+);(\d+);(\d+)|#(\d+)|!(\d+)([?-~])|([?-~])|(\$)|(-)", body[sized.end() :]
+    ):
+        if token[1]:
+            palette[int(token[1])] = tuple(round(int(token[n]) * 2.55) for n in (2, 3, 4))
+        elif token[5]:
+            colour = int(token[5])
+        elif token[9]:
+            x = 0
+        elif token[10]:
+            x, y = 0, y + 6
+        else:
+            bits = ord(token[7] or token[8]) - 63
+            end = x + int(token[6] or 1)
+            for at, row in product(range(x, end), range(6)):
+                if bits >> row & 1:
+                    image.putpixel((at, y + row), palette[colour])
+            x = end
+    return image
+
+
+def test_a_picture_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, app: Application) -> None:
+    png = write_png(picture_of(app, document(1, [])), width=400)
+    assert struct.unpack(">I", png[16:20]) == (400,)
+
+    monkeypatch.setattr(pictures, "_screen", lambda: (200, 2000))
+    wide = "".join(pictures.show("kitty", png))
+    monkeypatch.setattr(pictures, "_screen", lambda: (20, 0))
+    narrow = "".join(pictures.show("kitty", png))
+
+    assert wide.startswith("\x1b_Ga=T,f=100,q=2,c=40,m=")
+    assert narrow.startswith("\x1b_Ga=T,f=100,q=2,c=20,m=")
+    monkeypatch.setattr(pictures, "_screen", lambda: (20, 0))
+    assert pictures.picture_width("sixel") == "400"
+    assert pictures.picture_width("kitty") == ""
+
+
+def test_help_needs_no_renderer() -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; sys.argv = ['scenarioctl', 'scenario', 'preview', '--help']\n"
+            "from scenarioctl.cli.main import main\n"
+            "try: main()\nexcept SystemExit: print(*sys.modules)",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    modules = set(done.stdout.splitlines()[-1].split())
+    assert not modules & {"resvg_py", "scenarioctl.render.svg", "scenarioctl.operations.previews", "asyncio"}
