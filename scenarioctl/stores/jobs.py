@@ -92,8 +92,11 @@ def list_page(database: Connection, *, limit: int, after: str, state: JobState |
 
 
 def next_due(database: Connection) -> int | None:
+    # Also leaves out what is NULL, or damaged and no number.
     row = database.execute(
-        "SELECT due FROM jobs INDEXED BY jobs_by_due WHERE state = 'running' AND owner = '' AND due IS NOT NULL ORDER BY due LIMIT 1"
+        "SELECT due FROM jobs INDEXED BY jobs_by_due WHERE state = 'running' AND owner = '' AND due <= ?"
+        " ORDER BY due LIMIT 1",
+        (INTEGER_MAX,),
     ).fetchone()
     return row[0] if row else None
 
@@ -115,7 +118,7 @@ def claim_due(database: Connection, claim: Claim) -> list[ClaimedJob]:
     for (owner,) in expired:
         free(database, owner)
     claimed: list[ClaimedJob] = []
-    damaged: list[str] = []
+    damaged: list[tuple[int, str, str]] = []
     # Left to itself, SQLite walks all jobs of the state in place of the index that has what is due in order.
     due = database.execute(
         f"SELECT {_COLUMNS}, j.begun, s.blob, s.summary FROM jobs j INDEXED BY jobs_by_due CROSS JOIN scenarios s ON s.id = j.id"  # noqa: S608
@@ -125,8 +128,11 @@ def claim_due(database: Connection, claim: Claim) -> list[ClaimedJob]:
     for row in due:
         job = _read_job(row)
         begun, blob, summary = row[-3:]
-        if job.state is not JobState.RUNNING or not isinstance(blob, bytes) or not isinstance(summary, str):
-            damaged.append(job.id)
+        if job.state is not JobState.RUNNING:
+            damaged.append((claim.now, _DAMAGED, job.id))
+            continue
+        if not isinstance(blob, bytes) or not isinstance(summary, str):
+            damaged.append((claim.now, _SCENARIO_DAMAGED, job.id))
             continue
         claimed.append(ClaimedJob(job=job, blob=blob, summary=summary, interrupted=bool(begun)))
         if len(claimed) >= claim.limit:
@@ -135,7 +141,7 @@ def claim_due(database: Connection, claim: Claim) -> list[ClaimedJob]:
     # A job that cannot be read must neither stop the others nor be found due for ever.
     database.executemany(
         "UPDATE jobs SET state = 'paused', due = NULL, planned = NULL, changed = ?, reason = ? WHERE id = ?",
-        [(claim.now, _DAMAGED, id) for id in damaged],
+        damaged,
     )
     if not claimed:
         return []
@@ -297,7 +303,7 @@ def drafted_for(database: Connection) -> list[tuple[str, int]]:
     with one_moment(database):
         while row := database.execute(following, found[-1] if found else ("", -1)).fetchone():
             found.append(row)
-    return found
+    return [(chain, version) for chain, version in found if type(version) is int]
 
 
 def read_drafts(
@@ -308,7 +314,7 @@ def read_drafts(
         " AND seq > ? ORDER BY seq LIMIT ?",
         (chain, spec_version, after, limit),
     )
-    return [_read_entry(row) for row in rows]
+    return [entry for entry in map(_read_entry, rows) if entry.draft.tx != NO_TRANSACTION]
 
 
 def flag_drafts(
@@ -487,6 +493,7 @@ def _read_entry(row: tuple[Any, ...]) -> MempoolEntry:
 
 #: What is said of a job whose row holds what no version of this program writes.
 _DAMAGED = "its row in the store is damaged, start the job again"
+_SCENARIO_DAMAGED = "its scenario is damaged in the store, delete it and create it again"
 
 
 #: Of each column but state and schedule, in the order of `_COLUMNS`.

@@ -1,0 +1,302 @@
+"""What holds for the store of a daemon alone: the event loop goes on, and writes share their way to the disk."""
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound
+from scenarioctl.stores import StoredScenario, connections, served
+from scenarioctl.stores.served import ServedStore
+from tests.test_stores import FIRST, SECOND
+
+
+def numbered(number: int, *, size: int = 100) -> StoredScenario:
+    return replace(FIRST, id=f"scenario-{number}", blob=bytes(size))
+
+
+def play(path: Path, story: Callable[[ServedStore], Awaitable[None]]) -> None:
+    """Let *story* take place on an event loop, with a store that is closed at its end."""
+
+    async def whole() -> None:
+        store = ServedStore(path)
+        try:
+            await story(store)
+        finally:
+            await store.close()
+
+    asyncio.run(whole())
+
+
+def count_rows(path: Path) -> int:
+    """Return how many scenarios another program finds."""
+    with closing(sqlite3.connect(path)) as database:
+        (count,) = database.execute("SELECT count(*) FROM scenarios").fetchone()
+        return int(count)
+
+
+class Held:
+    """Keeps the writer from its work until it is let go."""
+
+    def __init__(self, store: ServedStore) -> None:
+        self.let_go = threading.Event()
+        self.begun = threading.Event()
+        self.task = asyncio.ensure_future(store._write(self._hold))
+
+    def _hold(self, database: sqlite3.Connection) -> None:
+        self.begun.set()
+        assert self.let_go.wait(10)
+
+    async def __aenter__(self) -> "Held":
+        await asyncio.to_thread(self.begun.wait, 10)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.let_go.set()
+        await self.task
+
+
+async def turns_until(tasks: Sequence[asyncio.Future[Any]]) -> int:
+    """Return how often the loop comes round while it waits for *tasks*."""
+    turns = 0
+    while not all(task.done() for task in tasks):
+        await asyncio.sleep(0.001)
+        turns += 1
+    return turns
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "scenarios.db"
+
+
+def test_writes_that_come_together_share_one_transaction(path: Path) -> None:
+    async def story(store: ServedStore) -> None:
+        asked: list[str] = []
+        store._writer._database.set_trace_callback(asked.append)
+        async with Held(store):
+            puts = [asyncio.ensure_future(store.put_scenario(numbered(n))) for n in range(50)]
+            await asyncio.sleep(0)
+        await asyncio.gather(*puts)
+        store._writer._database.set_trace_callback(None)
+
+        assert count_rows(path) == 50
+        # That of what held them up, and theirs.
+        assert [word for word in asked if word in ("BEGIN IMMEDIATE", "COMMIT")] == [
+            "BEGIN IMMEDIATE",
+            "COMMIT",
+        ] * 2
+
+    play(path, story)
+
+
+def test_an_answer_comes_once_the_write_is_on_the_disk(path: Path) -> None:
+    async def story(store: ServedStore) -> None:
+        async def put(number: int) -> None:
+            await store.put_scenario(numbered(number))
+            with closing(sqlite3.connect(path)) as other:
+                found = other.execute("SELECT count(*) FROM scenarios WHERE id = ?", (f"scenario-{number}",))
+                assert found.fetchone() == (1,)
+
+        await asyncio.gather(*(put(number) for number in range(30)))
+
+    play(path, story)
+
+
+def test_one_that_is_refused_does_not_take_the_others_along(path: Path) -> None:
+    async def story(store: ServedStore) -> None:
+        await store.put_scenario(FIRST)
+        async with Held(store):
+            work: list[Awaitable[Any]] = [
+                store.put_scenario(numbered(1)),
+                store.put_scenario(FIRST),
+                store.put_scenarios([numbered(2), replace(SECOND, id=FIRST.id)]),
+                store.delete_scenario("unknown"),
+                store.put_scenario(numbered(3)),
+                store._write(lambda database: database.execute("SELECT 1 / 0").fetchone()[0] + 1),
+            ]
+            tasks = [asyncio.ensure_future(one) for one in work]
+            await asyncio.sleep(0)
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert [type(answer) for answer in answers] == [
+            type(None),
+            Conflict,
+            Conflict,
+            NotFound,
+            type(None),
+            TypeError,
+        ]
+        assert {item.id for item in (await store.list_scenarios()).items} == {
+            FIRST.id,
+            "scenario-1",
+            "scenario-3",
+        }
+
+    play(path, story)
+
+
+def test_the_loop_goes_on_while_another_process_locks_the_store(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.2)
+
+    async def story(store: ServedStore) -> None:
+        await store.put_scenario(SECOND)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            puts = [asyncio.ensure_future(store.put_scenario(numbered(n))) for n in range(3)]
+            assert await store.get_scenario(SECOND.id) == SECOND
+            turns = await turns_until(puts)
+            answers = await asyncio.gather(*puts, return_exceptions=True)
+            other.execute("ROLLBACK")
+
+        assert turns > 10
+        assert {str(answer) for answer in answers} == {
+            f"store '{path}' has been locked by another process for 0.2 seconds, try again later"
+        }
+        assert {type(answer) for answer in answers} == {Conflict}
+        assert len({id(answer) for answer in answers}) == 3
+        await store.put_scenario(FIRST)
+
+    play(path, story)
+
+
+def test_a_lock_that_is_let_go_in_time_is_waited_for(path: Path) -> None:
+    async def story(store: ServedStore) -> None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            put = asyncio.ensure_future(store.put_scenario(FIRST))
+            await asyncio.sleep(0.05)
+            other.execute("COMMIT")
+            await put
+
+        assert await store.get_scenario(FIRST.id) == FIRST
+
+    play(path, story)
+
+
+def test_what_takes_long_to_read_does_not_stop_the_loop(path: Path) -> None:
+    async def story(store: ServedStore) -> None:
+        reads = [
+            asyncio.ensure_future(store._read(lambda database: time.sleep(0.1), long=True)) for _ in range(2)
+        ]
+
+        assert await turns_until(reads) > 5
+        main = threading.get_ident()
+        assert await store._read(lambda database: threading.get_ident()) == main
+        assert await store._read(lambda database: threading.get_ident(), long=True) != main
+
+    play(path, story)
+
+
+def test_a_read_that_would_have_to_wait_goes_to_a_thread(path: Path) -> None:
+    async def story(store: ServedStore) -> None:
+        threads: list[int] = []
+
+        def read(database: sqlite3.Connection) -> str:
+            threads.append(threading.get_ident())
+            if len(threads) == 1:
+                error = sqlite3.OperationalError("database is locked")
+                error.sqlite_errorcode = sqlite3.SQLITE_BUSY_RECOVERY
+                raise error
+            return "read"
+
+        assert await store._read(read) == "read"
+        assert threads[0] == threading.get_ident() != threads[1]
+
+    play(path, story)
+
+
+def test_a_write_whose_caller_has_gone_before_its_turn_is_not_done(path: Path) -> None:
+    async def story(store: ServedStore) -> None:
+        async with Held(store):
+            gone = asyncio.ensure_future(store.put_scenario(FIRST))
+            stays = asyncio.ensure_future(store.put_scenario(SECOND))
+            await asyncio.sleep(0)
+            gone.cancel()
+            await asyncio.sleep(0)
+        await stays
+
+        assert [item.id for item in (await store.list_scenarios()).items] == [SECOND.id]
+
+    play(path, story)
+
+
+def test_only_so_many_writes_are_under_way(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "_UNDER_WAY", 3)
+
+    async def story(store: ServedStore) -> None:
+        async with Held(store):
+            puts = [asyncio.ensure_future(store.put_scenario(numbered(n))) for n in range(20)]
+            await asyncio.sleep(0.01)
+            assert store._writer._queue.qsize() == 2
+            puts[0].cancel()
+            puts[19].cancel()
+            await asyncio.sleep(0.01)
+            assert store._writer._queue.qsize() == 3
+        await asyncio.gather(*puts, return_exceptions=True)
+
+        assert count_rows(path) == 18
+        assert store._under_way == 0
+
+    play(path, story)
+
+
+def test_closing_lets_what_is_under_way_end(path: Path) -> None:
+    async def story() -> None:
+        store = ServedStore(path)
+        puts = [asyncio.ensure_future(store.put_scenario(numbered(n))) for n in range(600)]
+        await asyncio.sleep(0)
+        await store.close()
+        await asyncio.gather(*puts)
+        await store.close()
+
+        with pytest.raises(RuntimeError, match="the store is closed"):
+            await store.put_scenario(FIRST)
+
+    asyncio.run(story())
+    assert count_rows(path) == 600
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("store-")]
+
+
+def test_a_store_outlives_a_loop(path: Path) -> None:
+    store = ServedStore(path)
+    asyncio.run(store.put_scenario(FIRST))
+    asyncio.run(store.put_scenario(SECOND))
+
+    assert asyncio.run(store.get_scenario(FIRST.id)) == FIRST
+    asyncio.run(store.close())
+
+
+def test_a_full_disk_refuses_what_has_no_room_and_keeps_the_rest(path: Path) -> None:
+    async def story(store: ServedStore) -> None:
+        await store.put_scenario(FIRST)
+        database = store._writer._database
+        (pages,) = await store._write(lambda database: database.execute("PRAGMA page_count").fetchone())
+
+        async with Held(store):
+            tasks = [
+                asyncio.ensure_future(store.put_scenario(one))
+                for one in (numbered(1), numbered(2, size=1_000_000), numbered(3))
+            ]
+            await asyncio.sleep(0)
+            database.execute(f"PRAGMA max_page_count = {pages + 5}")
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert [type(answer) for answer in answers] == [type(None), InvalidRequest, type(None)]
+        assert str(answers[1]) == f"store '{path}' has no room left on its disk, nothing was changed"
+        assert {item.id for item in (await store.list_scenarios()).items} == {
+            FIRST.id,
+            "scenario-1",
+            "scenario-3",
+        }
+
+    play(path, story)

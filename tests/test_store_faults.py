@@ -1,0 +1,397 @@
+"""What goes wrong with the file of a store: each is said in a sentence, and nothing is half written."""
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.errors import Conflict, InvalidRequest
+from scenarioctl.model.jobs import NO_TRANSACTION, JobState, LogLine
+from scenarioctl.stores import ScenarioPage, Store, connections, open_store
+from scenarioctl.stores.served import ServedStore
+from scenarioctl.stores.sqlite import SqliteStore
+from tests.test_store_jobs import (
+    DRAFT,
+    HOUR,
+    JOB,
+    NO_LIMIT,
+    NOW,
+    WEBHOOK,
+    claim,
+    ended,
+    finish,
+    get_job,
+    texts,
+)
+from tests.test_stores import FIRST, SECOND, STORES, damage, message, opened, run
+
+DAMAGED = "its row in the store is damaged, start the job again"
+
+
+def writer_of(store: Store) -> sqlite3.Connection:
+    """Return the connection that *store* writes with."""
+    if isinstance(store, ServedStore):
+        return store._writer._database
+    assert isinstance(store, SqliteStore)
+    return store._database
+
+
+def alter(folder: Path, statement: str) -> None:
+    """Do by hand to the file what no program of ours does."""
+    with closing(sqlite3.connect(folder / "scenarios.db", isolation_level=None)) as database:
+        assert database.execute(statement).rowcount > 0
+
+
+@pytest.fixture
+def store(kind: str, tmp_path: Path) -> Iterator[Store]:
+    with opened(kind, tmp_path) as store:
+        run(store.put_scenarios([FIRST, SECOND]))
+        yield store
+
+
+#: Everything that a store can be asked to write.
+WRITES: dict[str, Callable[[Store], Coroutine[Any, Any, object]]] = {
+    "put a scenario": lambda store: store.put_scenario(replace(FIRST, id="new")),
+    "replace a scenario": lambda store: store.put_scenario(replace(FIRST, blob=b"new"), replace=True),
+    "delete a scenario": lambda store: store.delete_scenario(SECOND.id),
+    "start a job": lambda store: store.start_job(replace(JOB, id=SECOND.id)),
+    "stop a job": lambda store: store.stop_job(FIRST.id, now=NOW),
+    "finish a run": lambda store: store.finish_run(
+        ended(claim_made[0], lines=("a",) * 100, used_events={WEBHOOK: 1}), retention=NO_LIMIT
+    ),
+    "renew leases": lambda store: store.renew_leases("me", moment=9, lease=9),
+    "free leases": lambda store: store.free_leases("me"),
+    "mark a step": lambda store: store.mark_step(FIRST.id, epoch=3, step="x"),
+    "flag a draft": lambda store: store.flag_drafts({1: "x"}, now=NOW, lines={}),
+    "put an event": lambda store: store.put_event(WEBHOOK, {}, now=NOW, retention=NO_LIMIT),
+    "index webhooks": lambda store: store.index_webhooks(FIRST.id, ("other",)),
+}
+claim_made: list[Any] = []
+
+
+def set_the_scene(store: Store) -> None:
+    """Let there be a job that is being run, a draft of an earlier run, and a webhook."""
+    run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
+    run(store.start_job(JOB))
+    finish(store, ended(claim(store)[0]))
+    run(store.start_job(replace(JOB, id=SECOND.id)))
+    run(store.stop_job(SECOND.id, now=NOW))
+    claim_made[:] = claim(store, now=NOW + HOUR)
+
+
+def everything(folder: Path) -> dict[str, list[Any]]:
+    """Return all rows of all tables."""
+    with closing(sqlite3.connect(folder / "scenarios.db")) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {table: database.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+
+
+@pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize("write", WRITES)
+def test_a_read_only_store_refuses_every_write(store: Store, write: str, tmp_path: Path) -> None:
+    set_the_scene(store)
+    before = everything(tmp_path)
+    # The tests may run as root, whom no file mode stops.
+    writer_of(store).execute("PRAGMA query_only = ON")
+
+    assert message(InvalidRequest, WRITES[write](store)) == (
+        f"store '{tmp_path}/scenarios.db' is read-only, expected a file that can be written"
+    )
+    assert everything(tmp_path) == before
+    writer_of(store).execute("PRAGMA query_only = OFF")
+    run(WRITES[write](store))
+    assert everything(tmp_path) != before
+
+
+@pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize("write", WRITES)
+def test_a_locked_store_refuses_every_write_after_a_while(
+    kind: str, write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.01)
+    with opened(kind, tmp_path) as store, closing(sqlite3.connect(tmp_path / "scenarios.db")) as other:
+        run(store.put_scenarios([FIRST, SECOND]))
+        set_the_scene(store)
+        other.isolation_level = None
+        other.execute("BEGIN IMMEDIATE")
+
+        assert message(Conflict, WRITES[write](store)) == (
+            f"store '{tmp_path}/scenarios.db' has been locked by another process for 0.01 seconds, try again later"
+        )
+        other.execute("ROLLBACK")
+        run(WRITES[write](store))
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_run_that_finds_the_disk_full_leaves_nothing_and_is_kept_once_there_is_room(
+    store: Store, tmp_path: Path
+) -> None:
+    set_the_scene(store)
+    (claimed,) = claim_made
+    before = everything(tmp_path)
+    writer = writer_of(store)
+    (pages,) = writer.execute("PRAGMA page_count").fetchone()
+    long = ended(claimed, lines=("x" * 1000,) * 50, drafts=(replace(DRAFT, tx="0x" + "00" * 50_000),))
+
+    # At each page that the run may need: wherever the disk ends, all of the run or nothing is kept.
+    for room in range(0, 24, 3):
+        writer.execute(f"PRAGMA max_page_count = {pages + room}")
+        assert message(InvalidRequest, store.finish_run(long, retention=NO_LIMIT)) == (
+            f"store '{tmp_path}/scenarios.db' has no room left on its disk, nothing was changed"
+        )
+        assert everything(tmp_path) == before
+    writer.execute(f"PRAGMA max_page_count = {pages + 1000}")
+    assert finish(store, long) is True
+    assert len(texts(store)) == 51
+
+
+FILE_LIMIT = """
+import asyncio, resource, sys
+from dataclasses import replace
+from tests.test_stores import FIRST
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.stores import open_store
+
+async def main():
+    store = open_store(sys.argv[1], served=True)
+    await store.put_scenario(FIRST)
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
+    scenarios = [replace(FIRST, id=f"s{n}", blob=bytes(40_000)) for n in range(20)]
+    answers = await asyncio.gather(*(store.put_scenario(one) for one in scenarios), return_exceptions=True)
+    refused = {one.id for one, answer in zip(scenarios, answers) if answer is not None}
+    print(len(refused) > 0, {(type(one).__name__, str(one)) for one in answers if one is not None})
+    kept = {item.id for item in (await store.list_scenarios()).items}
+    print(kept == {FIRST.id} | {one.id for one in scenarios} - refused)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    await asyncio.gather(*(store.put_scenario(one) for one in scenarios if one.id in refused))
+    print(await store.count_scenarios())
+    await store.close()
+
+asyncio.run(main())
+"""
+
+
+def test_a_file_that_may_not_grow_fails_those_whose_commit_it_stops_and_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "scenarios.db"
+    answer = subprocess.run(
+        [sys.executable, "-c", FILE_LIMIT, str(path)], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    sentence = f"store '{path}' cannot be read or written (disk I/O error), nothing was changed"
+    assert answer.stdout == f'True {{("InvalidRequest", "{sentence}")}}\nTrue\n21\n'.replace(
+        '("InvalidRequest"', "('InvalidRequest'"
+    ), answer.stderr
+
+
+@dataclass(frozen=True, kw_only=True)
+class Damage:
+    """Something in a row that no program of ours writes there."""
+
+    name: str
+    statement: str
+
+
+JOB_DAMAGES = [
+    Damage(name="no JSON", statement="UPDATE jobs SET schedule = 'hourly'"),
+    Damage(name="a list", statement="UPDATE jobs SET schedule = '[]'"),
+    Damage(name="deep", statement="UPDATE jobs SET schedule = replace(hex(zeroblob(50000)), '0', '[')"),
+    Damage(name="a number", statement="UPDATE jobs SET schedule = 5"),
+    Damage(name="bytes", statement="UPDATE jobs SET schedule = x'ff'"),
+    Damage(name="no UTF-8", statement="UPDATE jobs SET schedule = CAST(x'7b22ff227d' AS TEXT)"),
+    Damage(name="an interval in words", statement="""UPDATE jobs SET schedule = '{"every": "1h"}'"""),
+    Damage(name="a broken interval", statement="""UPDATE jobs SET schedule = '{"every": 1.5}'"""),
+    Damage(name="an unknown policy", statement="""UPDATE jobs SET schedule = '{"overlap": "maybe"}'"""),
+    Damage(name="an unknown field", statement="""UPDATE jobs SET schedule = '{"evry": 1}'"""),
+    Damage(name="planned in words", statement="UPDATE jobs SET planned = 'tomorrow'"),
+    Damage(name="counts in words", statement="UPDATE jobs SET runs = 'many'"),
+    Damage(name="a reason in bytes", statement="UPDATE jobs SET reason = x'00ff'"),
+]
+
+
+@pytest.mark.parametrize("wrong", JOB_DAMAGES, ids=lambda wrong: wrong.name)
+@pytest.mark.parametrize("kind", STORES)
+def test_a_damaged_job_is_paused_and_stops_no_other(store: Store, tmp_path: Path, wrong: Damage) -> None:
+    run(store.start_job(JOB))
+    alter(tmp_path, wrong.statement)
+    run(store.start_job(replace(JOB, id=SECOND.id, due=NOW + 1)))
+
+    job = get_job(store)
+    assert (job.state, job.reason, job.due) == (JobState.PAUSED, DAMAGED, None)
+    assert [job.id for job in run(store.list_jobs()).items] == [SECOND.id, FIRST.id]
+    assert run(store.replan(now=0)) == 1
+    assert [one.job.id for one in claim(store, now=NOW + 1)] == [SECOND.id]
+    # Not found due again and again.
+    assert run(store.next_due()) is None
+    assert claim(store, now=NOW + 1) == []
+    assert (get_job(store).state, get_job(store).reason) == (JobState.PAUSED, DAMAGED)
+
+    assert run(store.start_job(JOB)) is True
+    assert get_job(store).state is JobState.RUNNING
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE jobs SET state = 'walking'", "UPDATE jobs SET due = 'tomorrow'", "UPDATE jobs SET due = x'00'"],
+)
+@pytest.mark.parametrize("kind", STORES)
+def test_a_job_that_is_never_due_for_damage_says_so(store: Store, tmp_path: Path, statement: str) -> None:
+    run(store.start_job(JOB))
+    alter(tmp_path, statement)
+
+    assert (get_job(store).state, get_job(store).reason) == (JobState.PAUSED, DAMAGED)
+    assert run(store.next_due()) is None
+    assert claim(store, now=NOW + 99 * HOUR) == []
+    assert run(store.start_job(JOB)) is True
+    assert len(claim(store)) == 1
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_job_that_is_damaged_while_it_runs_keeps_its_run(store: Store, tmp_path: Path) -> None:
+    run(store.start_job(JOB))
+    (claimed,) = claim(store)
+    alter(tmp_path, "UPDATE jobs SET schedule = 'hourly'")
+
+    assert finish(store, ended(claimed, failure="down")) is True
+    assert texts(store) == ["workload executed"]
+    assert claim(store, now=NOW + HOUR) == []
+    assert get_job(store).reason == DAMAGED
+
+
+@pytest.mark.parametrize("column", ["blob = 'text'", "summary = x'00'", "created = 'then'"])
+@pytest.mark.parametrize("kind", STORES)
+def test_a_damaged_scenario_is_said_and_can_be_deleted(store: Store, tmp_path: Path, column: str) -> None:
+    run(store.start_job(JOB))
+    alter(tmp_path, f"UPDATE scenarios SET {column} WHERE id = '{FIRST.id}'")
+    sentence = "scenario 'lnr8CfoQX' is damaged in the store, delete it and create it again"
+
+    assert message(InvalidRequest, store.get_scenario(FIRST.id)) == sentence
+    if "blob" not in column:
+        assert message(InvalidRequest, store.list_scenarios()) == sentence
+    assert run(store.get_scenario(SECOND.id)) == SECOND
+    run(store.stop_job(FIRST.id, now=NOW))
+    run(store.delete_scenario(FIRST.id))
+    assert run(store.list_scenarios()) == ScenarioPage(items=(listed(store, SECOND.id),), total=1)
+
+
+def listed(store: Store, id: str) -> Any:
+    return next(item for item in run(store.list_scenarios()).items if item.id == id)
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_job_whose_scenario_is_damaged_pauses(store: Store, tmp_path: Path) -> None:
+    run(store.start_job(JOB))
+    alter(tmp_path, f"UPDATE scenarios SET blob = 'text' WHERE id = '{FIRST.id}'")
+
+    assert claim(store) == []
+    job = get_job(store)
+    assert (job.state, job.reason) == (
+        JobState.PAUSED,
+        "its scenario is damaged in the store, delete it and create it again",
+    )
+    assert run(store.next_due()) is None
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_damaged_line_or_draft_hides_no_other(store: Store, tmp_path: Path) -> None:
+    run(store.start_job(JOB))
+    (claimed,) = claim(store)
+    finish(store, ended(claimed, lines=("one", "two", "three"), drafts=(DRAFT, DRAFT, DRAFT)))
+    alter(tmp_path, "UPDATE log_lines SET text = x'ff' WHERE seq = 1")
+    alter(tmp_path, "UPDATE log_lines SET text = CAST(x'74ff' AS TEXT) WHERE seq = 2")
+    alter(tmp_path, "UPDATE mempool SET date = 'then' WHERE seq = 1")
+    alter(tmp_path, "UPDATE mempool SET spec_version = 'new' WHERE seq = 2")
+
+    assert run(store.read_log(FIRST.id)) == [
+        LogLine(seq=1, job=FIRST.id, written=0, text="This line is damaged in the store"),
+        LogLine(seq=2, job=FIRST.id, written=NOW + 2, text="t\ufffd"),
+        LogLine(seq=3, job=FIRST.id, written=NOW + 2, text="three"),
+    ]
+    entries = run(store.read_mempool(FIRST.id))
+    assert [(entry.seq, entry.draft.tx, entry.flag) for entry in entries] == [
+        (1, NO_TRANSACTION, "this draft is damaged in the store"),
+        (2, NO_TRANSACTION, "this draft is damaged in the store"),
+        (3, DRAFT.tx, ""),
+    ]
+    assert run(store.drafted_for()) == [("polkadot", 2_000_000)]
+    assert [entry.seq for entry in run(store.read_drafts("polkadot", 2_000_000))] == [3]
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_damaged_event_is_said_until_a_newer_one_comes(store: Store, tmp_path: Path) -> None:
+    run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
+    run(store.put_event(WEBHOOK, 1, now=NOW, retention=NO_LIMIT))
+    alter(tmp_path, "UPDATE webhook_events SET content = '{'")
+    sentence = f"event 1 of webhook '{WEBHOOK}' is damaged in the store, send it again"
+
+    assert message(InvalidRequest, store.newest_event(WEBHOOK, job=FIRST.id)) == sentence
+    assert message(InvalidRequest, store.get_event(1)) == sentence
+    run(store.put_event(WEBHOOK, 2, now=NOW, retention=NO_LIMIT))
+    newest = run(store.newest_event(WEBHOOK, job=FIRST.id))
+    assert newest is not None
+    assert newest.content == 2
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_damaged_page_is_said_and_what_lies_elsewhere_is_read(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "scenarios.db"
+    with closing(sqlite3.connect(path)) as database:
+        store = open_store(path)
+        run(store.put_scenarios([FIRST, SECOND]))
+        run(store.start_job(JOB))
+        finish(store, ended(claim(store)[0]))
+        run(store.close())
+        (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'log_lines'").fetchone()
+    damage(path, (root - 1) * 4096, root * 4096)
+    sentence = (
+        f"store '{path}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
+    )
+
+    with opened(kind, tmp_path) as store:
+        assert message(InvalidRequest, store.read_log(FIRST.id)) == sentence
+        (claimed,) = claim(store, now=NOW + HOUR)
+        assert message(InvalidRequest, store.finish_run(ended(claimed), retention=NO_LIMIT)) == sentence
+        assert get_job(store).runs == len(run(store.read_mempool(FIRST.id))) == 1
+        assert run(store.get_scenario(SECOND.id)) == SECOND
+
+
+def test_a_served_store_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "scenarios.db"
+    path.write_text("my shopping list\n" * 100)
+
+    with pytest.raises(InvalidRequest) as caught:
+        open_store(path, served=True)
+    assert str(caught.value) == f"store '{path}' is not a database, expected one of scenarioctl"
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_value_that_sqlite_cannot_hold_is_said(store: Store, tmp_path: Path) -> None:
+    writer_of(store).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+
+    assert message(InvalidRequest, store.put_scenario(replace(FIRST, id="big", blob=bytes(200_000)))) == (
+        f"store '{tmp_path}/scenarios.db' cannot hold a value that large, expected less than 1 GB"
+    )
+
+
+def test_nothing_is_left_open_where_a_store_was_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def refuse(self: Any, file: Any) -> None:
+        made.append("writer")
+        raise InvalidRequest("no room for another connection")
+
+    monkeypatch.setattr("scenarioctl.stores.served._Writer.__init__", refuse)
+    with pytest.raises(InvalidRequest, match="no room for another connection"):
+        open_store(tmp_path / "scenarios.db", served=True)
+
+    assert made == ["writer"]
+    # With a connection left open, the log beside the file would still be there.
+    assert [entry.name for entry in tmp_path.iterdir()] == ["scenarios.db"]
