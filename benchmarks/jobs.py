@@ -74,7 +74,8 @@ async def prepare(app: Application, jobs: int, spread: float) -> None:
         )
         for number in range(jobs)
     )
-    start = app.clock() + 2 * SECOND
+    # By then all are started.
+    start = app.clock() + SECOND // 2 + jobs * SECOND // 2000
     await asyncio.gather(
         *(
             app.store.start_job(

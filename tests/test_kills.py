@@ -1,5 +1,6 @@
 """Daemons that are killed and frozen in the middle of their runs: nothing is lost, nothing is there twice."""
 
+import asyncio
 import json
 import os
 import random
@@ -20,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.jobs import run_jobs
 from scenarioctl.model.jobs import LogLine, MempoolEntry
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import read_duration
@@ -297,6 +299,20 @@ def test_a_worker_that_was_frozen_duplicates_nothing(tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_a_worker_that_was_frozen_for_thirty_seconds_duplicates_nothing(tmp_path: Path) -> None:
     freeze(tmp_path, jobs=100, lease=10, frozen=30, times=2)
+
+
+def test_a_thousand_jobs_that_are_due_at_once_run_at_once(tmp_path: Path) -> None:
+    figures = asyncio.run(run_jobs(tmp_path / "s.db", 1000, 0.0))
+
+    assert figures["late_max"] < 20
+
+
+@pytest.mark.soak
+def test_ten_thousand_jobs_of_a_minute_take_less_than_half_a_core(tmp_path: Path) -> None:
+    figures = asyncio.run(run_jobs(tmp_path / "s.db", 10_000, 60.0))
+
+    assert figures["late_max"] < 20
+    assert figures["percent_of_a_core_over_a_minute"] < 50
 
 
 def test_a_graceful_stop_leaves_nothing_to_free(tmp_path: Path) -> None:
