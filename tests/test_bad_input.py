@@ -1683,8 +1683,29 @@ FLOWS = [
     ),
     flow(
         "a header with a line break",
-        "steps[0].headers.X 'a\\nb' is not the value of a header, expected one line of text",
+        # The value may be a secret.
+        "steps[0].headers.X is not the value of a header, expected one line of text",
         '[[steps]]\ntype = "http"\nurl = "https://example.org/"\nheaders = { X = "a\\nb" }',
+    ),
+    flow(
+        "a header that is not the step's to write",
+        "steps[0].headers 'Host' is written by the request itself: leave it out",
+        '[[steps]]\ntype = "http"\nurl = "https://example.org/"\nheaders = { Host = "b" }',
+    ),
+    flow(
+        "a request that may take too long",
+        "steps[0].timeout 301 is too long, expected at most 300 seconds",
+        '[[steps]]\ntype = "http"\nurl = "https://example.org/"\ntimeout = 301',
+    ),
+    flow(
+        "a request that is tried for ever",
+        "steps[0].retries -1 is not a number of further tries, expected 0 to 10",
+        '[[steps]]\ntype = "http"\nurl = "https://example.org/"\nretries = -1',
+    ),
+    flow(
+        "a webhook that is waited for too long",
+        "steps[0].timeout 86401 is too long, expected at most 86400 seconds",
+        '[[steps]]\ntype = "webhook"\nname = "a"\ntimeout = 86401',
     ),
     flow(
         "an unknown method",
