@@ -196,7 +196,7 @@ ANSWERS: Mapping[str, Answered] = {
     "creation.create_flow": Answered(
         schema=_CREATED,
         request={
-            "flow": {"steps": [{"type": "remark", "chain": "polkadot", "text": "hello"}]},
+            "flow": {"steps": [{"type": "Remark", "chain": "polkadot", "text": "hello"}]},
             "syntax": "json",
         },
         answer={"result": "Xq3b9LmZt"},

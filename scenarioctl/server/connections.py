@@ -32,6 +32,8 @@ class Connection(web.RequestHandler):
             max_line_size=_LINE_MAX,
             max_field_size=_LINE_MAX,
             max_headers=_HEADERS_MAX,
+            # A compressed body could be a thousand times its size; the exchange refuses it.
+            auto_decompress=False,
             access_log=None,  # type: ignore[arg-type]  # the exchange logs
         )
         self._limits = limits

@@ -68,6 +68,8 @@ _COMMON = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
 }
+#: What such a page may read of an answer, beside its body.
+_EXPOSED = "X-Request-Id, Retry-After, Scenarioctl-Notes, Scenarioctl-Warnings"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 #: Operations of these scopes write, or send: once begun they are not given up because a client went away.
 _READING = frozenset({"read"})
@@ -285,6 +287,8 @@ class Front:
         try:
             if "Origin" in request.headers:
                 headers.update(terms.access.cors(request))
+                if "Access-Control-Allow-Origin" in headers:
+                    headers["Access-Control-Expose-Headers"] = _EXPOSED
             if method == "OPTIONS":
                 response = self._describe(request, headers)
             else:

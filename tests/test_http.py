@@ -1,0 +1,1089 @@
+"""The HTTP servers over real sockets: what is refused and how, headers, methods, both servers, clients that misbehave."""
+
+import asyncio
+import json
+import logging
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from scenarioctl.application import Application
+from scenarioctl.errors import ChainRefused, Conflict
+from scenarioctl.server.endpoints import ENDPOINTS
+from scenarioctl.server.exchange import encode, write_sentences
+from scenarioctl.stores import StoredScenario
+from tests.conftest import BOB
+from tests.serving import Reply, Serving
+
+JSON = "application/json"
+TRANSFER = {
+    "sourchain": "assetHub",
+    "destchain": "hydraDx",
+    "assetid": "1984",
+    "amount": 1000000,
+    "destinationaddress": BOB,
+}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with Serving(tmp_path_factory.mktemp("served"), body_limit=200_000, webhook_limit=1000) as serving:
+        yield serving
+
+
+@pytest.fixture(scope="module")
+def stored(served: Serving) -> str:
+    return str(served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"])
+
+
+def refused(reply: Reply) -> tuple[int, str, str]:
+    """Return status, code and sentence of a refusal, which has no more fields than it needs."""
+    answer = reply.json()
+    assert reply.headers["content-type"] == JSON
+    assert list(answer) == ["error", "code"]
+    return reply.status, answer["code"], answer["error"]
+
+
+# What is wrong with a body, in the order in which it is looked at
+
+
+def body(text: str | bytes, **headers: str) -> tuple[bytes, dict[str, str]]:
+    return text.encode() if isinstance(text, str) else text, {"Content-Type": JSON, **headers}
+
+
+LONG_NUMBER = "1" * 81
+BAD_BODIES: list[tuple[str, tuple[bytes, dict[str, str]], int, str, str]] = [
+    ("empty", body(""), 422, "invalid_request", "sourchain is missing, expected text"),
+    ("empty object", body("{}"), 422, "invalid_request", "sourchain is missing, expected text"),
+    (
+        "one missing",
+        body(json.dumps({name: value for name, value in TRANSFER.items() if name != "amount"})),
+        422,
+        "invalid_request",
+        "amount is missing, expected text or a whole number",
+    ),
+    (
+        "null for a needed one",
+        body(json.dumps({**TRANSFER, "sourchain": None})),
+        422,
+        "invalid_request",
+        "sourchain is missing, expected text",
+    ),
+    (
+        "list",
+        body("[1, 2]"),
+        422,
+        "invalid_request",
+        "the body [1, 2] is a list, expected an object with sourchain, destchain, assetid, amount, destinationaddress",
+    ),
+    (
+        "text",
+        body('"hello"'),
+        422,
+        "invalid_request",
+        "the body 'hello' is text, expected an object with sourchain, destchain, assetid, amount, destinationaddress",
+    ),
+    (
+        "null",
+        body("null"),
+        422,
+        "invalid_request",
+        "the body null is null, expected an object with sourchain, destchain, assetid, amount, destinationaddress",
+    ),
+    (
+        "number",
+        body("12"),
+        422,
+        "invalid_request",
+        "the body 12 is a whole number, expected an object with sourchain, destchain, assetid, amount, destinationaddress",
+    ),
+    (
+        "unknown field",
+        body(json.dumps({**TRANSFER, "amonut": 5})),
+        422,
+        "invalid_request",
+        "there is no field 'amonut', did you mean amount?",
+    ),
+    (
+        "unknown field like none",
+        body('{"zzz": 1}'),
+        422,
+        "invalid_request",
+        "there is no field 'zzz', expected one of: sourchain, destchain, assetid, amount, destinationaddress, sender, nonce, era, block, block_hash, tip, metadata_hash, genesis, output_format, check",
+    ),
+    (
+        "number for text",
+        body(json.dumps({**TRANSFER, "sourchain": 7})),
+        422,
+        "invalid_request",
+        "sourchain 7 is a whole number, expected text",
+    ),
+    (
+        "text for a switch",
+        body(json.dumps({**TRANSFER, "check": "yes"})),
+        422,
+        "invalid_request",
+        "check 'yes' is text, expected true or false",
+    ),
+    (
+        "switch for a number",
+        body(json.dumps({**TRANSFER, "amount": True})),
+        422,
+        "invalid_request",
+        "amount true is a boolean, expected text or a whole number",
+    ),
+    (
+        "fraction for a whole number",
+        body(json.dumps({**TRANSFER, "amount": 1.5})),
+        422,
+        "invalid_request",
+        "amount 1.5 is a number, expected text or a whole number",
+    ),
+    (
+        "object for text",
+        body(json.dumps({**TRANSFER, "destinationaddress": {"id": BOB}})),
+        422,
+        "invalid_request",
+        "destinationaddress {'id': '14E5nqKAp3oA...gJKU4HPNcKVf3'} is an object, expected text",
+    ),
+    (
+        "list for text",
+        body(json.dumps({**TRANSFER, "assetid": ["1984"]})),
+        422,
+        "invalid_request",
+        "assetid ['1984'] is a list, expected text or a whole number",
+    ),
+    (
+        "negative amount",
+        body(json.dumps({**TRANSFER, "amount": -5})),
+        422,
+        "invalid_request",
+        "amount -5 is negative, expected a number above zero",
+    ),
+    (
+        "zero",
+        body(json.dumps({**TRANSFER, "amount": 0})),
+        422,
+        "invalid_request",
+        "amount 0 is zero, expected a number above zero",
+    ),
+    (
+        "more than a chain holds",
+        body(json.dumps({**TRANSFER, "amount": 2**200})),
+        422,
+        "invalid_request",
+        "amount 16069380442589902755419620923411626025222029937827928353013… is more than any chain can hold (2^128 - 1 smallest units)",
+    ),
+    (
+        "unknown chain",
+        body(json.dumps({**TRANSFER, "sourchain": "nowhere"})),
+        422,
+        "invalid_request",
+        "sourchain 'nowhere' is not a chain, expected one of: polkadot, assetHub, hydraDx, kusama, assetHub_kusama, paseo, assetHub_paseo, pop, passetHub",
+    ),
+    (
+        "not JSON",
+        body("{sourchain: 1}"),
+        400,
+        "bad_json",
+        "the body is not JSON: expecting property name enclosed in double quotes (line 1, column 2)",
+    ),
+    (
+        "cut off",
+        body('{"sourchain": "asse'),
+        400,
+        "bad_json",
+        "the body is not JSON: unterminated string starting at (line 1, column 15)",
+    ),
+    ("two values", body("{} {}"), 400, "bad_json", "the body is not JSON: extra data (line 1, column 4)"),
+    ("only a space", body(" "), 400, "bad_json", "the body is not JSON: expecting value (line 1, column 2)"),
+    (
+        "NaN",
+        body('{"amount": NaN}'),
+        400,
+        "bad_json",
+        "the body holds NaN, which is not JSON",
+    ),
+    (
+        "infinity",
+        body('{"amount": -Infinity}'),
+        400,
+        "bad_json",
+        "the body holds -Infinity, which is not JSON",
+    ),
+    (
+        "a number beyond doubles",
+        body('{"amount": 1e999}'),
+        400,
+        "bad_json",
+        "the body holds '1e999', which is beyond any number here; write it as text",
+    ),
+    (
+        "a number with too many digits",
+        body(f'{{"amount": {LONG_NUMBER}}}'),
+        400,
+        "bad_json",
+        "the body holds a number of 81 digits, the limit is 80",
+    ),
+    (
+        "a fraction that no double keeps",
+        body('{"amount": 0.10000000000000000001}'),
+        400,
+        "bad_json",
+        "the body holds '0.10000000000000000001', which has more digits than a JSON number keeps; write it as text",
+    ),
+    (
+        "twice the same key",
+        body('{"amount": 1, "amount": 2}'),
+        400,
+        "bad_json",
+        "the body gives the key 'amount' twice in one object",
+    ),
+    (
+        "twice the same key, apart",
+        body('{"amount":1,"sourchain":"x","amount" :1}'),
+        400,
+        "bad_json",
+        "the body gives the key 'amount' twice in one object",
+    ),
+    (
+        "half of a surrogate pair",
+        body('{"sourchain": "\\ud800"}'),
+        400,
+        "bad_json",
+        "the body holds half of a surrogate pair, expected whole characters",
+    ),
+    ("bad UTF-8", body(b'{"sourchain": "\xff"}'), 400, "bad_json", "the body is not UTF-8 text"),
+    ("UTF-16", body('{"a": 1}'.encode("utf-16")), 400, "bad_json", "the body is not UTF-8 text"),
+    (
+        "a NUL",
+        body(json.dumps({**TRANSFER, "destinationaddress": "\0"})),
+        422,
+        "invalid_request",
+        "destinationaddress '\\x00' is not an address, expected an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or a 0x public key of 32 bytes",
+    ),
+    (
+        "deep",
+        body('{"amount":' + "[" * 50_000 + "]" * 50_000 + "}"),
+        422,
+        "invalid_request",
+        "the body nests deeper than 100 levels",
+    ),
+    (
+        "somewhat deep",
+        body('{"amount":' + "[" * 110 + "]" * 110 + "}"),
+        422,
+        "invalid_request",
+        "the body nests deeper than 100 levels",
+    ),
+    (
+        "too large",
+        body(b" " * 200_001),
+        413,
+        "too_large",
+        "the body has 200001 bytes, the limit is 200000",
+    ),
+    (
+        "no type",
+        (b"{}", {}),
+        415,
+        "unsupported_type",
+        "the body has no Content-Type, expected application/json",
+    ),
+    (
+        "a form",
+        (b"amount=1", {"Content-Type": "application/x-www-form-urlencoded"}),
+        415,
+        "unsupported_type",
+        "the body has the Content-Type 'application/x-www-form-urlencoded', expected application/json",
+    ),
+    (
+        "plain text, as any web page may send",
+        (b"{}", {"Content-Type": "text/plain"}),
+        415,
+        "unsupported_type",
+        "the body has the Content-Type 'text/plain', expected application/json",
+    ),
+    (
+        "another character set",
+        (b"{}", {"Content-Type": "application/json; charset=latin-1"}),
+        415,
+        "unsupported_type",
+        "the body has the Content-Type 'application/json; charset=latin-1', expected UTF-8",
+    ),
+    (
+        "a type that begins alike",
+        (b"{}", {"Content-Type": "application/json-seq"}),
+        415,
+        "unsupported_type",
+        "the body has the Content-Type 'application/json-seq', expected application/json",
+    ),
+    (
+        "compressed",
+        body(b"\x1f\x8b", Content_Encoding="gzip"),
+        415,
+        "unsupported_type",
+        "the body has the Content-Encoding 'gzip', expected none: it is read as it comes",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "code", "error"), [row[1:] for row in BAD_BODIES], ids=[row[0] for row in BAD_BODIES]
+)
+def test_a_bad_body_is_refused_in_one_sentence(
+    served: Serving, sent: tuple[bytes, dict[str, str]], status: int, code: str, error: str
+) -> None:
+    content, headers = sent
+
+    reply = served.send("POST", "/api/xcm/asset-transfer", content, headers)
+
+    assert refused(reply) == (status, code, error)
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/json; charset=utf-8", "Application/JSON", 'application/json;charset="UTF8"']
+)
+def test_json_may_say_its_character_set(served: Serving, stored: str, kind: str) -> None:
+    reply = served.send("POST", "/api/scenario/info", json.dumps({"id": stored}), {"Content-Type": kind})
+
+    assert reply.json() == {"result": "polkadot > Remark"}
+
+
+def test_a_byte_order_mark_is_read_over(served: Serving, stored: str) -> None:
+    assert served.post("/api/scenario/info", b'\xef\xbb\xbf{"id": "%s"}' % stored.encode()).status == 200
+
+
+def test_a_null_counts_as_left_out(served: Serving) -> None:
+    plain = served.post("/api/xcm/asset-transfer", TRANSFER)
+    nulls = served.post("/api/xcm/asset-transfer", {**TRANSFER, "sender": None, "check": None, "tip": None})
+
+    assert nulls.json() == plain.json()
+    assert nulls.status == 200
+
+
+def test_a_large_body_is_read_without_holding_the_others_up(served: Serving) -> None:
+    large = {"flow": " " * 150_000, "syntax": "toml"}
+
+    reply = served.post("/api/create/flow", large)
+
+    assert reply.status == 422
+    assert reply.json()["code"] == "invalid_request"
+
+
+def test_a_webhook_has_a_limit_of_its_own(served: Serving) -> None:
+    path = "/webhook/6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+
+    large = served.post(path, "x" * 1000)
+    empty = served.send("POST", path, b"", {"Content-Type": JSON})
+
+    assert (large.status, large.json()) == (
+        413,
+        {"success": False, "error": "the body has 1002 bytes, the limit is 1000", "code": "too_large"},
+    )
+    assert (empty.status, empty.json()) == (
+        400,
+        {"success": False, "error": "the body is empty, expected JSON", "code": "bad_json"},
+    )
+
+
+# Query strings
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "error"),
+    [
+        ("/api/scenarios?limti=5", 422, "there is no field 'limti', did you mean limit?"),
+        (
+            "/api/scenarios?limit=5&limit=6",
+            422,
+            "limit is given twice, as '5' and as '6': which one is meant?",
+        ),
+        (
+            "/api/scenarios?descending=maybe",
+            422,
+            "descending 'maybe' is text, expected true or false",
+        ),
+        (
+            "/api/scenarios?limit=many",
+            422,
+            "limit 'many' is not a page size, expected a number from 1 to 1000",
+        ),
+        ("/api/scenarios?search=%ff", 400, "the query string 'search=%ff' is not UTF-8 text"),
+        ("/api/scenarios?" + "&".join(["a=1"] * 101), 400, "the query string has more than 100 fields"),
+        (
+            "/api/template/stats/hydraDx?chain=polkadot",
+            422,
+            "chain is given in the path already: leave it out",
+        ),
+        ("/healthz?a=1", 422, "the query string 'a=1' is not read here, expected none"),
+        ("/api/info/preview", 422, "scenario_id is missing, expected text"),
+        (
+            "/api/template/stats/nowhere",
+            404,
+            "chain 'nowhere' is not a chain, expected one of: polkadot, assetHub, hydraDx, kusama, assetHub_kusama, paseo, assetHub_paseo, pop, passetHub",
+        ),
+        ("/api/template/stats/%ff", 400, "the path is not UTF-8 text at '%ff'"),
+    ],
+)
+def test_what_a_get_asks_wrongly_is_named(served: Serving, path: str, status: int, error: str) -> None:
+    reply = served.get(path)
+
+    assert refused(reply)[::2] == (status, error)
+
+
+def test_a_post_reads_no_query_string(served: Serving, stored: str) -> None:
+    reply = served.post(f"/api/scenario/info?id={stored}", {"id": stored})
+
+    assert refused(reply) == (
+        422,
+        "invalid_request",
+        f"the query string 'id={stored}' is not read here, expected the fields in a JSON body",
+    )
+
+
+def test_body_and_query_string_of_a_get_may_not_contradict(served: Serving, stored: str) -> None:
+    path = f"/api/info/preview?scenario_id={stored}"
+    headers = {"Content-Type": JSON}
+
+    same = served.send("GET", path, json.dumps({"scenario_id": stored}), headers)
+    other = served.send("GET", path, json.dumps({"scenario_id": "other"}), headers)
+
+    assert same.status == 200
+    assert refused(other) == (
+        422,
+        "invalid_request",
+        f"scenario_id is 'other' in the body and '{stored}' in the query string: which one is meant?",
+    )
+
+
+# Paths and methods
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("/nope", "there is no path /nope; /docs lists those that there are"),
+        ("/api/scenario/inof", "there is no path /api/scenario/inof, did you mean /api/scenario/info?"),
+        ("/api/scenario/info/", "there is no path /api/scenario/info/, did you mean /api/scenario/info?"),
+        ("/api/scenario%2Finfo", "there is no path /api/scenario%2Finfo, did you mean /api/scenario/info?"),
+        ("//openchannels", "there is no path //openchannels, did you mean /{relay}/openchannels?"),
+        ("/../../etc/passwd", "there is no path /../../etc/passwd; /docs lists those that there are"),
+        (
+            "/web/..%2f..%2fetc%2fpasswd",
+            "there is no path /web/..%2f..%2fetc%2fpasswd; /docs lists those that there are",
+        ),
+        (
+            "/web/%2e%2e/%2e%2e/setup.cfg",
+            "there is no path /web/%2e%2e/%2e%2e/setup.cfg; /docs lists those that there are",
+        ),
+        ("/" + "x/" * 500, f"there is no path '/{'x/' * 38}x…; /docs lists those that there are"),
+    ],
+)
+def test_an_unknown_path_is_json_too_and_gives_a_hint(served: Serving, path: str, error: str) -> None:
+    assert refused(served.get(path)) == (404, "not_found", error)
+
+
+def test_the_short_path_of_the_channels_swallows_no_other(served: Serving) -> None:
+    unknown = served.post("/api/openchannels", {"paraid": 2034})
+    known = served.post("/polkadot/openchannels", {"paraid": 2034})
+
+    assert refused(unknown)[:2] == (404, "not_found")
+    assert refused(known)[:2] == (503, "chain_unreachable")
+
+
+def test_a_path_of_the_other_server_says_who_has_it(tmp_path: Path) -> None:
+    with Serving(tmp_path, role="api") as serving:
+        asked = refused(serving.post("/job/start", {"id": "x"}))
+    with Serving(tmp_path, role="worker") as serving:
+        also = refused(serving.post("/api/scenario/info", {"id": "x"}))
+
+    assert asked == (404, "not_found", "there is no path /job/start here, the job worker has it")
+    assert also == (404, "not_found", "there is no path /api/scenario/info here, the scenario API has it")
+
+
+def test_each_role_serves_its_rows(tmp_path: Path) -> None:
+    found: dict[str, dict[str, set[str]]] = {}
+    for role in ("all", "api", "worker"):
+        with Serving(tmp_path, role=role) as serving:
+            found[role] = {
+                name: {
+                    row.server
+                    for row in ENDPOINTS
+                    # GET is wrong for most; what counts is that the path is known.
+                    if serving.send("PUT", row.path.replace("{", "").replace("}", ""), port=port).status
+                    == 405
+                }
+                for name, port in (("api", serving.api), ("worker", serving.worker))
+                if port
+            }
+
+    assert found == {
+        "all": {"api": {"api", "worker", "both"}, "worker": {"worker", "both"}},
+        "api": {"api": {"api", "both"}},
+        "worker": {"worker": {"worker", "both"}},
+    }
+
+
+def test_a_wrong_method_is_told_the_right_one(served: Serving) -> None:
+    replies = {
+        method: served.send(method, "/api/scenario/info") for method in ("GET", "PUT", "DELETE", "HEAD")
+    }
+
+    assert {
+        method: (reply.status, reply.headers["allow"]) for method, reply in replies.items()
+    } == dict.fromkeys(replies, (405, "POST, OPTIONS"))
+    assert refused(replies["GET"]) == (
+        405,
+        "method_not_allowed",
+        "GET is not what /api/scenario/info takes, expected: POST",
+    )
+    assert replies["HEAD"].body == b""
+
+
+def test_head_answers_as_get_without_the_body(served: Serving) -> None:
+    get, head = served.get("/healthz"), served.send("HEAD", "/healthz")
+
+    assert (head.status, head.body) == (200, b"")
+    assert {**head.headers, "x-request-id": "", "date": ""} == {**get.headers, "x-request-id": "", "date": ""}
+
+
+def test_options_says_what_a_path_takes(served: Serving) -> None:
+    known = served.send("OPTIONS", "/api/scenarios")
+    unknown = served.send("OPTIONS", "/nope")
+
+    assert (known.status, known.headers["allow"], known.body) == (204, "GET, HEAD, OPTIONS", b"")
+    assert unknown.status == 404
+
+
+# Headers
+
+
+def test_every_answer_forbids_keeping_and_guessing(served: Serving, stored: str) -> None:
+    replies = [
+        served.post("/api/scenario/info", {"id": stored}),
+        served.post("/api/scenario/info", {"id": "nope"}),
+        served.get("/nope"),
+        served.get("/healthz"),
+    ]
+
+    for reply in replies:
+        assert reply.headers["cache-control"] == "no-store"
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert reply.headers["server"] == "scenarioctl"
+        assert re.fullmatch(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT", reply.headers["date"])
+
+
+def test_a_request_id_is_taken_over_where_it_is_sane(served: Serving) -> None:
+    given = served.get("/healthz", X_Request_Id="trace-1.2_3").headers["x-request-id"]
+    made = [
+        served.get("/healthz", X_Request_Id=strange).headers["x-request-id"]
+        for strange in ("", "a b", "x" * 65, "ä", 'a"b')
+    ]
+
+    assert given == "trace-1.2_3"
+    assert all(re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]+", each) for each in made)
+    assert len(set(made)) == len(made)
+
+
+def test_warnings_travel_in_a_header(served: Serving) -> None:
+    reply = served.post("/api/xcm/asset-transfer", TRANSFER)
+
+    assert json.loads(unquote(reply.headers["scenarioctl-warnings"])) == [
+        "delivery is paid in DOT on assetHub: keep about 0.1 DOT there beside the amount, without it the transfer fails (FeesNotMet)"
+    ]
+    assert "scenarioctl-notes" not in reply.headers
+
+
+def test_sentences_in_a_header_are_cut_to_what_a_header_may_have() -> None:
+    many = json.loads(unquote(write_sentences(("short", "ä" * 3000))))
+    one = json.loads(unquote(write_sentences(("ä" * 3000,))))
+
+    assert many == ["short"]
+    assert one[0].endswith("…")
+    assert len(write_sentences(("ä" * 3000,))) <= 4096
+
+
+def test_an_answer_with_half_of_a_surrogate_pair_is_written_all_the_same() -> None:
+    assert encode({"a": "\ud800", "b": 2**70}) == b'{"a":"\\ud800","b":1180591620717411303424}'
+
+
+# Errors of operations
+
+
+def test_an_unknown_id_is_404(served: Serving) -> None:
+    assert refused(served.post("/api/scenario/info", {"id": "nope"})) == (
+        404,
+        "not_found",
+        "scenario 'nope' is not in the store",
+    )
+
+
+def test_a_conflict_is_409(served: Serving, stored: str) -> None:
+    served.post("/job/start", {"id": stored, "every": "1h"})
+    reply = served.post("/api/scenario/delete", {"id": stored})
+    served.post("/job/stop", {"id": stored})
+
+    assert (reply.status, reply.json()["code"], reply.json()["success"]) == (409, "conflict", False)
+
+
+def test_details_of_an_error_stand_beside_its_sentence(
+    served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise ChainRefused("the chain said no", details={"hash": "0x12"})
+
+    monkeypatch.setattr(served.app.store, "get_scenario", refuse)
+
+    reply = served.post("/api/scenario/info", {"id": stored})
+
+    assert (reply.status, reply.json()) == (
+        502,
+        {"hash": "0x12", "error": "the chain said no", "code": "chain_refused"},
+    )
+
+
+@pytest.mark.parametrize(
+    "bug", [RuntimeError, ValueError, RecursionError, TimeoutError, KeyError, MemoryError]
+)
+def test_a_bug_is_500_with_a_request_id_and_its_traceback_in_the_log_only(
+    served: Serving,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    bug: type[Exception],
+) -> None:
+    async def break_down(*_: object) -> None:
+        raise bug("secret detail")
+
+    monkeypatch.setattr(served.app.store, "get_scenario", break_down)
+    with caplog.at_level(logging.ERROR):
+        reply = served.post("/api/scenario/info", {"id": "x"}, X_Request_Id="mine-1")
+
+    assert (reply.status, reply.json()) == (
+        500,
+        {
+            "error": "this is a bug in scenarioctl, not in what was sent; its log has the traceback under request id mine-1",
+            "code": "bug",
+        },
+    )
+    (record,) = caplog.records
+    assert record.getMessage() == "bug while answering POST /api/scenario/info"
+    assert record.__dict__["request_id"] == "mine-1"
+    assert record.exc_info is not None
+
+
+def test_a_conflict_with_a_taken_id_is_tried_again(served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, tries = served.app.store.put_scenario, []
+
+    async def put(scenario: StoredScenario, *, replace: bool = False) -> None:
+        tries.append(scenario.id)
+        if len(tries) < 3:
+            raise Conflict("taken")
+        await real(scenario, replace=replace)
+
+    monkeypatch.setattr(served.app.store, "put_scenario", put)
+
+    reply = served.post("/api/create/remark", {"chain": "polkadot", "text": "again"})
+
+    assert (reply.status, reply.json()["result"]) == (200, tries[2])
+
+
+# Tokens, limits, origins: their rules have tests of their own, here is that they are asked
+
+
+def test_a_token_is_asked_for_by_scope(tmp_path: Path) -> None:
+    from scenarioctl.server.access import new_token
+
+    token, digest = new_token()
+    with Serving(tmp_path, tokens={"reader": {"sha256": digest, "scopes": ["read"]}}) as serving:
+        bearer = f"Bearer {token}"
+        replies = [
+            serving.get("/healthz"),
+            serving.get("/api/scenarios"),
+            serving.get("/api/scenarios", Authorization=bearer),
+            serving.post("/api/create/remark", {"chain": "polkadot", "text": "x"}, Authorization=bearer),
+            serving.get("/metrics"),
+        ]
+
+    assert [reply.status for reply in replies] == [200, 401, 200, 403, 401]
+    assert replies[1].headers["www-authenticate"] == "Bearer"
+
+
+def test_too_many_requests_are_told_when_to_come_back(tmp_path: Path) -> None:
+    with Serving(tmp_path, rate=2) as serving:
+        replies = [serving.get("/healthz") for _ in range(4)]
+
+    last = replies[-1]
+    assert last.status == 429
+    assert last.headers["retry-after"] == "1"
+    assert last.json()["code"] == "rate_limited"
+
+
+def test_a_foreign_page_is_refused_and_an_allowed_one_may_read(tmp_path: Path) -> None:
+    with Serving(tmp_path, cors=("https://app.example",)) as serving:
+        foreign = serving.get("/api/scenarios", Origin="https://evil.example")
+        allowed = serving.get("/api/scenarios", Origin="https://app.example")
+        asked = serving.send(
+            "OPTIONS",
+            "/api/create/remark",
+            headers={"Origin": "https://app.example", "Access-Control-Request-Method": "POST"},
+        )
+        denied = serving.send("OPTIONS", "/api/create/remark", headers={"Origin": "https://evil.example"})
+
+    assert foreign.status == 403
+    assert "access-control-allow-origin" not in foreign.headers
+    assert (allowed.status, allowed.headers["access-control-allow-origin"]) == (200, "https://app.example")
+    assert allowed.headers["access-control-expose-headers"] == (
+        "X-Request-Id, Retry-After, Scenarioctl-Notes, Scenarioctl-Warnings"
+    )
+    assert asked.status == 204
+    assert asked.headers["access-control-allow-methods"] == "POST, OPTIONS"
+    assert "Content-Type" in asked.headers["access-control-allow-headers"]
+    assert "access-control-allow-methods" not in denied.headers
+
+
+# Clients that misbehave, byte by byte
+
+
+def converse(port: int, *parts: bytes, pause: float = 0.0, until: bytes = b"") -> bytes:
+    """Send *parts*, and return what comes until the server closes or *until* has come."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        for part in parts:
+            connection.sendall(part)
+            if pause:
+                time.sleep(pause)
+        received = b""
+        while not until or until not in received:
+            try:
+                data = connection.recv(65536)
+            except ConnectionResetError:
+                break
+            if not data:
+                break
+            received += data
+    return received
+
+
+def head(path: str = "/api/scenario/info", *lines: str, method: str = "POST", version: str = "1.1") -> bytes:
+    return "\r\n".join([f"{method} {path} HTTP/{version}", "Host: 127.0.0.1", *lines, "", ""]).encode()
+
+
+def status_and_code(received: bytes) -> tuple[int, str]:
+    first, _, content = received.partition(b"\r\n\r\n")
+    return int(first.split()[1]), str(json.loads(content)["code"])
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (b"GARBAGE\r\n\r\n", (400, "bad_request")),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", (400, "bad_request")),
+        (b"GET /healthz HTTP/9.9\r\nHost: 127.0.0.1\r\n\r\n", (400, "bad_request")),
+        (head("/healthz", "Broken", method="GET"), (400, "bad_request")),
+        (head("/healthz", "X-Large: " + "x" * 100_000, method="GET"), (400, "bad_request")),
+        (head("/" + "x" * 100_000, method="GET"), (400, "bad_request")),
+        (head("/healthz", *[f"X-{number}: y" for number in range(500)], method="GET"), (400, "bad_request")),
+        (head("/api/scenario/info", "Content-Length: -5"), (400, "bad_request")),
+        (head("/api/scenario/info", "Content-Length: 5", "Content-Length: 6"), (400, "bad_request")),
+        (
+            head("/api/scenario/info", "Content-Length: 2", "Transfer-Encoding: chunked") + b"0\r\n\r\n",
+            (400, "bad_request"),
+        ),
+        (
+            head("/api/scenario/info", "Transfer-Encoding: chunked", f"Content-Type: {JSON}")
+            + b"zz\r\n{}\r\n",
+            (400, "bad_request"),
+        ),
+        (b"GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", (403, "forbidden")),
+    ],
+    ids=[
+        "garbage",
+        "tls",
+        "version",
+        "header without colon",
+        "large header",
+        "long path",
+        "many headers",
+        "negative length",
+        "two lengths",
+        "length and chunks",
+        "bad chunk",
+        "foreign host",
+    ],
+)
+def test_what_is_no_proper_request_is_refused_in_json(
+    served: Serving, sent: bytes, expected: tuple[int, str]
+) -> None:
+    received = converse(served.api, sent, until=b'"}')
+
+    assert status_and_code(received) == expected
+    assert served.get("/healthz").status == 200
+
+
+def chunks(*parts: bytes) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+
+
+def test_a_chunked_body_is_read(served: Serving, stored: str) -> None:
+    content = json.dumps({"id": stored}).encode()
+    lines = ("Transfer-Encoding: chunked", f"Content-Type: {JSON}")
+
+    received = converse(
+        served.api,
+        head("/api/scenario/info", *lines),
+        chunks(content[:5], content[5:]),
+        pause=0.02,
+        until=b"}",
+    )
+
+    assert received.endswith(b'{"result":"polkadot > Remark"}')
+
+
+def test_a_chunked_body_without_end_is_cut_at_the_limit(served: Serving) -> None:
+    lines = ("Transfer-Encoding: chunked", f"Content-Type: {JSON}")
+    part = b"%x\r\n%s\r\n" % (50_000, b" " * 50_000)
+
+    received = converse(served.api, head("/api/scenario/info", *lines), *[part] * 6, until=b'"}')
+
+    assert status_and_code(received) == (413, "too_large")
+
+
+def test_a_large_length_is_refused_before_its_body_comes(served: Serving) -> None:
+    lines = ("Content-Length: 200001", f"Content-Type: {JSON}", "Expect: 100-continue")
+
+    received = converse(served.api, head("/api/scenario/info", *lines), until=b'"}')
+
+    assert status_and_code(received) == (413, "too_large")
+    assert b"100 Continue" not in received
+
+
+def test_a_client_that_asks_whether_it_may_send_is_told_so(served: Serving, stored: str) -> None:
+    content = json.dumps({"id": stored}).encode()
+    lines = (f"Content-Length: {len(content)}", f"Content-Type: {JSON}", "Expect: 100-continue")
+
+    received = converse(served.api, head("/api/scenario/info", *lines), content, pause=0.05, until=b"}")
+
+    assert received.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+
+
+def test_a_body_that_dribbles_is_given_up(tmp_path: Path) -> None:
+    with Serving(tmp_path, request_seconds=1) as serving:
+        lines = ("Content-Length: 100", f"Content-Type: {JSON}")
+        started = time.monotonic()
+        received = converse(serving.api, head("/api/scenario/info", *lines), b"{", until=b'"}')
+        seconds = time.monotonic() - started
+
+    assert status_and_code(received) == (408, "too_slow")
+    assert json.loads(received.partition(b"\r\n\r\n")[2])["error"] == (
+        "the body did not come within 1 seconds, 1 bytes of it were there"
+    )
+    assert 0.9 < seconds < 3
+
+
+def test_requests_in_a_row_on_one_connection_are_answered_in_order(served: Serving) -> None:
+    ids = [f"first-{number}" for number in range(50)]
+    sent = b"".join(head("/healthz", f"X-Request-Id: {each}", method="GET") for each in ids)
+
+    received = converse(served.api, sent, until=b"first-49\r\n")
+
+    assert re.findall(rb"X-Request-Id: (\S+)", received) == [each.encode() for each in ids]
+
+
+@pytest.mark.parametrize(
+    ("request_head", "kept"),
+    [
+        (head("/api/scenarios", method="GET"), True),
+        (head("/api/scenarios", "Connection: close", method="GET"), False),
+        (head("/api/scenarios", method="GET", version="1.0"), False),
+        (head("/api/scenarios", "Connection: keep-alive", method="GET", version="1.0"), True),
+    ],
+    ids=["1.1", "1.1 close", "1.0", "1.0 keep-alive"],
+)
+def test_a_connection_is_kept_as_the_client_wants_it(
+    served: Serving, request_head: bytes, kept: bool
+) -> None:
+    with socket.create_connection(("127.0.0.1", served.api), timeout=10) as connection:
+        connection.sendall(request_head)
+        first = connection.recv(65536)
+        connection.sendall(request_head)
+        try:
+            again = connection.recv(65536)
+        except ConnectionResetError:
+            again = b""
+
+    assert first.split()[1] == b"200"
+    assert bool(again) is kept
+
+
+def test_a_client_that_never_reads_does_not_fill_the_memory(served: Serving) -> None:
+    sent = head("/docs", method="GET") * 200
+    with socket.create_connection(("127.0.0.1", served.api), timeout=10) as connection:
+        connection.setblocking(False)
+        try:
+            for _ in range(50):
+                connection.send(sent)
+        except BlockingIOError:
+            pass
+
+        async def waiting(_: Application) -> int:
+            runner = served.site.fronts["api"]
+            return runner is not None and served.site.metrics.under_way
+
+        time.sleep(0.2)
+        under_way = served.wait_for(waiting)
+
+    assert under_way <= 1 + 1
+    assert served.get("/healthz").status == 200
+
+
+def test_a_write_that_was_begun_is_finished_though_its_client_goes(
+    served: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, begun, done = served.app.store.put_scenario, threading.Event(), threading.Event()
+
+    async def put(scenario: StoredScenario, *, replace: bool = False) -> None:
+        begun.set()
+        await asyncio.sleep(0.1)
+        await real(scenario, replace=replace)
+        done.set()
+
+    monkeypatch.setattr(served.app.store, "put_scenario", put)
+    content = json.dumps({"chain": "polkadot", "text": "kept"}).encode()
+    with socket.create_connection(("127.0.0.1", served.api), timeout=10) as connection:
+        connection.sendall(
+            head("/api/create/remark", f"Content-Type: {JSON}", f"Content-Length: {len(content)}") + content
+        )
+        assert begun.wait(5)
+
+    assert done.wait(5)
+
+
+def test_a_read_is_given_up_when_its_client_goes(served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    async def wait(_: str) -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(served.app.store, "get_scenario", wait)
+    with socket.create_connection(("127.0.0.1", served.api), timeout=10) as connection:
+        content = b'{"id": "x"}'
+        connection.sendall(
+            head("/api/scenario/info", f"Content-Type: {JSON}", f"Content-Length: {len(content)}") + content
+        )
+        assert begun.wait(5)
+
+    assert ended.wait(5)
+
+
+# How the daemon is
+
+
+def test_it_says_that_it_lives_is_ready_and_which_version_it_is(served: Serving) -> None:
+    import platform
+
+    from scenarioctl import __version__
+
+    assert served.get("/healthz").json() == {"status": "ok"}
+    assert served.get("/readyz").json() == {"status": "ready"}
+    assert served.get("/version").json() == {
+        "name": "scenarioctl",
+        "version": __version__,
+        "python": platform.python_version(),
+        "role": "all",
+        "offline": True,
+    }
+
+
+def test_it_is_not_ready_while_it_stops_or_its_store_or_worker_do_not_answer(tmp_path: Path) -> None:
+    class Stuck:
+        last_beat = time.monotonic() - 60
+
+    async def fail() -> int:
+        raise Conflict("the store is locked")
+
+    with Serving(tmp_path) as serving:
+        grounds: Any = serving.site._grounds
+        grounds.worker = Stuck()
+        stuck = serving.get("/readyz")
+        grounds.worker = None
+        serving.app.store.count_scenarios = fail  # type: ignore[assignment,method-assign]
+        locked = serving.get("/readyz")
+        serving.site.stopping()
+        stopping = serving.get("/readyz")
+        lives = serving.get("/healthz")
+
+    assert refused(stuck) == (503, "not_ready", "the worker has not moved for 60 seconds")
+    assert refused(locked) == (503, "not_ready", "the store does not answer: the store is locked")
+    assert refused(stopping) == (503, "not_ready", "the daemon is stopping")
+    assert lives.status == 200
+
+
+def test_metrics_count_by_endpoint_and_no_client_can_add_a_label(tmp_path: Path) -> None:
+    with Serving(tmp_path) as serving:
+        made = serving.post("/api/create/remark", {"chain": "polkadot", "text": "x"}).json()["result"]
+        serving.post("/job/start", {"id": made, "every": "1h"})
+        for number in range(5):
+            serving.get(f"/nope/{number}")
+            serving.get(f"/api/template/stats/chain{number}")
+        converse(serving.api, b"GARBAGE\r\n\r\n")
+        reply = serving.get("/metrics")
+
+    text = reply.body.decode()
+    assert reply.headers["content-type"].startswith("text/plain; version=")
+    lines = [line for line in text.splitlines() if line.startswith("scenarioctl_requests_total")]
+    assert lines == [
+        'scenarioctl_requests_total{endpoint="/api/create/remark",server="api",status="200"} 1.0',
+        'scenarioctl_requests_total{endpoint="/api/template/stats/{chain}",server="api",status="404"} 5.0',
+        'scenarioctl_requests_total{endpoint="/job/start",server="api",status="200"} 1.0',
+        'scenarioctl_requests_total{endpoint="none",server="api",status="404"} 5.0',
+    ]
+    for line in (
+        "scenarioctl_store_up 1",
+        "scenarioctl_scenarios 1",
+        'scenarioctl_jobs{state="running"} 1',
+        'scenarioctl_request_seconds_bucket{endpoint="/job/start",le="+Inf",server="api"} 1.0',
+        "scenarioctl_requests_under_way 1.0",
+    ):
+        assert line in text.splitlines()
+
+
+def test_metrics_are_what_prometheus_reads(served: Serving) -> None:
+    from prometheus_client.parser import text_string_to_metric_families
+
+    families = {each.name for each in text_string_to_metric_families(served.get("/metrics").body.decode())}
+
+    assert {
+        "scenarioctl_requests",
+        "scenarioctl_request_seconds",
+        "scenarioctl_jobs",
+        "scenarioctl_info",
+    } <= families
+
+
+def test_each_request_is_logged_without_its_secrets(
+    served: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, logger="scenarioctl.http"):
+        served.post(
+            "/webhook/6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d",
+            {},
+            X_Request_Id="logged",
+            Authorization="Bearer sctl_secret",
+        )
+
+    (record,) = [each for each in caplog.records if each.name == "scenarioctl.http"]
+    assert record.getMessage() == "POST /webhook/{uuid} 404"
+    assert (record.__dict__["request_id"], record.__dict__["status"]) == ("logged", 404)
+    assert "sctl_secret" not in str(record.__dict__)
+    assert "6f1c1c5e" not in str(record.__dict__)
