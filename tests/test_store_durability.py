@@ -63,6 +63,59 @@ print("done", flush=True)
 """
 
 
+#: Twelve tasks on one loop: eight put scenarios, four run jobs; each says what is done once it is done.
+DAEMON = """
+import asyncio, sys, time
+from scenarioctl.model.jobs import Claim, FinishedRun, Job, JobState, MempoolDraft, Retention, Schedule
+from scenarioctl.stores import StoredScenario, open_store
+
+path, first = sys.argv[1], int(sys.argv[2])
+
+async def put(store, numbers):
+    for number in numbers:
+        scenario = StoredScenario(
+            id=f"scenario-{number}", blob=b"%d" % number * 50, summary="x", chains=("polkadot",), created=1, updated=1
+        )
+        await store.put_scenario(scenario)
+        print("put", number, flush=True)
+
+async def work(store, owner):
+    while True:
+        moment = time.monotonic_ns()
+        for one in await store.claim_jobs(Claim(owner=owner, now=10**9, moment=moment, lease=10**10, limit=1)):
+            number = one.job.runs + 1
+            draft = MempoolDraft(
+                chain="polkadot", amount="1", tx_type="xTransfer", date=number, tx=f"0x{number}", spec_version=1
+            )
+            kept = await store.finish_run(
+                FinishedRun(
+                    job=one.job.id, epoch=one.job.epoch, owner=owner, planned=1, started=1, finished=1, due=number,
+                    next_planned=1, lines=(f"begin {number}", f"end {number}"), drafts=(draft,)
+                ),
+                retention=Retention(log_lines=0, mempool_entries=0),
+            )
+            assert kept
+            print("ran", one.job.id, number, flush=True)
+
+async def main():
+    store = open_store(path, served=True)
+    for owner in await store.lease_owners():
+        await store.free_leases(owner)
+    for name in ("a", "b", "c", "d", "e"):
+        if first == 0:
+            await store.put_scenario(
+                StoredScenario(id=name, blob=b"", summary="", chains=(), created=1, updated=1)
+            )
+            await store.start_job(
+                Job(id=name, state=JobState.RUNNING, schedule=Schedule(), changed=1, due=1, planned=1)
+            )
+    numbers = iter(range(first, first + 10**9))
+    await asyncio.gather(*(put(store, numbers) for _ in range(8)), *(work(store, f"w{n}") for n in range(4)))
+
+asyncio.run(main())
+"""
+
+
 def make_scenario(number: int, *, version: int = 0) -> StoredScenario:
     """Return the scenario of this *number*, from which all of it follows."""
     dice = random.Random(f"{number} {version}")
@@ -91,15 +144,22 @@ def count_by_reading(path: Path) -> dict[str, int]:
 
 def write_until_killed(path: Path, first: int, seconds: float, *, since: str) -> list[tuple[str, int]]:
     """Let a writer work, kill it *seconds* after it first said *since*, and return what it had done by then."""
+    lines = listen_until_killed(WRITER, path, first, seconds, since=since)
+    assert lines[0] == "opening"
+    return [(word, int(number)) for word, number in (line.split() for line in lines[1:])]
+
+
+def listen_until_killed(script: str, path: Path, first: int, seconds: float, *, since: str) -> list[str]:
     writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), str(first)],
+        [sys.executable, "-c", script, str(path), str(first)],
+        # What a buffer had read ahead would be missing in what `communicate` returns.
+        bufsize=0,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
     )
     assert writer.stdout is not None
-    beginning = ""
-    while not beginning.rpartition("\n")[0].rpartition("\n")[2].startswith(since):
+    beginning = b""
+    while not beginning.rpartition(b"\n")[0].rpartition(b"\n")[2].startswith(since.encode()):
         line = writer.stdout.readline()
         assert line, writer.communicate()
         beginning += line
@@ -107,11 +167,9 @@ def write_until_killed(path: Path, first: int, seconds: float, *, since: str) ->
     writer.kill()
     rest, trouble = writer.communicate(timeout=30)
     assert writer.returncode == -signal.SIGKILL, trouble
-    output = beginning + rest
+    output = (beginning + rest).decode()
     # The last line counts only if it is whole.
-    lines = output[: output.rfind("\n") + 1].splitlines()
-    assert lines[0] == "opening"
-    return [(word, int(number)) for word, number in (line.split() for line in lines[1:])]
+    return output[: output.rfind("\n") + 1].splitlines()
 
 
 def list_all(store: Store) -> set[str]:
@@ -214,6 +272,60 @@ def work_side_by_side(path: Path, *, processes: int, count: int) -> None:
         answers.append((*neighbour.communicate(timeout=120), neighbour.returncode))
 
     assert answers == [("done\n", "", 0)] * processes
+
+
+def kill_daemons(path: Path, rounds: int, seed: int) -> tuple[int, int]:
+    """Return how many puts and how many runs were acknowledged, having checked that each is there, once."""
+    dice = random.Random(seed)
+    first, puts, ran = 0, set[int](), dict[str, int]()
+    for _ in range(rounds):
+        for line in listen_until_killed(DAEMON, path, first, dice.uniform(0, 0.4), since="put"):
+            match line.split():
+                case ["put", number]:
+                    puts.add(int(number))
+                case ["ran", job, number]:
+                    ran[job] = int(number)
+        check_what_daemons_left(path, puts, ran)
+        first = max(puts, default=0) + 100
+    return len(puts), sum(ran.values())
+
+
+def check_what_daemons_left(path: Path, puts: set[int], ran: dict[str, int]) -> None:
+    store = open_store(path)
+    held = list_all(store)
+    assert {f"scenario-{number}" for number in puts} <= held
+    for number in puts:
+        assert run(store.get_scenario(f"scenario-{number}")).blob == b"%d" % number * 50
+    for name in {"a", "b", "c", "d", "e"} & held:
+        job = run(store.get_job(name))
+        if job is None:
+            # Killed between its scenario and its start.
+            continue
+        # A run may be kept that was not said any more; none twice, none halfway.
+        assert ran.get(name, 0) <= job.runs <= ran.get(name, 0) + 1
+        ran[name] = job.runs
+        expected = [f"{word} {number}" for number in range(1, job.runs + 1) for word in ("begin", "end")]
+        assert [line.text for line in run(store.read_log(name))] == expected
+        assert [entry.draft.tx for entry in run(store.read_mempool(name))] == [
+            f"0x{number}" for number in range(1, job.runs + 1)
+        ]
+    run(store.close())
+    count_by_reading(path)
+
+
+def test_a_daemon_killed_amid_its_group_commits_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
+    puts, runs = kill_daemons(tmp_path / "scenarios.db", rounds=3, seed=3)
+
+    assert puts >= 3
+    assert runs >= 3
+
+
+@pytest.mark.soak
+def test_fifty_kills_of_a_daemon_lose_nothing(tmp_path: Path) -> None:
+    puts, runs = kill_daemons(tmp_path / "scenarios.db", rounds=50, seed=4)
+
+    assert puts >= 1000
+    assert runs >= 500
 
 
 @pytest.mark.soak
