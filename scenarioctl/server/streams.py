@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -19,7 +20,7 @@ from scenarioctl.server.metrics import Metrics
 log = logging.getLogger("scenarioctl.http")
 
 #: Streams that are open at once.
-STREAMS = 256
+STREAMS = 100
 #: Seconds between two looks at the store, however many streams there are.
 _PAUSE = 0.2
 #: Seconds after which a silent stream says that it lives.
@@ -135,9 +136,10 @@ class EventStream:
         """Return where to begin; NotFound for an unknown id, InvalidRequest for a position that is none."""
         store = self._follower.app.store
         if given == "now":
-            lines = await store.read_log(job)
-            entries = await store.read_mempool(job)
-            return Position(log=lines[-1].seq if lines else 0, mempool=entries[-1].seq if entries else 0)
+            return Position(
+                log=await _newest(partial(store.read_log, job)),
+                mempool=await _newest(partial(store.read_mempool, job)),
+            )
         position = read_position(given)
         # An unknown id is said before the stream begins.
         await store.read_log(job, after=position.log, limit=1)
@@ -200,6 +202,21 @@ def read_position(text: str) -> Position:
     if len(parts) == 2 and all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
         return Position(log=int(parts[0]), mempool=int(parts[1]))
     raise InvalidRequest(f"after {shorten(text)} is no id of an event, expected one like 17.4, or now")
+
+
+async def _newest(read: Callable[..., Awaitable[Sequence[object]]]) -> int:
+    """Return the seq of the newest row, without reading those before it; 0 where there is none."""
+    low, high = 0, 1
+    while await read(after=high - 1, limit=1):
+        low, high = high, high * 2
+    # There is a row from *low* on, and none from *high* on.
+    while high - low > 1:
+        middle = (low + high) // 2
+        if await read(after=middle - 1, limit=1):
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _event(kind: str, position: Position, said: dict[str, Any]) -> bytes:

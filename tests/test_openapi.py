@@ -1,0 +1,279 @@
+"""`/openapi.json` says what the servers do, and `/docs` the same for people."""
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.server.access import SCOPES
+from scenarioctl.server.answers import ANSWERS
+from scenarioctl.server.app import decoder_of, find_handler
+from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
+from scenarioctl.server.openapi import body_schema, describe, field_notes
+from scenarioctl.server.pages import PAGES
+from tests.serving import Serving
+
+DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with Serving(tmp_path_factory.mktemp("served")) as serving:
+        yield serving
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in DOCUMENT["paths"].items():
+        for method, described in methods.items():
+            yield method, path, described
+
+
+def test_it_is_what_the_servers_give(served: Serving) -> None:
+    replies = [served.get("/openapi.json", port=port) for port in (served.api, served.worker)]
+
+    assert [reply.json() for reply in replies] == [DOCUMENT, DOCUMENT]
+
+
+def test_it_is_valid_openapi_3_1() -> None:
+    from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
+
+    OPENAPI_31_VALIDATOR.validate(DOCUMENT)
+
+
+def test_every_schema_in_it_is_valid_json_schema() -> None:
+    def schemas(value: Any) -> Iterator[Any]:
+        if isinstance(value, dict):
+            if "schema" in value:
+                yield value["schema"]
+            for each in value.values():
+                yield from schemas(each)
+        elif isinstance(value, list):
+            for each in value:
+                yield from schemas(each)
+
+    found = list(schemas(DOCUMENT))
+
+    assert len(found) > 100
+    for schema in found:
+        jsonschema_rs.meta.validate(schema)
+
+
+def test_every_path_of_the_tables_is_in_it_and_no_other() -> None:
+    tables = {(row.method.lower(), path) for row in (*ENDPOINTS, *PAGES) for path in (row.path, *row.also)}
+
+    assert {(method, path) for method, path, _ in operations()} == tables
+
+
+def test_each_role_describes_what_it_serves() -> None:
+    api = describe(ENDPOINTS, role="api")["paths"]
+    worker = describe(ENDPOINTS, role="worker")["paths"]
+
+    assert "/api/scenario/info" in api
+    assert "/job/start" not in api
+    assert "/api/scenario/info" not in worker
+    assert "/job/start" in worker
+    assert "/webhook/{uuid}" in api.keys() & worker.keys()
+
+
+def test_operation_ids_are_unique() -> None:
+    names = [described["operationId"] for _, _, described in operations()]
+
+    assert len(names) == len(set(names))
+
+
+def test_every_reference_leads_somewhere() -> None:
+    found = set(re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(DOCUMENT)))
+
+    assert found
+    for reference in found:
+        place: Any = DOCUMENT
+        for part in reference.split("/"):
+            place = place[part]
+
+
+def test_every_code_stands_beside_its_status() -> None:
+    said = {
+        (int(status), code)
+        for status, response in DOCUMENT["components"]["responses"].items()
+        for code in re.findall("`([a-z_]+)`", response["description"])
+    }
+
+    # That one is of clients: no daemon says that there is none.
+    assert said == {
+        (outcome.status, code) for code, outcome in OUTCOMES.items() if code != "daemon_unreachable"
+    }
+
+
+@pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: row.operation)
+def test_an_endpoint_is_described_with_fields_answer_and_example(row: Endpoint) -> None:
+    described = DOCUMENT["paths"][row.path][row.method.lower()]
+    _, request_type = find_handler(row)
+    decoder = decoder_of(row, request_type)
+
+    assert described["summary"]
+    assert row.scope in (*SCOPES, "open")
+    named = {each["name"] for each in described["parameters"]}
+    if row.method == "GET":
+        assert named == {*decoder.in_path, *decoder.given}
+    else:
+        assert named == set(decoder.in_path)
+    example = {
+        key: value for key, value in ANSWERS[row.operation].request.items() if key not in decoder.in_path
+    }
+    if decoder.whole_body:
+        decoder.decode(example[decoder.whole_body], dict.fromkeys(decoder.in_path, "x"))
+    else:
+        jsonschema_rs.validate(body_schema(decoder, field_notes(request_type)), example)
+        decoder.decode(example, dict.fromkeys(decoder.in_path, "x"))
+    answer = ANSWERS[row.operation].answer
+    if answer is not None and "…" not in json.dumps(answer, ensure_ascii=False):
+        jsonschema_rs.validate(dict(ANSWERS[row.operation].schema), answer)
+
+
+def test_every_operation_has_a_row_of_answers() -> None:
+    assert sorted(ANSWERS) == sorted(row.operation for row in ENDPOINTS)
+
+
+def test_what_fields_are_for_is_read_from_where_they_are_declared() -> None:
+    notes = field_notes(
+        find_handler(next(row for row in ENDPOINTS if row.operation == "transfers.asset_transfer"))[1]
+    )
+
+    assert notes["assetid"] == "Id or symbol of the asset on the source chain."
+    # Inherited, and of two lines.
+    assert notes["era"].startswith("`immortal`, a period in blocks")
+    assert notes["era"].endswith("connected chain, and `immortal` offline.")
+
+
+def test_the_transfer_may_be_spelled_both_ways() -> None:
+    schema = DOCUMENT["paths"]["/api/xcm/asset-transfer"]["post"]["requestBody"]["content"][
+        "application/json"
+    ]["schema"]
+    fields = {"sourchain": "a", "assetid": 1, "amount": 1, "destinationaddress": "b"}
+
+    assert jsonschema_rs.is_valid(schema, {**fields, "destchain": "c"})
+    assert jsonschema_rs.is_valid(schema, {**fields, "deschain": "c"})
+    assert not jsonschema_rs.is_valid(schema, fields)
+    assert not jsonschema_rs.is_valid(schema, {**fields, "destchain": "c", "more": 1})
+
+
+# The page
+
+
+class _Reader(HTMLParser):
+    """Collects links, anchors, and whatever would come from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.anchors: set[str] = set()
+        self.tags: set[str] = set()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        given = dict(attrs)
+        if "href" in given:
+            self.links.add(str(given["href"]))
+        if "id" in given:
+            self.anchors.add(str(given["id"]))
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere(served: Serving) -> None:
+    reply = served.get("/docs")
+
+    reader = _Reader()
+    reader.feed(reply.body.decode())
+    assert reader.open == []
+    assert reader.tags.isdisjoint({"script", "img", "iframe", "link", "object", "form"})
+    assert {link[1:] for link in reader.links if link.startswith("#")} <= reader.anchors
+    assert {link for link in reader.links if not link.startswith("#")} == {"/openapi.json"}
+    assert {described["operationId"] for _, _, described in operations()} <= reader.anchors
+
+
+def test_the_page_forbids_all_but_its_own_style(served: Serving) -> None:
+    import base64
+    from hashlib import sha256
+
+    reply = served.get("/docs")
+
+    style = reply.body.decode().partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(sha256(style.encode()).digest()).decode()
+    assert reply.headers["content-type"] == "text/html; charset=utf-8"
+    assert reply.headers["content-security-policy"] == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+def test_the_page_shows_how_to_call_each_endpoint(served: Serving) -> None:
+    page = served.get("/docs").body.decode()
+
+    assert (
+        "curl &quot;$URL/api/create/remark&quot; -H &#x27;Content-Type: application/json&#x27; "
+        "-d &#x27;{&quot;chain&quot;: &quot;polkadot&quot;, &quot;text&quot;: &quot;hello&quot;}&#x27;"
+    ) in page
+    assert "curl &quot;$URL/api/template/stats/hydraDx&quot;" in page
+    assert "<code>not_found</code>" in page
+
+
+def test_answers_of_the_servers_are_as_described(tmp_path: Path) -> None:
+    """Play a short story, and hold every answer against the schema of its operation."""
+    with Serving(tmp_path) as serving:
+        remark = serving.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+        story: list[tuple[str, str, Any]] = [
+            ("scenarios.scenario_info", "/api/scenario/info", {"id": remark}),
+            ("scenarios.full_scenario_info", "/api/scenario/info/full", {"id": remark}),
+            ("scenarios.show_scenario", "/api/scenario/show", {"id": remark}),
+            ("scenarios.list_scenarios", "/api/scenarios", None),
+            ("scenarios.export_scenario", f"/getUrl/{remark}", None),
+            ("templates.count_templates", "/api/template/stats/polkadot", None),
+            ("previews.preview_scenario", f"/api/info/preview?scenario_id={remark}", None),
+            ("jobs.job_status", "/job/status", {"id": remark}),
+            ("jobs.start_job", "/job/start", {"id": remark, "cron": "5 4 * * *", "timeout": "5m"}),
+            ("jobs.job_status", "/job/status", {"id": remark}),
+            ("jobs.list_jobs", "/job/list", None),
+            ("jobs.stop_job", "/job/stop", {"id": remark}),
+            ("jobs.run_job", "/job/run", {"id": remark}),
+            ("jobs.job_log", "/scenario/worker/logs", {"id": remark}),
+            ("jobs.job_log", "/scenario/worker/logs", {"id": remark, "after": 0, "limit": 1}),
+            ("jobs.job_mempool", "/scenario/tx", {"id": remark}),
+            (
+                "transactions.decode_transaction",
+                "/api/tx/decode",
+                {"tx": "0x240400071468656c6c6f", "chain": "polkadot"},
+            ),
+            (
+                "transactions.transaction_payload",
+                "/api/tx/payload",
+                ANSWERS["transactions.transaction_payload"].request,
+            ),
+            (
+                "transfers.asset_transfer",
+                "/api/xcm/asset-transfer",
+                ANSWERS["transfers.asset_transfer"].request,
+            ),
+            (
+                "creation.create_scenario",
+                "/api/create/scenario",
+                ANSWERS["creation.create_scenario"].request,
+            ),
+            ("creation.create_swap", "/api/create/swap", ANSWERS["creation.create_swap"].request),
+            ("creation.create_query", "/api/create/query", ANSWERS["creation.create_query"].request),
+            ("creation.create_flow", "/api/create/flow", ANSWERS["creation.create_flow"].request),
+        ]
+
+        for operation, path, fields in story:
+            reply = serving.get(path) if fields is None else serving.post(path, fields)
+            assert (path, reply.status, reply.json()) == (path, 200, reply.json())
+            jsonschema_rs.validate(dict(ANSWERS[operation].schema), reply.json())

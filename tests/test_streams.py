@@ -1,0 +1,274 @@
+"""`/job/events`: what jobs log and draft arrives as it happens, once, and from where a client left off."""
+
+import http.client
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.server import streams
+from scenarioctl.server.streams import Position, read_position
+from tests.serving import Serving
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
+    monkeypatch.setattr(streams, "_PAUSE", 0.02)
+    with Serving(tmp_path) as serving:
+        yield serving
+
+
+@pytest.fixture
+def stored(served: Serving) -> str:
+    return str(served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"])
+
+
+def run(served: Serving, scenario: str) -> None:
+    assert served.post("/job/run", {"id": scenario}).status == 200
+
+
+class Stream:
+    """A client that reads events one by one."""
+
+    def __init__(self, served: Serving, path: str, *, port: int = 0, seen: str = "") -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port or served.worker, timeout=10)
+        self._connection.request("GET", path, headers={"Last-Event-ID": seen} if seen else {})
+        self.response = self._connection.getresponse()
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.response.close()
+        self._connection.close()
+
+    def block(self) -> dict[str, str]:
+        """Return the fields of what comes next; a comment's name is empty."""
+        found: dict[str, str] = {}
+        while True:
+            line = self.response.readline().decode().rstrip("\n")
+            if not line:
+                return found
+            name, _, value = line.partition(":")
+            found[name] = value.removeprefix(" ")
+
+    def event(self) -> tuple[str, str, Any]:
+        """Return kind, id and data of the next event."""
+        while "data" not in (found := self.block()):
+            pass
+        return found["event"], found["id"], json.loads(found["data"])
+
+    def until(self, text: str) -> list[tuple[str, str, Any]]:
+        """Return the events up to the line *text*."""
+        found = [self.event()]
+        while found[-1][2].get("text") != text:
+            found.append(self.event())
+        return found
+
+
+def test_what_was_there_comes_first_and_then_what_happens(served: Serving, stored: str) -> None:
+    run(served, stored)
+    with Stream(served, f"/job/events?id={stored}") as stream:
+        headers = dict(stream.response.getheaders())
+        first = stream.block()
+        before = stream.until("workload executed")
+        drafted = stream.event()
+        run(served, stored)
+        after = stream.until("workload executed")
+
+    assert headers["Content-Type"] == "text/event-stream; charset=utf-8"
+    assert headers["Cache-Control"] == "no-store"
+    assert first == {"retry": "2000"}
+    assert {kind for kind, _, _ in before} == {"log"}
+    assert before[-1][2].keys() == {"id", "date", "text"}
+    assert drafted[0] == "mempool"
+    assert drafted[2].pop("Date") < drafted[2].pop("expires")
+    assert drafted[2] == {
+        "id": stored,
+        "chain": "polkadot",
+        "amount": "0",
+        "txType": "Remark",
+        "tx": "0x240400071468656c6c6f",
+        "spec_version": 2000000,
+        "state": "current",
+    }
+    assert after[-1][2]["text"] == "workload executed"
+
+
+@pytest.mark.parametrize("how", ["after", "Last-Event-ID"])
+def test_a_client_goes_on_where_it_left_off(served: Serving, stored: str, how: str) -> None:
+    run(served, stored)
+    with Stream(served, f"/job/events?id={stored}") as stream:
+        stream.until("workload executed")
+        _, last, _ = stream.event()
+    run(served, stored)
+
+    if how == "after":
+        again = Stream(served, f"/job/events?id={stored}&after={last}")
+    else:
+        again = Stream(served, f"/job/events?id={stored}&after=0.0", seen=last)
+    with again:
+        lines = again.until("workload executed")
+        kind, name, _ = again.event()
+
+    assert read_position(lines[0][1]) == Position(
+        log=read_position(last).log + 1, mempool=read_position(last).mempool
+    )
+    assert [each for each in lines if each[2]["text"] == "workload executed"] == [lines[-1]]
+    assert (kind, read_position(name).mempool) == ("mempool", read_position(last).mempool + 1)
+
+
+def test_now_leaves_out_what_was_before(served: Serving, stored: str) -> None:
+    run(served, stored)
+    with Stream(served, f"/job/events?id={stored}&after=now") as stream:
+        stream.block()
+        run(served, stored)
+        events = stream.until("workload executed")
+
+    with Stream(served, f"/job/events?id={stored}") as stream:
+        everything = stream.until("workload executed") + stream.until("workload executed")
+    assert len([each for each in everything if each[0] == "log"]) == 2 * len(events)
+
+
+def test_without_an_id_all_jobs_are_followed(served: Serving, stored: str) -> None:
+    other = served.post("/api/create/remark", {"chain": "polkadot", "text": "other"}).json()["result"]
+    with Stream(served, "/job/events") as stream:
+        run(served, stored)
+        first = stream.until("workload executed")
+        run(served, other)
+        second = [each for each in stream.until("workload executed") if each[0] == "log"]
+
+    assert {event[2]["id"] for event in first} == {stored}
+    assert {event[2]["id"] for event in second} == {other}
+
+
+def test_the_api_has_it_too_where_one_process_has_both(served: Serving, stored: str) -> None:
+    run(served, stored)
+    with Stream(served, f"/job/events?id={stored}", port=served.api) as stream:
+        assert stream.until("workload executed")
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "error"),
+    [
+        ("?id=nope", 404, "scenario 'nope' is not in the store"),
+        ("?after=x", 422, "after 'x' is no id of an event, expected one like 17.4, or now"),
+        ("?after=-1.2", 422, "after '-1.2' is no id of an event, expected one like 17.4, or now"),
+        ("?job=x", 422, "there is no field 'job', expected one of: id, after"),
+    ],
+)
+def test_what_cannot_be_followed_is_said_before_the_stream_begins(
+    served: Serving, query: str, status: int, error: str
+) -> None:
+    reply = served.get(f"/job/events{query}", port=served.worker)
+
+    assert (reply.status, reply.json()["error"]) == (status, error)
+
+
+def test_a_silent_stream_says_that_it_lives(
+    served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_HEARTBEAT", 0.05)
+    with Stream(served, f"/job/events?id={stored}") as stream:
+        blocks = [stream.block() for _ in range(3)]
+
+    assert blocks == [{"retry": "2000"}, {"": "alive"}, {"": "alive"}]
+
+
+def test_streams_are_bounded_and_leave_nothing_behind(
+    served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "STREAMS", 2)
+    monkeypatch.setattr(streams, "_HEARTBEAT", 0.05)
+    path = f"/job/events?id={stored}"
+    with Stream(served, path), Stream(served, path):
+        refused = served.get(path, port=served.worker)
+        open_ = served.site.metrics.streams
+    deadline = time.monotonic() + 5
+    while served.site.metrics.streams and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+    assert (refused.status, refused.headers["retry-after"], refused.json()["code"]) == (
+        429,
+        "5",
+        "rate_limited",
+    )
+    assert refused.json()["error"] == "2 event streams are open already, try again in 5 seconds"
+    assert (open_, served.site.metrics.streams) == (2, 0)
+
+
+def test_a_stop_ends_streams_cleanly(served: Serving, stored: str) -> None:
+    with Stream(served, f"/job/events?id={stored}") as stream:
+        stream.block()
+        started = time.monotonic()
+        served.stop()
+
+        assert stream.response.read() == b""
+    assert time.monotonic() - started < 3
+
+
+def test_head_gives_the_head_alone(served: Serving) -> None:
+    reply = served.send("HEAD", "/job/events", port=served.worker)
+
+    assert (reply.status, reply.headers["content-type"], reply.body) == (
+        200,
+        "text/event-stream; charset=utf-8",
+        b"",
+    )
+
+
+def test_a_client_that_does_not_read_is_let_go(
+    served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scenarioctl.model.jobs import FinishedRun, Retention
+
+    monkeypatch.setattr(streams, "_PATIENCE", 0.2)
+    lines = tuple("x" * 1000 for _ in range(8000))
+
+    async def fill(app: Any) -> None:
+        run = FinishedRun(job=stored, epoch=None, planned=0, started=0, finished=0, lines=lines)
+        await app.store.finish_run(run, retention=Retention())
+
+    served.wait_for(fill)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", served.worker))
+        connection.sendall(f"GET /job/events?id={stored} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        deadline = time.monotonic() + 5
+        while not served.site.metrics.streams and time.monotonic() < deadline:
+            time.sleep(0.01)
+        while served.site.metrics.streams and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    assert served.site.metrics.streams == 0
+
+
+def test_a_store_that_fails_for_a_moment_ends_no_stream(
+    served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real, failures = served.app.store.version, iter(range(3))
+
+    async def fail() -> int:
+        if next(failures, None) is not None:
+            raise OSError("for a moment")
+        return await real()
+
+    monkeypatch.setattr(served.app.store, "version", fail)
+    with Stream(served, f"/job/events?id={stored}") as stream:
+        stream.block()
+        run(served, stored)
+
+        assert stream.until("workload executed")
+    assert "the store could not be asked whether it has changed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "position"), [("", Position()), ("17.4", Position(log=17, mempool=4)), ("0.0", Position())]
+)
+def test_a_position_is_read_back(text: str, position: Position) -> None:
+    assert read_position(text) == position
+    assert read_position(str(position)) == position
