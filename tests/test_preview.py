@@ -98,7 +98,6 @@ def test_a_preview_as_text_is_drawn_in_boxes(app: Application) -> None:
         "│ 15oF4u…Hr6Sp5 ├────▶│ to Polkadot Asset H… ├────▶│ 14E5nq…NcKVf3      │\n"
         "└───────────────┘     │ for 14E5nq…NcKVf3    │     └────────────────────┘\n"
         "                      └──────────────────────┘\n"
-        "\n"
     )
 
 

@@ -45,7 +45,7 @@ ATTRIBUTES = {
     *("x", "y", "cx", "cy", "r", "rx", "d", "transform", "data-node", "data-source", "data-target"),
     *(
         "fill",
-        "fill-opacity",
+        "stroke-opacity",
         "stroke",
         "stroke-width",
         "stroke-linecap",

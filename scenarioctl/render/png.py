@@ -1,6 +1,6 @@
 """A picture as PNG, with the bundled fonts and nothing else of the machine it is drawn on."""
 
-from math import sqrt
+from math import floor, sqrt
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.render.letters import FILES
@@ -13,7 +13,7 @@ _MOST_PIXELS = 16_000_000
 #: and a large one coarser.  Pixels take time.
 _FINE_PIXELS = 400_000
 _FINEST = 2.0
-_COARSE_PIXELS = 6_000_000
+_COARSE_PIXELS = 4_000_000
 
 
 def write_png(picture: Picture, *, theme: str = "light", width: int = 0, letters: bool = True) -> bytes:
@@ -29,8 +29,9 @@ def write_png(picture: Picture, *, theme: str = "light", width: int = 0, letters
             f"width {width} would make a picture of {round(width * high / wide)} pixels in height, "
             f"expected at most {int(largest)} for this scenario"
         )
-    scale = min(_FINEST, max(1.0, sqrt(_FINE_PIXELS / (wide * high))))
-    scale = min(scale, sqrt(_COARSE_PIXELS / (wide * high)))
+    fine = sqrt(_FINE_PIXELS / (wide * high))
+    # In halves: edges that fall between pixels take longer, and are blurred.
+    scale = min(_FINEST, max(1.0, floor(fine * 2) / 2), sqrt(_COARSE_PIXELS / (wide * high)))
     pixels = width or max(int(LEAST_WIDTH), int(min(scale * wide, largest)))
     svg = write_svg(picture, theme=theme, boxes=True, letters=letters, layout=layout)
     return svg_to_bytes(

@@ -53,7 +53,7 @@ def draw_text(picture: Picture, columns: int = DEFAULT_COLUMNS) -> str:
     sheet.draw_ways(labels)
     for card, box, lines in zip(picture.cards, layout.boxes, contents, strict=True):
         sheet.draw_box(box, lines, unfinished=card.unfinished)
-    lines = [line.rstrip() for line in sheet.lines()]
+    lines = "\n".join(line.rstrip() for line in sheet.lines()).rstrip().split("\n")
     if picture.left_out:
         lines += ["", f"and {picture.left_out} more steps"]
     return "\n".join(lines)
