@@ -31,28 +31,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 #: All that a picture is made of: nothing that refers, runs or embeds.
 ELEMENTS = {"svg", "title", "g", "rect", "circle", "path", "text", "tspan"}
 ATTRIBUTES = {
-    *(
-        "class",
-        "role",
-        "width",
-        "height",
-        "viewBox",
-        "font-family",
-        "font-size",
-        "font-weight",
-        "text-anchor",
-    ),
-    *("x", "y", "cx", "cy", "r", "rx", "d", "transform", "data-node", "data-source", "data-target"),
-    *(
-        "fill",
-        "stroke-opacity",
-        "stroke",
-        "stroke-width",
-        "stroke-linecap",
-        "stroke-linejoin",
-        "stroke-dasharray",
-    ),
-}
+    "class", "role", "width", "height", "viewBox", "x", "y", "cx", "cy", "r", "rx", "d", "transform",
+    "font-family", "font-size", "font-weight", "text-anchor", "textLength", "lengthAdjust",
+    "data-node", "data-source", "data-target", "fill",
+    "stroke", "stroke-opacity", "stroke-width", "stroke-linecap", "stroke-linejoin", "stroke-dasharray",
+}  # fmt: skip
 
 #: Graphs that no sample of the editor has, by the names of their golden pictures.
 GRAPHS: dict[str, Any] = {

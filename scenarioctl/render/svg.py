@@ -38,6 +38,7 @@ _STRONG_ROW = 27.0
 _LABEL_WIDTH = 62.0
 _NOTE_LINE = 15.0
 _NOTE_LINES = 3
+_NOTE_WIDTH = CARD_WIDTH - 2 * _PADDING - 20
 #: The widest text on an edge, and the room left and right of it.
 _FLOW_WIDTH = 108.0
 _FLOW_ROOM = 44.0
@@ -209,7 +210,7 @@ def _height(card: Card) -> float:
 def _note_lines(card: Card) -> tuple[str, ...]:
     if not card.note:
         return ()
-    return wrap(card.note, CARD_WIDTH - 2 * _PADDING - 20, 11, _NOTE_LINES)
+    return wrap(card.note, _NOTE_WIDTH, 11, _NOTE_LINES)
 
 
 def _label_room(arrow: Arrow) -> float:
@@ -343,7 +344,10 @@ class _Writer:
         for row in card.rows:
             if row.strong:
                 value = fit(row.text, wide - 2 * _PADDING, 17, bold=True)
-                yield self._text(value, _PADDING, y + 17, 17, theme.text, bold=True) + "\n"
+                yield (
+                    self._text(value, _PADDING, y + 17, 17, theme.text, bold=True, room=wide - 2 * _PADDING)
+                    + "\n"
+                )
                 y += _STRONG_ROW
                 continue
             at = _PADDING
@@ -352,7 +356,7 @@ class _Writer:
                 yield self._text(label, at, y + 14, 12, theme.faint)
                 at += _LABEL_WIDTH
             value = fit(row.text, wide - _PADDING - at, 12.5)
-            yield self._text(value, at, y + 14, 12.5, theme.soft) + "\n"
+            yield self._text(value, at, y + 14, 12.5, theme.soft, room=wide - _PADDING - at) + "\n"
             y += _ROW
         yield from self._note(card, wide, high)
         for x, y in ports:
@@ -385,8 +389,10 @@ class _Writer:
                 f'fill="none" stroke="{ink}" stroke-width="2.1" stroke-linecap="round" stroke-linejoin="round"/>'
             )
         left = _PADDING + _ICON + 11
-        yield self._text(fit(card.title, room, 14.5, bold=True), left, 28.5, 14.5, theme.text, bold=True)
-        yield self._text(fit(card.caption, room, 11.5), left, 44.5, 11.5, theme.faint) + "\n"
+        yield self._text(
+            fit(card.title, room, 14.5, bold=True), left, 28.5, 14.5, theme.text, bold=True, room=room
+        )
+        yield self._text(fit(card.caption, room, 11.5), left, 44.5, 11.5, theme.faint, room=room) + "\n"
 
     def _note(self, card: Card, wide: float, high: float) -> Iterator[str]:
         lines = _note_lines(card)
@@ -408,17 +414,34 @@ class _Writer:
             f'<path d="{sign}" stroke-width="1.5"/></g>'
         )
         for number, line in enumerate(lines):
-            yield self._text(line, _PADDING + 18, top + 17.5 + number * _NOTE_LINE, 11, ink) + "\n"
+            yield (
+                self._text(line, _PADDING + 18, top + 17.5 + number * _NOTE_LINE, 11, ink, room=_NOTE_WIDTH)
+                + "\n"
+            )
 
     def _text(
-        self, text: str, x: float, y: float, size: float, colour: str, *, bold: bool = False, anchor: str = ""
+        self,
+        text: str,
+        x: float,
+        y: float,
+        size: float,
+        colour: str,
+        *,
+        bold: bool = False,
+        anchor: str = "",
+        room: float = 0,
     ) -> str:
+        """Return a line of text; one that nearly fills its *room* says how wide it is."""
         if not text or not self.letters:
             return ""
         if self.boxes:
             text = drawable(text)
         weight = ' font-weight="600"' if bold else ""
         place = f' text-anchor="{anchor}"' if anchor else ""
+        length = measure(text, size, bold=bold)
+        # Another font than ours may be wider, and would run over the card.
+        if room and not self.boxes and length > 0.8 * room:
+            place += f' textLength="{_n(length)}" lengthAdjust="spacingAndGlyphs"'
         pieces = list(runs(text))
         if len(pieces) == 1 and not pieces[0][0]:
             inner = escape(text)
