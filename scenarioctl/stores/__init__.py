@@ -97,7 +97,10 @@ class Store(Protocol):
         """Return the scenario, or raise NotFound."""
 
     async def delete_scenario(self, id: str) -> None:
-        """Forget the scenario, or raise NotFound."""
+        """Forget the scenario and all that its job left behind, or raise NotFound; Conflict while its job is running.
+
+        A run that still goes on after its job was stopped is not kept then.
+        """
 
     async def list_scenarios(
         self,
@@ -132,7 +135,10 @@ class Store(Protocol):
         """
 
     async def get_job(self, id: str) -> Job | None:
-        """Return the job; None if the scenario was never started, NotFound if there is none."""
+        """Return the job; None if the scenario was never started, NotFound if there is none.
+
+        One whose row is damaged reads as paused and says so in its reason, here, in a list, and once it is claimed.
+        """
 
     async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
         """Return up to *limit* jobs that follow the cursor *after*, by id."""
@@ -153,7 +159,10 @@ class Store(Protocol):
         """Return everyone who runs a job at this moment, as far as the store knows."""
 
     async def free_leases(self, owner: str) -> int:
-        """Let go of all jobs of *owner*, who is gone or going: they are due as they were.  Returns how many."""
+        """Let go of all jobs of *owner*, who is gone or going: they are due as they were.  Returns how many.
+
+        What its runs still bring is not kept.
+        """
 
     async def mark_step(self, id: str, *, epoch: int, step: str) -> None:
         """Say what a run waits for; nothing if the epoch has moved on."""
@@ -161,8 +170,8 @@ class Store(Protocol):
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
         """Keep what *run* leaves behind and plan the next one, in one transaction; prune what exceeds *retention* counts.
 
-        False, and nothing is kept, where the job's epoch has moved on: another worker has it.  A stopped job keeps the
-        run and stays stopped.  A failure is counted, and pauses the job at its `pause_after`.
+        False, and nothing is kept, where the job's epoch has moved on (another worker has it), where the claim was freed,
+        or the run was kept already.  A stopped job keeps the run and stays stopped.  A failure is counted, and pauses the job at its `pause_after`.
         """
 
     async def replan(self, *, now: int) -> int:
@@ -189,7 +198,10 @@ class Store(Protocol):
         """Return transactions drafted for that runtime that carry no flag, with a seq above *after*."""
 
     async def flag_drafts(self, flags: "dict[int, str]", *, now: int, lines: "dict[str, list[str]]") -> None:
-        """Flag the entries (seq -> why), and add *lines* (job -> texts) to the logs, in one transaction."""
+        """Flag the entries (seq -> why), and add *lines* (job -> texts) to the logs, in one transaction.
+
+        What carries a flag keeps it; a job gets its lines only where one of its entries is flagged now.
+        """
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         """Keep what was posted; NotFound where no stored scenario names the webhook.  Prunes that webhook's oldest."""
