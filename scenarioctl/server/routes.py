@@ -78,7 +78,9 @@ class Routes(Generic[T]):
             segments = [_decode(segment) for segment in segments]
         path = "/" + "/".join(segments)
         if path in self._exact and path.count("/") == len(segments):
+            # A path that is spelled out is never one with parameters too.
             yield self._exact[path], _NO_PARAMETERS
+            return
         for names, methods in self._patterns.get(len(segments), ()):
             parameters = {}
             for name, segment in zip(names, segments, strict=True):
