@@ -16,6 +16,8 @@ Description=scenarioctl: scenario API and job worker
 # Runs that ask chains would only fail before there is a network.
 Wants=network-online.target
 After=network-online.target
+# It may try as often as it takes.
+StartLimitIntervalSec=0
 
 [Service]
 # The daemon says itself when it serves, reloads and stops (sd_notify).
@@ -27,9 +29,8 @@ ExecReload=/bin/kill -HUP $MAINPID
 # Killed and started anew where the event loop or the worker do not move any more.
 WatchdogSec=60
 Restart=on-failure
-RestartSec=2
-# Exit code 2 is a setting that cannot be used: trying again does not mend it.
-RestartPreventExitStatus=2
+# What keeps it from starting, like a full disk or a wrong setting, may have been mended by then.
+RestartSec=5
 # Requests and runs have 10 seconds each for their end; this is for a store on a slow disk.
 TimeoutStopSec=60
 
