@@ -78,25 +78,25 @@ def text_for(stream: TextIO, drawing: str) -> str:
 
 def write_whole(path: str, data: bytes, *, field: str) -> None:
     """Write a file whole or not at all; one that is there is replaced, and keeps its permissions."""
-    import tempfile
+    import time
 
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
             # A device or a pipe cannot be replaced; a folder says so itself.
-            with target.open("wb") as file:
-                file.write(data)
+            target.write_bytes(data)
             return
         mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", suffix=".tmp", delete=False) as file:
+        beside = target.with_name(f".scenarioctl-{os.getpid()}-{time.monotonic_ns()}.tmp")
+        with beside.open("xb") as file:
             try:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-                Path(file.name).chmod(mode)
-                Path(file.name).replace(target)
+                beside.chmod(mode)
+                beside.replace(target)
             except BaseException:
-                Path(file.name).unlink(missing_ok=True)
+                beside.unlink(missing_ok=True)
                 raise
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no path holds a NUL character"

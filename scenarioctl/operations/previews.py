@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.diagram import Diagram, Problem
-from scenarioctl.operations.scenarios import open_blob
+from scenarioctl.model.diagram import Diagram, Problem, read_diagram
 
 if TYPE_CHECKING:
     from scenarioctl.stores import StoredScenario
@@ -78,9 +77,12 @@ async def _aside(app: Application, work: Callable[P, T], *args: P.args, **kwargs
 
 def _open(stored: "StoredScenario") -> tuple[Diagram, Diagram]:
     """Return the diagram, and as much of it as a picture shows."""
+    from scenarioctl.formats.blob import unpack
     from scenarioctl.render.picture import first_part
 
-    whole = open_blob(stored.blob, stored.id)
+    # Not by `scenarios.open_blob`: importing what is beside it takes longer than drawing.
+    name = f"scenario {stored.id}"
+    whole = read_diagram(unpack(stored.blob, name=name), field=name)
     return whole, first_part(whole)
 
 

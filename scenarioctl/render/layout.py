@@ -288,7 +288,7 @@ def _shelf_width(parts: Sequence["_Part"], spacing: Spacing) -> float:
     return max([sqrt(area * spacing.shape), *(part.width for part in parts)])
 
 
-@dataclass(slots=True)
+@dataclass
 class _Lanes:
     """The lines that run upright in one gutter: those that leave a card on its left side, and those that arrive."""
 
@@ -300,7 +300,7 @@ class _Lanes:
     right: float = 0.0
 
 
-@dataclass(slots=True)
+@dataclass
 class _Turn:
     """An edge's way that leaves its columns: down a gutter, along below a band, and up or down another gutter."""
 
@@ -316,7 +316,7 @@ class _Turn:
     margin: int = -1
 
 
-@dataclass(slots=True)
+@dataclass
 class _Edge:
     number: int
     #: Every vertex from the source to the target, one per column; empty for one that goes around.

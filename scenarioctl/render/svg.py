@@ -25,7 +25,7 @@ from scenarioctl.render.letters import (
 from scenarioctl.render.picture import Arrow, Picture
 
 CARD_WIDTH = 236.0
-MARGIN = 36.0
+MARGIN = 30.0
 #: Narrower pictures are set in the middle of this much.
 LEAST_WIDTH = 400.0
 MOST_WIDTH = 4096
@@ -43,7 +43,7 @@ _NOTE_WIDTH = CARD_WIDTH - 2 * _PADDING - 20
 _FLOW_WIDTH = 108.0
 _FLOW_ROOM = 44.0
 
-SPACING = Spacing(column=76, row=30, band=58, lane=12, corridor=26, leave=24, arrive=30)
+SPACING = Spacing(column=70, row=28, band=58, lane=12, corridor=26, leave=24, arrive=30)
 
 
 class Ink(NamedTuple):
