@@ -51,7 +51,7 @@ FOUND = [shell for shell in SCRIPTS if shutil.which(shell)]
     ("line", "offered"),
     [
         ("scenarioctl c", {"chain", "config", "contract", "create"}),
-        ("scenarioctl scenario ", {"list", "show", "info", "full", "import", "export", "delete"}),
+        ("scenarioctl scenario ", {"list", "show", "info", "full", "preview", "import", "export", "delete"}),
         (
             "scenarioctl xcm asset-transfer --dest",
             {"--destchain", "--dest-chain", "--destinationaddress", "--destination-address"},
