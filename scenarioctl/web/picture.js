@@ -36,6 +36,10 @@ export async function pictureOf(scenario, signal) {
     view.scale = scale;
     place();
   }
+  // On a phone a whole diagram is too small to read: it begins with its first steps.
+  image.addEventListener("load", () => {
+    if (frame.clientWidth < 480 && image.naturalWidth > 2 * frame.clientWidth) zoom(2.2, 0);
+  }, { once: true });
   const move = (x, y) => { view.x += x; view.y += y; place(); };
 
   frame.addEventListener("wheel", (event) => {

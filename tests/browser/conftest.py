@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -127,28 +128,38 @@ class Page:
         return [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
 
 
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    driver, chromium = shutil.which("chromedriver"), shutil.which("chromium")
-    if driver is None or chromium is None:
-        pytest.skip("chromium and chromium-driver are not installed")
+@contextmanager
+def open_browser(folder: Path) -> Iterator[webdriver.Chrome]:
+    """Start a headless Chromium that keeps its things in *folder*."""
     options = webdriver.ChromeOptions()
-    options.binary_location = chromium
+    options.binary_location = shutil.which("chromium") or ""
     for argument in (
-        *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
         *(
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--disable-dev-shm-usage",
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--hide-scrollbars",
         ),
-        *("--window-size=1280,900", f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"),
+        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+        *("--disable-dev-shm-usage", "--window-size=1280,900", f"--user-data-dir={folder}"),
     ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    started = webdriver.Chrome(options=options, service=Service(driver))
-    yield started
-    started.quit()
+    started = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        yield started
+    finally:
+        started.quit()
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    if shutil.which("chromedriver") is None or shutil.which("chromium") is None:
+        pytest.skip("chromium and chromium-driver are not installed")
+    with open_browser(tmp_path_factory.mktemp("chromium")) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
