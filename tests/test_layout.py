@@ -207,6 +207,8 @@ def test_a_hostile_graph_is_laid_out_too() -> None:
         layout = lay_out([CARD] * count, edges, SPACING)
 
         assert not overlaps(layout.boxes)
+        # Lines that nobody can follow take no room of their own.
+        assert max(layout.width, layout.height) < 100_000
 
 
 Middles = list[tuple[float, float]]

@@ -276,6 +276,19 @@ def test_wide_letters_do_not_move_the_border(app: Application) -> None:
     assert {width_of(line) for line in lines} == {width_of(lines[0])}
 
 
+def test_a_drawing_ends_where_nobody_could_follow_its_lines(
+    app: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture = picture_of(app, document(9, [(a, b) for a in range(9) for b in range(9)]))
+
+    whole = draw_text(picture)
+    monkeypatch.setattr("scenarioctl.render.text._MOST_SIGNS", 200)
+    cut = draw_text(picture)
+
+    assert "more edges" not in whole
+    assert re.search(r"\n\nand \d+ more edges$", cut)
+
+
 def test_ascii_stands_in_for_every_sign(app: Application) -> None:
     drawing = draw_text(picture_of(app, read_document(DATA / "diagrams" / "other_steps.json")))
 

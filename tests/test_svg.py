@@ -165,6 +165,14 @@ def test_a_huge_diagram_shows_its_first_steps_and_says_so(app: Application) -> N
     assert "and 500 more steps" in texts_of(write_svg(picture))
 
 
+def test_thousands_of_edges_in_circles_are_marked_by_colour_alone(app: Application) -> None:
+    few = [(n, (n + 1) % 20) for n in range(20)]
+    many = [(a, b) for a in range(20) for b in range(20)]
+
+    assert 'stroke-dasharray="5 5"' in write_svg(picture_of(app, document(20, few)))
+    assert 'stroke-dasharray="5 5"' not in write_svg(picture_of(app, document(20, many)))
+
+
 @pytest.mark.skipif(not REAL, reason="the real diagrams stand beside the checkout only in CI")
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem)
 def test_a_real_diagram_is_drawn(app: Application, path: Path) -> None:

@@ -17,6 +17,8 @@ Point = tuple[float, float]
 
 #: Beyond so many helpers for long edges, those that are left go around the columns in place of through them.
 _MOST_DUMMIES = 3000
+#: So many lines run beside each other; further ones share theirs.  Where that many do, nobody follows one any more.
+_MOST_LANES = 40
 #: Sweeps that look for an order with fewer crossings; further ones hardly find any.
 _SWEEPS = 12
 #: Swapping neighbours one by one is worth its time up to so many places.
@@ -633,6 +635,8 @@ class _Part:
         }
         self.corridors = [0] * len(self.bands)
         self.margin = 0
+        #: Edges so far that go around.
+        self.around = 0
         #: Column -> its place in its band.
         self.place = {column: place for columns in self.bands for place, column in enumerate(columns)}
         wraps: dict[int, list[_Turn]] = {}
@@ -672,8 +676,9 @@ class _Part:
                 (s for s, t in bent.items() if self.line[t] < self.line[s]), key=lambda s: self.line[s]
             )
             for source in (*down, *up):
-                self.direct[source] = self.gutters[gutter].leaving
-                self.gutters[gutter].leaving += 1
+                lanes = self.gutters[gutter]
+                self.direct[source] = _shared(lanes.leaving)
+                lanes.leaving = min(_MOST_LANES, lanes.leaving + 1)
 
     def _give_wrap_lanes(self, band: int, turns: list[_Turn]) -> None:
         """Nest what goes on in the next band, so that it crosses nothing of its kind."""
@@ -683,27 +688,33 @@ class _Part:
         arriving = self.gutters[self._gutter(targets[0], arriving=True)]
         ordered = sorted(turns, key=lambda turn: (self.line[turn.start], -self.line[turn.end]))
         for number, turn in enumerate(ordered):
-            turn.leave = leaving.leaving + len(sources) - 1 - sources.index(turn.start)
-            turn.arrive = arriving.arriving + targets.index(turn.end)
-            turn.lane = turn.last_lane = self.corridors[band] + len(ordered) - 1 - number
-        leaving.leaving += len(sources)
-        arriving.arriving += len(targets)
-        self.corridors[band] += len(ordered)
+            turn.leave = _shared(leaving.leaving + len(sources) - 1 - sources.index(turn.start))
+            turn.arrive = _shared(arriving.arriving + targets.index(turn.end))
+            turn.lane = turn.last_lane = _shared(self.corridors[band] + len(ordered) - 1 - number)
+        leaving.leaving = min(_MOST_LANES, leaving.leaving + len(sources))
+        arriving.arriving = min(_MOST_LANES, arriving.arriving + len(targets))
+        self.corridors[band] = min(_MOST_LANES, self.corridors[band] + len(ordered))
 
     def _give_way_around(self, turn: _Turn) -> None:
         turn.first, turn.last = self.band_of[turn.start], self.band_of[turn.end]
         leaving = self.gutters[self._gutter(turn.start, arriving=False)]
         arriving = self.gutters[self._gutter(turn.end, arriving=True)]
-        turn.leave, turn.arrive = leaving.leaving, arriving.arriving
-        leaving.leaving += 1
-        arriving.arriving += 1
-        turn.lane = turn.last_lane = self.corridors[turn.first]
-        self.corridors[turn.first] += 1
+        self.around += 1
+        turn.leave = self._next_lane(leaving.leaving)
+        turn.arrive = self._next_lane(arriving.arriving)
+        leaving.leaving = max(leaving.leaving, turn.leave + 1)
+        arriving.arriving = max(arriving.arriving, turn.arrive + 1)
+        turn.lane = turn.last_lane = self._next_lane(self.corridors[turn.first])
+        self.corridors[turn.first] = max(self.corridors[turn.first], turn.lane + 1)
         if turn.first != turn.last:
-            turn.last_lane = self.corridors[turn.last]
-            self.corridors[turn.last] += 1
-            turn.margin = self.margin
-            self.margin += 1
+            turn.last_lane = self._next_lane(self.corridors[turn.last])
+            self.corridors[turn.last] = max(self.corridors[turn.last], turn.last_lane + 1)
+            turn.margin = self._next_lane(self.margin)
+            self.margin = max(self.margin, turn.margin + 1)
+
+    def _next_lane(self, used: int) -> int:
+        """Return a free lane; where there is none, one after the other."""
+        return used if used < _MOST_LANES else self.around % _MOST_LANES
 
     def _gutter(self, vertex: int, *, arriving: bool) -> tuple[int, int]:
         """Return the gutter that lines arrive at *vertex* from, or leave it to."""
@@ -819,6 +830,10 @@ class _Part:
             + above
             + (lane + (0.5 if not spacing.square else 0)) * spacing.corridor
         )
+
+
+def _shared(lane: int) -> int:
+    return lane % _MOST_LANES
 
 
 def _fill_lines(widths: Sequence[float], rooms: Sequence[float], spacing: Spacing) -> list[list[int]]:

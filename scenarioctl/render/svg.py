@@ -39,6 +39,7 @@ _LABEL_WIDTH = 62.0
 _NOTE_LINE = 15.0
 _NOTE_LINES = 3
 _NOTE_WIDTH = CARD_WIDTH - 2 * _PADDING - 20
+_MOST_DASHED = 200
 #: The widest text on an edge, and the room left and right of it.
 _FLOW_WIDTH = 108.0
 _FLOW_ROOM = 44.0
@@ -244,6 +245,8 @@ class _Writer:
         self.boxes = boxes
         self.letters = letters
         self.dark = theme.name == "dark"
+        #: Cutting thousands of long lines into dashes takes a renderer minutes.
+        self.dashes = sum(arrow.unfinished for arrow in picture.arrows) <= _MOST_DASHED
         #: Where edges leave each card.
         self.ports: list[set[Point]] = [set() for _ in picture.cards]
         for arrow, way in zip(picture.arrows, layout.ways, strict=True):
@@ -286,7 +289,7 @@ class _Writer:
     def _edge(self, arrow: Arrow, way: Sequence[Leg]) -> Iterator[str]:
         theme = self.theme
         colour = theme.problem if arrow.unfinished else theme.line
-        dash = ' stroke-dasharray="5 5"' if arrow.unfinished else ""
+        dash = ' stroke-dasharray="5 5"' if arrow.unfinished and self.dashes else ""
         source, target = (self.picture.cards[number].id for number in (arrow.source, arrow.target))
         tip, back = way[-1].points[-1], way[-1].points[-2]
         towards = _towards(back, tip) if back != tip else (1.0, 0.0)

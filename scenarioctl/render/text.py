@@ -19,6 +19,8 @@ _LINES = " ││││┘┐┤─└┌├─┴┬┼"
 _ARROW = "▶"
 _NARROW, _BROAD = 20, 26
 _NOTE_LINES = 3
+#: Signs of lines that are drawn, before whoever looks loses count anyway.
+_MOST_SIGNS = 1_000_000
 
 #: What stands for the signs of a drawing where only ASCII can be shown.
 ASCII = str.maketrans(
@@ -50,12 +52,14 @@ def draw_text(picture: Picture, columns: int = DEFAULT_COLUMNS) -> str:
     roomy = _arrange(sizes, edges, columns, [width_of(label) + 6.0 if label else 0.0 for label in labels])
     layout = roomy if roomy.height <= tight.height and roomy.width <= max(columns, tight.width) else tight
     sheet = _Sheet(layout)
-    sheet.draw_ways(labels)
+    undrawn = sheet.draw_ways(labels)
     for card, box, lines in zip(picture.cards, layout.boxes, contents, strict=True):
         sheet.draw_box(box, lines, unfinished=card.unfinished)
     lines = "\n".join(line.rstrip() for line in sheet.lines()).rstrip().split("\n")
     if picture.left_out:
         lines += ["", f"and {picture.left_out} more steps"]
+    if undrawn:
+        lines += ["", f"and {undrawn} more edges"]
     return "\n".join(lines)
 
 
@@ -153,16 +157,22 @@ class _Sheet:
         #: How many edges pass each cell.
         self.passing = [[0] * self.width for _ in range(self.height)]
 
-    def draw_ways(self, labels: Sequence[str]) -> None:
-        ends = []
+    def draw_ways(self, labels: Sequence[str]) -> int:
+        """Draw the edges, and return how many were too many."""
+        ends: list[tuple[int, int]] = []
+        drawn = 0
         for way in self.layout.ways:
+            if drawn > _MOST_SIGNS:
+                break
             points = list(dict.fromkeys((int(x), int(y)) for leg in way for x, y in leg.points))
             x, y = points[-1]
             points[-1] = (x - 1, y)
             ends.append((x - 1, y))
             first_x, first_y = points[0]
             self._add(first_x, first_y, _LEFT)
-            for x, y in {cell for ends_ in pairwise(points) for cell in self._line(*ends_)}:
+            passed = {cell for ends_ in pairwise(points) for cell in self._line(*ends_)}
+            drawn += len(passed)
+            for x, y in passed:
                 self.passing[y][x] += 1
         for y, row in enumerate(self.masks):
             for x, mask in enumerate(row):
@@ -170,8 +180,9 @@ class _Sheet:
                     self.cells[y][x] = _LINES[mask]
         for x, y in ends:
             self.cells[y][x] = _ARROW
-        for label, way in zip(labels, self.layout.ways, strict=True):
+        for label, way in zip(labels[: len(ends)], self.layout.ways, strict=False):
             self._write_label(label, [(int(x), int(y)) for x, y in way[0].points])
+        return len(self.layout.ways) - len(ends)
 
     def _write_label(self, label: str, points: list[tuple[int, int]]) -> None:
         """Write on the last straight piece to the right, if it is long enough and no other line joins it."""
