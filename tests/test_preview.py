@@ -362,7 +362,7 @@ def test_a_preview_is_written_to_a_file_of_the_kind_that_its_name_says(
 ) -> None:
     ended = scenarioctl("scenario", "preview", sample, "-o", str(tmp_path / name))
 
-    assert (ended.out, ended.err, ended.code) == ("", f"Written: {tmp_path / name}\n", 0)
+    assert (ended.out, ended.err, ended.code) == ("", f"Wrote {tmp_path / name}\n", 0)
     assert (tmp_path / name).read_bytes().startswith(start)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 

@@ -60,7 +60,7 @@ def preview(
         if asked_for_json():
             click.echo(dump_json(answer))
         else:
-            say(f"Written: {printable(output)}")
+            say(f"Wrote {printable(output)}")
     elif asked_for_json():
         if output is not None:
             raise InvalidRequest("output '-' and --json both want stdout: leave one of them out")
