@@ -41,6 +41,18 @@ class Conflict(ScenarioctlError):
     code = "conflict"
 
 
+class StoreBusy(ScenarioctlError):
+    """Another process holds the store for longer than anybody wants to wait."""
+
+    code = "store_busy"
+
+
+class StoreFailed(ScenarioctlError):
+    """The store cannot be read or written: no room, no permission, damaged, or gone.  Nobody's request is to blame."""
+
+    code = "store_failed"
+
+
 class TooLarge(ScenarioctlError):
     """More bytes than this program is willing to hold."""
 

@@ -25,6 +25,8 @@ OUTCOMES = {
     "rate_limited": Outcome(exit=2, status=429),
     "not_found": Outcome(exit=3, status=404),
     "conflict": Outcome(exit=4, status=409),
+    "store_busy": Outcome(exit=4, status=503),
+    "store_failed": Outcome(exit=2, status=503),
     "chain_unreachable": Outcome(exit=5, status=503),
     "not_ready": Outcome(exit=5, status=503),
     "daemon_unreachable": Outcome(exit=5, status=503),

@@ -47,7 +47,14 @@ _TAGS = {
 #: What can go wrong anywhere, before an operation is asked.
 _ANYWHERE = ("bad_request", "unauthorized", "forbidden", "invalid_request", "rate_limited", "bug")
 _WITH_BODY = ("bad_json", "too_slow", "too_large", "unsupported_type")
-_OF_OPERATIONS = ("not_found", "conflict", "chain_refused", "chain_unreachable")
+_OF_OPERATIONS = (
+    "not_found",
+    "conflict",
+    "chain_refused",
+    "chain_unreachable",
+    "store_busy",
+    "store_failed",
+)
 #: Operation or page -> what else it answers with.
 _OF_SOME = {"run_job": ("timed_out", "request_failed"), "readiness": ("not_ready",), "events": ("not_found",)}
 
