@@ -101,8 +101,6 @@ def build_site(
         points += page_points(grounds, served)
         if name == "api":
             points += web_points()
-        if name == "api":
-            points += web_points()
         other = "worker" if name == "api" else "api"
         elsewhere = Elsewhere(
             name={"api": "the scenario API", "worker": "the job worker"}[other],
