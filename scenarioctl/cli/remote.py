@@ -240,6 +240,8 @@ def _connect(settings: "Settings", daemon: Daemon) -> http.client.HTTPConnection
     except TimeoutError:
         reason = f"no connection within {CONNECTING:g} seconds"
     except (OSError, UnicodeError, http.client.HTTPException) as error:
+        connection.close()
+        _check_certificate(daemon, error)
         reason = _reason(error)
     else:
         if connection.sock is not None and daemon.scheme != "unix":
@@ -254,13 +256,21 @@ def _connect(settings: "Settings", daemon: Daemon) -> http.client.HTTPConnection
     )
 
 
+def _check_certificate(daemon: Daemon, error: Exception) -> None:
+    """Say of a daemon that is there but not known to be itself what would make it so."""
+    import ssl
+
+    if isinstance(error, ssl.SSLCertVerificationError):
+        raise DaemonUnreachable(
+            f"the certificate of {daemon.url} is not trusted here ({error.verify_message.rstrip('.')}): SSL_CERT_FILE names the certificates that are"
+        ) from None
+
+
 def _reason(error: Exception) -> str:
     import ssl
 
     if isinstance(error, http.client.IncompleteRead):
         return f"{len(error.partial)} bytes of it came"
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted, {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         return f"it does not speak TLS, {(error.reason or 'unknown').lower().replace('_', ' ')}"
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
