@@ -1,9 +1,11 @@
 """`--url`: what is sent to a daemon, what is made of its answer, and what is said where there is none."""
 
+import http.client
 import json
 import re
 import socket
 import socketserver
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -458,6 +460,26 @@ def test_plain_http_is_no_tls(scenarioctl: Run) -> None:
 
     assert "(it does not speak TLS, " in ended.err
     assert (ended.out, ended.code) == ("", 5)
+
+
+def test_a_certificate_that_is_not_trusted_is_no_missing_daemon(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        error = ssl.SSLCertVerificationError("certificate verify failed")
+        error.verify_message = "self-signed certificate"
+        raise error
+
+    monkeypatch.setattr(http.client.HTTPSConnection, "connect", refuse)
+
+    ended = scenarioctl("info", "abc", "--url", "https://host.example")
+
+    assert ended == Ended(
+        out="",
+        err="Error: the certificate of https://host.example is not trusted here (self-signed certificate): SSL_CERT_FILE "
+        "names the certificates that are\n",
+        code=5,
+    )
 
 
 def test_a_daemon_that_does_not_answer_is_not_waited_for_for_ever(
