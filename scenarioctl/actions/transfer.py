@@ -3,11 +3,14 @@
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_transfer
 from scenarioctl.actions.fields import Fields, known_decimals
+from scenarioctl.actions.pills import has_pill
 from scenarioctl.actions.sides import Side, outline_source, read_sides
 from scenarioctl.actions.words import side_words
 from scenarioctl.errors import InvalidRequest
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.model.calls import UnsignedTransaction
 
 #: As the mempool calls it.
 TX_TYPE = "xTransfer"
@@ -84,15 +88,63 @@ draft_for = draft
 def draw(
     canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
 ) -> tuple[str, str]:
+    return draw_plan(canvas, plan(app, values, place=place), app, start=start)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The fields of a transfer, judged one by one."""
+
+    source: "Chain"
+    destination: "Chain"
+    #: Or the text with the pill that will name it; so with the two that follow.
+    asset: "Asset | str"
+    #: Whole tokens.
+    amount: str
+    address: str
+
+
+def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> Plan:
+    """Return what *values* say, as `xTransfer` has them in `formats/flow.py`."""
     fields = Fields(values, place)
     source = fields.chain(app, "source_chain")
     destination = fields.chain(app, "dest_chain")
     asset = fields.asset(app, source, "assetid")
-    amount = fields.amount("amount", asset)
-    address = fields.account("destination_address")
-    arriving = asset if isinstance(asset, str) else app.assets.counterpart(asset, destination)
-    if isinstance(arriving, str):
-        arriving = None
+    return Plan(
+        source=source,
+        destination=destination,
+        asset=asset,
+        amount=fields.amount("amount", asset),
+        address=fields.account("destination_address"),
+    )
+
+
+async def draft_plan(app: "Application", planned: Plan) -> "UnsignedTransaction | None":
+    """Return the transaction that `draft` would make of the drawn plan; None where a pill has to come first."""
+    from scenarioctl.chains.addresses import parse_account
+
+    asset = planned.asset
+    if (
+        isinstance(asset, str)
+        or asset.decimals is None
+        or has_pill(planned.amount)
+        or has_pill(planned.address)
+    ):
+        return None
+    return await draft_transfer(
+        app,
+        source=planned.source,
+        destination=planned.destination,
+        asset=asset,
+        amount=to_raw(Decimal(planned.amount), asset.decimals, symbol=asset.symbol),
+        beneficiary=parse_account(planned.address, field="destination_address"),
+    )
+
+
+def draw_plan(canvas: "Canvas", planned: Plan, app: "Application", *, start: str = "") -> tuple[str, str]:
+    source, destination, asset = planned.source, planned.destination, planned.asset
+    amount, address = planned.amount, planned.address
+    arriving = None if isinstance(asset, str) else app.assets.counterpart(asset, destination)
     first = draw_chain(canvas, source, asset, amount=amount, start=start)
     action = canvas.add(
         "action",

@@ -14,6 +14,8 @@ MAX_BYTES = 16 * 1024 * 1024
 #: More digits than the largest integer of any chain (a u256) has.
 _MAX_DIGITS = 80
 
+_PLAIN = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_SORTED = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -83,9 +85,7 @@ class _Unacceptable(Exception):
 
 def _write(document: object, *, sort_keys: bool) -> bytes:
     try:
-        return json.dumps(
-            document, sort_keys=sort_keys, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-        ).encode()
+        return (_SORTED if sort_keys else _PLAIN).encode(document).encode()
     except UnicodeEncodeError:
         raise InvalidRequest(
             "the document holds half of a surrogate pair, expected whole characters"

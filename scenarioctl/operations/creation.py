@@ -7,7 +7,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of, passed
-from scenarioctl.operations.scenarios import store_document
+from scenarioctl.operations.scenarios import Facts, store_document
 from scenarioctl.operations.signing import check_output_format, write_transaction
 
 if TYPE_CHECKING:
@@ -48,19 +48,36 @@ class Created:
 
 
 async def create_scenario(app: Application, request: CreateScenario) -> Created:
-    from scenarioctl.actions import draft_first, transfer_diagram
+    from scenarioctl.actions import draft_first
+    from scenarioctl.actions.transfer import draft_plan, draw_plan, plan
+    from scenarioctl.formats.shapes import Canvas
 
-    document = transfer_diagram(
-        app,
-        source_chain=request.source_chain,
-        dest_chain=request.dest_chain,
-        destination_address=request.destination_address,
-        amount=request.amount,
-        assetid=request.assetid,
-    )
+    fields = {
+        "source_chain": request.source_chain,
+        "dest_chain": request.dest_chain,
+        "destination_address": request.destination_address,
+        "amount": request.amount,
+        "assetid": request.assetid,
+    }
+    planned = plan(app, fields)
+    canvas = Canvas()
+    draw_plan(canvas, planned, app)
+    document = canvas.document()
     sender = check_sender(request.check, request.sender)
     if sender is None:
-        return await _store_drafting(app, document)
+        try:
+            transaction = await draft_plan(app.unconnected(), planned)
+        except ChainUnreachable:
+            # No table of this chain is at hand; the first draft will judge.
+            return Created(id=await store_document(app, document))
+        if transaction is None:
+            return await _store_drafting(app, document)
+        source, destination = planned.source.name, planned.destination.name
+        # What would be read of it again, were it somebody else's.
+        facts = Facts(
+            summary=f"{source} > xTransfer > {destination}", chains=tuple(sorted({source, destination}))
+        )
+        return Created(id=await store_document(app, document, facts=facts), warnings=transaction.warnings)
     drafted = await draft_first(app, read_diagram(document), sender=sender)
     check = passed(drafted.transaction)
     return Created(id=await store_document(app, document), warnings=drafted.transaction.warnings, check=check)

@@ -273,22 +273,35 @@ def open_blob(blob: bytes, scenario_id: str) -> Diagram:
     return read_diagram(unpack(blob, name=f"scenario {scenario_id}"), field=f"scenario {scenario_id}")
 
 
-async def store_document(app: Application, document: Any, diagram: Diagram | None = None) -> str:
-    """Store a diagram document under a fresh id, and return the id; *diagram* is what was read of it already."""
-    from scenarioctl.actions import chains_of, summarise, webhooks_of
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What the store keeps of a diagram beside its blob."""
+
+    summary: str
+    chains: tuple[str, ...]
+    webhooks: tuple[str, ...] = ()
+
+
+async def store_document(
+    app: Application, document: Any, diagram: Diagram | None = None, *, facts: Facts | None = None
+) -> str:
+    """Store a diagram document under a fresh id, and return the id.
+
+    *diagram* is what was read of it already, *facts* what is known of it without.
+    """
     from scenarioctl.formats.blob import pack
     from scenarioctl.stores import StoredScenario
 
-    diagram = diagram or read_diagram(document, field="diagram")
+    facts = facts or _facts_of(app, diagram or read_diagram(document, field="diagram"))
     blob = pack(document)
     now = app.clock()
     for _ in range(8):
         scenario = StoredScenario(
             id=app.new_id(),
             blob=blob,
-            summary=summarise(diagram, app.registry),
-            chains=tuple(sorted(chains_of(diagram, app.registry))),
-            webhooks=webhooks_of(diagram),
+            summary=facts.summary,
+            chains=facts.chains,
+            webhooks=facts.webhooks,
             created=now,
             updated=now,
         )
@@ -298,3 +311,13 @@ async def store_document(app: Application, document: Any, diagram: Diagram | Non
             continue
         return scenario.id
     raise Conflict("no free scenario id was found in 8 tries, try again")
+
+
+def _facts_of(app: Application, diagram: Diagram) -> Facts:
+    from scenarioctl.actions import chains_of, summarise, webhooks_of
+
+    return Facts(
+        summary=summarise(diagram, app.registry),
+        chains=tuple(sorted(chains_of(diagram, app.registry))),
+        webhooks=webhooks_of(diagram),
+    )
