@@ -551,6 +551,23 @@ def test_a_token_in_the_clear_to_another_machine_is_warned_of(
     )
 
 
+def test_the_token_of_one_daemon_is_not_sent_to_another(
+    scenarioctl: Run, script: Script, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('url = "https://daemon.example"\ntoken = "sctl_secret"\n')
+
+    ended = scenarioctl("--config", str(config), "info", "abc", "--url", script.url)
+
+    assert "Authorization" not in script.asked[0].headers
+    assert ended == Ended(
+        out="polkadot > Remark\n",
+        err="Warning: the token in config.toml is for https://daemon.example and was not sent; "
+        "SCENARIOCTL_TOKEN has one for another daemon\n",
+        code=0,
+    )
+
+
 def test_a_token_that_no_header_holds_is_refused_without_being_shown(
     scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

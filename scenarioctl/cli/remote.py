@@ -214,7 +214,7 @@ def _headers(settings: "Settings", daemon: Daemon, body: bytes | None) -> dict[s
     }
     if body is not None:
         headers["Content-Type"] = "application/json"
-    if settings.token:
+    if settings.token and _is_meant_for(settings):
         if not _is_plain(settings.token):
             raise InvalidRequest(
                 f"token ({settings.origins.get('token')}) holds what no token has, expected letters, digits and _"
@@ -225,6 +225,21 @@ def _headers(settings: "Settings", daemon: Daemon, body: bytes | None) -> dict[s
             )
         headers["Authorization"] = f"Bearer {settings.token}"
     return headers
+
+
+def _is_meant_for(settings: "Settings") -> bool:
+    """Tell whether the token is for this daemon: config.toml's is for config.toml's `url`, if that has one."""
+    if settings.origins.get("token") != "config.toml" or settings.origins.get("url") == "config.toml":
+        return True
+    from scenarioctl.config import read_config
+
+    url = read_config(settings.config).get("url")
+    if not url or url == settings.url:
+        return True
+    say(
+        f"Warning: the token in config.toml is for {printable(url)} and was not sent; SCENARIOCTL_TOKEN has one for another daemon"
+    )
+    return False
 
 
 def _connect(settings: "Settings", daemon: Daemon) -> http.client.HTTPConnection:
