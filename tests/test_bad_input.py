@@ -28,6 +28,7 @@ EXITS = {
     "too_large": 2,
     "not_found": 3,
     "conflict": 4,
+    "store_failed": 2,
     "chain_unreachable": 5,
 }
 
@@ -2020,17 +2021,20 @@ STORES = [
         "a store that is a folder",
         ("--store", ".", "scenario", "list"),
         "store '{folder}' cannot be opened, expected a file that can be read and written",
+        "store_failed",
     ),
     case(
         "a store that is not a database",
         ("--store", "s.db", "scenario", "list"),
         "store '{folder}/s.db' is not a database, expected one of scenarioctl",
+        "store_failed",
         files={"s.db": "hello, I am text\n" * 100},
     ),
     case(
         "a store below a file",
         ("--store", "file/s.db", "scenario", "list"),
         "store '{folder}/file/s.db' cannot be opened: Not a directory",
+        "store_failed",
         files={"file": ""},
     ),
     case(
@@ -2047,6 +2051,7 @@ STORES = [
         "a store where nothing can be made",
         ("--store", "/proc/s.db", "scenario", "list"),
         "store '/proc/s.db' cannot be opened: No such file or directory",
+        "store_failed",
     ),
     case(
         "an empty store name",
@@ -2398,7 +2403,7 @@ def test_a_damaged_scenario_is_named(scenarioctl: Run, damage: bytes, error: str
     [
         (
             "PRAGMA user_version = 99",
-            "store '{store}' was written by a newer scenarioctl (store version 99, this one knows 1): "
+            "store '{store}' was written by a newer scenarioctl (store version 99, this one knows 2): "
             "upgrade scenarioctl, or name another store",
         ),
         (

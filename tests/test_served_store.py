@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.errors import Conflict, InvalidRequest, NotFound
+from scenarioctl.errors import Conflict, NotFound, StoreBusy, StoreFailed
 from scenarioctl.stores import StoredScenario, connections, served
 from scenarioctl.stores.served import ServedStore
 from tests.test_stores import FIRST, SECOND
@@ -162,7 +162,7 @@ def test_the_loop_goes_on_while_another_process_locks_the_store(
         assert {str(answer) for answer in answers} == {
             f"store '{path}' has been locked by another process for 0.2 seconds, try again later"
         }
-        assert {type(answer) for answer in answers} == {Conflict}
+        assert {type(answer) for answer in answers} == {StoreBusy}
         assert len({id(answer) for answer in answers}) == 3
         await store.put_scenario(FIRST)
 
@@ -291,7 +291,7 @@ def test_a_full_disk_refuses_what_has_no_room_and_keeps_the_rest(path: Path) -> 
             database.execute(f"PRAGMA max_page_count = {pages + 5}")
         answers = await asyncio.gather(*tasks, return_exceptions=True)
 
-        assert [type(answer) for answer in answers] == [type(None), InvalidRequest, type(None)]
+        assert [type(answer) for answer in answers] == [type(None), StoreFailed, type(None)]
         assert str(answers[1]) == f"store '{path}' has no room left on its disk, nothing was changed"
         assert {item.id for item in (await store.list_scenarios()).items} == {
             FIRST.id,

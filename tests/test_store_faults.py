@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.errors import Conflict, InvalidRequest
+from scenarioctl.errors import InvalidRequest, StoreBusy, StoreFailed
 from scenarioctl.model.jobs import NO_TRANSACTION, JobState, LogLine
 from scenarioctl.stores import ScenarioPage, Store, connections, open_store
 from scenarioctl.stores.served import ServedStore
@@ -100,7 +100,7 @@ def test_a_read_only_store_refuses_every_write(store: Store, write: str, tmp_pat
     # The tests may run as root, whom no file mode stops.
     writer_of(store).execute("PRAGMA query_only = ON")
 
-    assert message(InvalidRequest, WRITES[write](store)) == (
+    assert message(StoreFailed, WRITES[write](store)) == (
         f"store '{tmp_path}/scenarios.db' is read-only, expected a file that can be written"
     )
     assert everything(tmp_path) == before
@@ -121,7 +121,7 @@ def test_a_locked_store_refuses_every_write_after_a_while(
         other.isolation_level = None
         other.execute("BEGIN IMMEDIATE")
 
-        assert message(Conflict, WRITES[write](store)) == (
+        assert message(StoreBusy, WRITES[write](store)) == (
             f"store '{tmp_path}/scenarios.db' has been locked by another process for 0.01 seconds, try again later"
         )
         other.execute("ROLLBACK")
@@ -142,7 +142,7 @@ def test_a_run_that_finds_the_disk_full_leaves_nothing_and_is_kept_once_there_is
     # At each page that the run may need: wherever the disk ends, all of the run or nothing is kept.
     for room in range(0, 24, 3):
         writer.execute(f"PRAGMA max_page_count = {pages + room}")
-        assert message(InvalidRequest, store.finish_run(long, retention=NO_LIMIT)) == (
+        assert message(StoreFailed, store.finish_run(long, retention=NO_LIMIT)) == (
             f"store '{tmp_path}/scenarios.db' has no room left on its disk, nothing was changed"
         )
         assert everything(tmp_path) == before
@@ -155,7 +155,7 @@ FILE_LIMIT = """
 import asyncio, resource, sys
 from dataclasses import replace
 from tests.test_stores import FIRST
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import StoreFailed
 from scenarioctl.stores import open_store
 
 async def main():
@@ -185,8 +185,8 @@ def test_a_file_that_may_not_grow_fails_those_whose_commit_it_stops_and_no_other
     )
 
     sentence = f"store '{path}' cannot be read or written (disk I/O error), nothing was changed"
-    assert answer.stdout == f'True {{("InvalidRequest", "{sentence}")}}\nTrue\n21\n'.replace(
-        '("InvalidRequest"', "('InvalidRequest'"
+    assert answer.stdout == f'True {{("StoreFailed", "{sentence}")}}\nTrue\n21\n'.replace(
+        '("StoreFailed"', "('StoreFailed'"
     ), answer.stderr
 
 
@@ -271,9 +271,9 @@ def test_a_damaged_scenario_is_said_and_can_be_deleted(store: Store, tmp_path: P
     alter(tmp_path, f"UPDATE scenarios SET {column} WHERE id = '{FIRST.id}'")
     sentence = "scenario 'lnr8CfoQX' is damaged in the store, delete it and create it again"
 
-    assert message(InvalidRequest, store.get_scenario(FIRST.id)) == sentence
+    assert message(StoreFailed, store.get_scenario(FIRST.id)) == sentence
     if "blob" not in column:
-        assert message(InvalidRequest, store.list_scenarios()) == sentence
+        assert message(StoreFailed, store.list_scenarios()) == sentence
     assert run(store.get_scenario(SECOND.id)) == SECOND
     run(store.stop_job(FIRST.id, now=NOW))
     run(store.delete_scenario(FIRST.id))
@@ -330,8 +330,8 @@ def test_a_damaged_event_is_said_until_a_newer_one_comes(store: Store, tmp_path:
     alter(tmp_path, "UPDATE webhook_events SET content = '{'")
     sentence = f"event 1 of webhook '{WEBHOOK}' is damaged in the store, send it again"
 
-    assert message(InvalidRequest, store.newest_event(WEBHOOK, job=FIRST.id)) == sentence
-    assert message(InvalidRequest, store.get_event(1)) == sentence
+    assert message(StoreFailed, store.newest_event(WEBHOOK, job=FIRST.id)) == sentence
+    assert message(StoreFailed, store.get_event(1)) == sentence
     run(store.put_event(WEBHOOK, 2, now=NOW, retention=NO_LIMIT))
     newest = run(store.newest_event(WEBHOOK, job=FIRST.id))
     assert newest is not None
@@ -354,9 +354,9 @@ def test_a_damaged_page_is_said_and_what_lies_elsewhere_is_read(kind: str, tmp_p
     )
 
     with opened(kind, tmp_path) as store:
-        assert message(InvalidRequest, store.read_log(FIRST.id)) == sentence
+        assert message(StoreFailed, store.read_log(FIRST.id)) == sentence
         (claimed,) = claim(store, now=NOW + HOUR)
-        assert message(InvalidRequest, store.finish_run(ended(claimed), retention=NO_LIMIT)) == sentence
+        assert message(StoreFailed, store.finish_run(ended(claimed), retention=NO_LIMIT)) == sentence
         assert get_job(store).runs == len(run(store.read_mempool(FIRST.id))) == 1
         assert run(store.get_scenario(SECOND.id)) == SECOND
 
@@ -365,7 +365,7 @@ def test_a_served_store_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
     path = tmp_path / "scenarios.db"
     path.write_text("my shopping list\n" * 100)
 
-    with pytest.raises(InvalidRequest) as caught:
+    with pytest.raises(StoreFailed) as caught:
         open_store(path, served=True)
     assert str(caught.value) == f"store '{path}' is not a database, expected one of scenarioctl"
 
@@ -386,10 +386,10 @@ def test_nothing_is_left_open_where_a_store_was_refused(
 
     def refuse(self: Any, file: Any) -> None:
         made.append("writer")
-        raise InvalidRequest("no room for another connection")
+        raise StoreFailed("no room for another connection")
 
     monkeypatch.setattr("scenarioctl.stores.served._Writer.__init__", refuse)
-    with pytest.raises(InvalidRequest, match="no room for another connection"):
+    with pytest.raises(StoreFailed, match="no room for another connection"):
         open_store(tmp_path / "scenarios.db", served=True)
 
     assert made == ["writer"]

@@ -15,7 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.errors import Conflict, InvalidRequest, NotFound, ScenarioctlError
+from scenarioctl.errors import (
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    ScenarioctlError,
+    StoreBusy,
+    StoreFailed,
+)
 from scenarioctl.stores import (
     ListedScenario,
     ScenarioPage,
@@ -593,7 +600,7 @@ class TestSqlite:
     def test_a_file_that_is_no_database_is_left_as_it_is(self, path: Path) -> None:
         path.write_text("my shopping list\n" * 100)
 
-        with pytest.raises(InvalidRequest) as caught:
+        with pytest.raises(StoreFailed) as caught:
             open_store(path)
         assert str(caught.value) == f"store '{path}' is not a database, expected one of scenarioctl"
         assert path.read_text() == "my shopping list\n" * 100
@@ -667,7 +674,7 @@ class TestSqlite:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
 
-        assert message(Conflict, store.put_scenario(FIRST)) == (
+        assert message(StoreBusy, store.put_scenario(FIRST)) == (
             f"store '{path}' has been locked by another process for 0.05 seconds, try again later"
         )
         assert run(store.get_scenario(SECOND.id)) == SECOND
@@ -683,7 +690,7 @@ class TestSqlite:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
 
-        with pytest.raises(Conflict) as caught:
+        with pytest.raises(StoreBusy) as caught:
             open_store(path)
         assert str(caught.value) == (
             f"store '{path}' has been locked by another process for 0.05 seconds, try again later"
@@ -695,7 +702,7 @@ class TestSqlite:
         pages = store._database.execute("PRAGMA page_count").fetchone()[0]
         store._database.execute(f"PRAGMA max_page_count = {pages + 1}")
 
-        assert message(InvalidRequest, store.put_scenario(replace(SECOND, blob=bytes(100_000)))) == (
+        assert message(StoreFailed, store.put_scenario(replace(SECOND, blob=bytes(100_000)))) == (
             f"store '{path}' has no room left on its disk, nothing was changed"
         )
         assert run(store.count_scenarios()) == 1
@@ -706,12 +713,12 @@ class TestSqlite:
         script = """
 import resource, sys
 from tests.test_stores import FIRST, SECOND, message, replace, run
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import StoreFailed
 from scenarioctl.stores import open_store
 store = open_store(sys.argv[1])
 run(store.put_scenario(FIRST))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-print(message(InvalidRequest, store.put_scenario(replace(SECOND, blob=bytes(400_000)))))
+print(message(StoreFailed, store.put_scenario(replace(SECOND, blob=bytes(400_000)))))
 print(run(store.count_scenarios()))
 """
         answer = subprocess.run(
@@ -726,7 +733,7 @@ print(run(store.count_scenarios()))
         # The tests may run as root, whom no file mode stops.
         store._database.execute("PRAGMA query_only = ON")
 
-        assert message(InvalidRequest, store.put_scenario(FIRST)) == (
+        assert message(StoreFailed, store.put_scenario(FIRST)) == (
             f"store '{path}' is read-only, expected a file that can be written"
         )
 
@@ -740,7 +747,7 @@ print(run(store.count_scenarios()))
         damage(path, (root - 1) * 4096, root * 4096)
         store = SqliteStore(path)
 
-        assert message(InvalidRequest, store.get_scenario("id-00007")) == (
+        assert message(StoreFailed, store.get_scenario("id-00007")) == (
             f"store '{path}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
         )
         run(store.close())
@@ -749,14 +756,14 @@ print(run(store.count_scenarios()))
         run(open_store(path).close())
         damage(path, 4096, path.stat().st_size)
 
-        with pytest.raises(InvalidRequest) as caught:
+        with pytest.raises(StoreFailed) as caught:
             open_store(path)
         assert str(caught.value) == (
             f"store '{path}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
         )
 
     def test_a_folder_is_not_a_store(self, tmp_path: Path) -> None:
-        with pytest.raises(InvalidRequest) as caught:
+        with pytest.raises(StoreFailed) as caught:
             open_store(tmp_path)
         assert str(caught.value) == (
             f"store '{tmp_path}' cannot be opened, expected a file that can be read and written"
@@ -765,7 +772,7 @@ print(run(store.count_scenarios()))
     def test_a_folder_that_cannot_be_made_is_said(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
 
-        with pytest.raises(InvalidRequest) as caught:
+        with pytest.raises(StoreFailed) as caught:
             open_store(tmp_path / "file" / "scenarios.db")
         assert str(caught.value) == f"store '{tmp_path}/file/scenarios.db' cannot be opened: Not a directory"
 

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreFailed, shorten
 from scenarioctl.stores.tables import APPLICATION_ID, MIGRATIONS
 
 #: How long a process waits for another one's write.
 BUSY_SECONDS = 10.0
 #: The largest integer that a column holds.
 INTEGER_MAX = 2**63 - 1
+
+_LOG_BYTES = 64 * 1024 * 1024
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
@@ -55,30 +57,28 @@ class StoreFile:
     def explain(self, error: sqlite3.Error | OSError) -> ScenarioctlError:
         """Return what *error* means to a user; raises it where it is a bug."""
         if isinstance(error, OSError):
-            return InvalidRequest(f"store {self.name} cannot be opened: {error.strerror}")
+            return StoreFailed(f"store {self.name} cannot be opened: {error.strerror}")
         code = primary_code(error)
         if code in _BUSY:
-            return Conflict(
+            return StoreBusy(
                 f"store {self.name} has been locked by another process for {BUSY_SECONDS:g} seconds, try again later"
             )
         if code == sqlite3.SQLITE_NOTADB:
-            return InvalidRequest(f"store {self.name} is not a database, expected one of scenarioctl")
+            return StoreFailed(f"store {self.name} is not a database, expected one of scenarioctl")
         if code == sqlite3.SQLITE_CORRUPT:
-            return InvalidRequest(
+            return StoreFailed(
                 f"store {self.name} is damaged ({error}), expected a sound file: restore a copy"
             )
         if code == sqlite3.SQLITE_FULL:
-            return InvalidRequest(f"store {self.name} has no room left on its disk, nothing was changed")
+            return StoreFailed(f"store {self.name} has no room left on its disk, nothing was changed")
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-            return InvalidRequest(f"store {self.name} is read-only, expected a file that can be written")
+            return StoreFailed(f"store {self.name} is read-only, expected a file that can be written")
         if code == sqlite3.SQLITE_CANTOPEN:
-            return InvalidRequest(
+            return StoreFailed(
                 f"store {self.name} cannot be opened, expected a file that can be read and written"
             )
         if code == sqlite3.SQLITE_IOERR:
-            return InvalidRequest(
-                f"store {self.name} cannot be read or written ({error}), nothing was changed"
-            )
+            return StoreFailed(f"store {self.name} cannot be read or written ({error}), nothing was changed")
         if code == sqlite3.SQLITE_TOOBIG:
             return InvalidRequest(
                 f"store {self.name} cannot hold a value that large, expected less than 1 GB"
@@ -108,6 +108,8 @@ class StoreFile:
         version = self._version(database)
         database.execute("PRAGMA foreign_keys = ON")
         database.execute("PRAGMA synchronous = FULL")
+        # One large import would else leave the log beside the file at its size for months.
+        database.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         _use_wal(database)
         if version == len(MIGRATIONS):
             return

@@ -4,7 +4,7 @@ import json
 from sqlite3 import Connection
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, NotFound, shorten
+from scenarioctl.errors import NotFound, StoreFailed, shorten
 from scenarioctl.model.jobs import Retention, WebhookEvent
 from scenarioctl.stores.connections import INTEGER_MAX
 
@@ -26,18 +26,18 @@ def put(
     )
     if retention.webhook_events:
         database.execute(
-            "DELETE FROM webhook_events WHERE uuid = ?1 AND id <= (SELECT id FROM webhook_events WHERE uuid = ?1"
-            " ORDER BY id DESC LIMIT 1 OFFSET ?2)",
-            (uuid, retention.webhook_events),
+            "DELETE FROM webhook_events WHERE uuid = ? AND id <= (SELECT id FROM webhook_events WHERE uuid = ?"
+            " ORDER BY id DESC LIMIT 1 OFFSET ?)",
+            (uuid, uuid, retention.webhook_events),
         )
     return WebhookEvent(id=inserted.lastrowid or 0, uuid=uuid, received=now, content=content)
 
 
 def newest(database: Connection, uuid: str, *, job: str, after: int | None) -> WebhookEvent | None:
     row = database.execute(
-        "SELECT id, uuid, received, content FROM webhook_events WHERE uuid = ?1 AND id > max(?3,"
-        " coalesce((SELECT event FROM webhook_marks WHERE job = ?2 AND uuid = ?1), 0)) ORDER BY id DESC LIMIT 1",
-        (uuid, job, min(after or 0, INTEGER_MAX)),
+        "SELECT id, uuid, received, content FROM webhook_events WHERE uuid = ? AND id > max(?,"
+        " coalesce((SELECT event FROM webhook_marks WHERE job = ? AND uuid = ?), 0)) ORDER BY id DESC LIMIT 1",
+        (uuid, min(after or 0, INTEGER_MAX), job, uuid),
     ).fetchone()
     return _read_event(row) if row else None
 
@@ -82,7 +82,7 @@ def _read_event(row: tuple[Any, ...]) -> WebhookEvent:
     try:
         content = json.loads(text)
     except (ValueError, TypeError, RecursionError):
-        raise InvalidRequest(
+        raise StoreFailed(
             f"event {id} of webhook {shorten(uuid)} is damaged in the store, send it again"
         ) from None
     return WebhookEvent(id=id, uuid=uuid, received=received, content=content)

@@ -170,9 +170,9 @@ def holds(database: Connection, owner: str) -> bool:
     """Return whether the store knows *owner* at all."""
     return (
         database.execute(
-            "SELECT 1 WHERE EXISTS (SELECT 1 FROM leases WHERE owner = ?1)"
-            " OR EXISTS (SELECT 1 FROM jobs WHERE owner <> '' AND owner = ?1)",
-            (owner,),
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM leases WHERE owner = ?)"
+            " OR EXISTS (SELECT 1 FROM jobs WHERE owner <> '' AND owner = ?)",
+            (owner, owner),
         ).fetchone()
         is not None
     )

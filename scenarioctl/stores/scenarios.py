@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from sqlite3 import Connection
 
-from scenarioctl.errors import Conflict, InvalidRequest, NotFound, shorten
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed, shorten
 from scenarioctl.stores import (
     SORTS,
     ListedScenario,
@@ -67,10 +67,10 @@ def put(database: Connection, scenario: StoredScenario, *, replace: bool) -> Non
 def get(database: Connection, id: str) -> StoredScenario:
     # One statement sees one moment.
     found = database.execute(
-        "SELECT 0, blob, summary, created, updated FROM scenarios WHERE id = ?1"
-        " UNION ALL SELECT 1, chain, NULL, NULL, NULL FROM scenario_chains WHERE scenario = ?1"
-        " UNION ALL SELECT 2, uuid, NULL, NULL, NULL FROM scenario_webhooks WHERE scenario = ?1",
-        (id,),
+        "SELECT 0, blob, summary, created, updated FROM scenarios WHERE id = ?"
+        " UNION ALL SELECT 1, chain, NULL, NULL, NULL FROM scenario_chains WHERE scenario = ?"
+        " UNION ALL SELECT 2, uuid, NULL, NULL, NULL FROM scenario_webhooks WHERE scenario = ?",
+        (id, id, id),
     ).fetchall()
     if not found:
         raise unknown(id)
@@ -164,7 +164,7 @@ def unindexed(database: Connection, *, limit: int) -> list[StoredScenario]:
         for (id,) in ids:
             try:
                 found.append(get(database, id))
-            except InvalidRequest:
+            except StoreFailed:
                 # Damaged: no reason to leave the others out.
                 continue
         return found
@@ -183,8 +183,8 @@ def unknown(id: str) -> NotFound:
     return NotFound(f"scenario {id!r} is not in the store")
 
 
-def _damaged(id: str) -> InvalidRequest:
-    return InvalidRequest(f"scenario {id!r} is damaged in the store, delete it and create it again")
+def _damaged(id: str) -> StoreFailed:
+    return StoreFailed(f"scenario {id!r} is damaged in the store, delete it and create it again")
 
 
 def check_webhooks(webhooks: Iterable[str]) -> None:
@@ -214,9 +214,9 @@ def _webhooks_of(database: Connection, id: str) -> list[str]:
 def _forget_events(database: Connection, webhooks: list[str]) -> None:
     """Remove the events of those *webhooks* that no scenario names any more: nobody could list them."""
     database.executemany(
-        "DELETE FROM webhook_events WHERE uuid = ?1"
-        " AND NOT EXISTS (SELECT 1 FROM scenario_webhooks WHERE uuid = ?1)",
-        [(uuid,) for uuid in webhooks],
+        "DELETE FROM webhook_events WHERE uuid = ?"
+        " AND NOT EXISTS (SELECT 1 FROM scenario_webhooks WHERE uuid = ?)",
+        [(uuid, uuid) for uuid in webhooks],
     )
 
 
