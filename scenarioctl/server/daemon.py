@@ -16,9 +16,10 @@ from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.server.access import Access, check_binding
+from scenarioctl.server.door import Door
 from scenarioctl.server.journal import set_level, start_logging
 from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import BACKLOG, Listener, open_listeners, take_activated
+from scenarioctl.server.listening import Listener, open_listeners, take_activated
 from scenarioctl.server.notify import Supervisor
 
 if TYPE_CHECKING:
@@ -185,10 +186,9 @@ class Daemon:
     async def _serve(self) -> None:
         from scenarioctl.server.app import build_site
 
-        loop = asyncio.get_running_loop()
         site = build_site(self._app, self._access, self._limits, role=self._role, worker=self._worker)
         runners = [site.runner(name, shutdown_timeout=_CLOSING) for name in self._listeners]
-        servers: list[asyncio.Server] = []
+        doors: list[Door] = []
         stop_worker = asyncio.Event()
         worker: asyncio.Task[None] | None = None
         watchdog: asyncio.Task[None] | None = None
@@ -196,10 +196,7 @@ class Daemon:
             for runner, listeners in zip(runners, self._listeners.values(), strict=True):
                 await runner.setup()
                 assert runner.server is not None  # noqa: S101 - it is, after the setup
-                servers += [
-                    await loop.create_server(runner.server, sock=each.socket, backlog=BACKLOG)
-                    for each in listeners
-                ]
+                doors += [Door(each.socket, runner.server) for each in listeners]
             if self._worker is not None:
                 worker = asyncio.create_task(self._worker.run(stop_worker), name="worker")
             if self._supervisor.watchdog:
@@ -214,8 +211,8 @@ class Daemon:
             self._supervisor.stopping()
             site.stopping()
             stop_worker.set()
-            for server in servers:
-                server.close()
+            for door in doors:
+                door.close()
             for listener in _all(self._listeners):
                 listener.close()
             # Requests and runs come to their end side by side; each bounds its own.
