@@ -27,7 +27,7 @@ def random_scenario_id() -> str:
     import secrets
 
     # What is left of a byte above 4 x 62 is thrown away, or some letters would come more often.
-    letters = [_ALPHABET[byte % 62] for byte in secrets.token_bytes(24) if byte < 248][:9]
+    letters = [_ALPHABET[byte % 62] for byte in secrets.token_bytes(16) if byte < 248][:9]
     return "".join(letters) if len(letters) == 9 else random_scenario_id()
 
 

@@ -1,6 +1,7 @@
 """The embedded store of a daemon: it never blocks the event loop, and writes that come together share one fsync."""
 
 import asyncio
+import os
 import sqlite3
 import threading
 from collections import deque
@@ -11,7 +12,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from scenarioctl.errors import ScenarioctlError
+from scenarioctl.errors import ScenarioctlError, StoreFailed
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.connections import StoreFile, all_or_nothing, is_busy
 from scenarioctl.stores.sqlite import Action, SqliteStore, T
@@ -36,7 +37,8 @@ class ServedStore(SqliteStore):
         try:
             with self._file.reporting():
                 self._database.execute("PRAGMA busy_timeout = 0")
-            self._writer = _Writer(self._file)
+            self._place = _Place(self._file)
+            self._writer = _Writer(self._file, self._place)
         except BaseException:
             self._database.close()
             raise
@@ -44,6 +46,8 @@ class ServedStore(SqliteStore):
         self._reading = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._under_way = 0
+        #: Writes that the writer has not been told of yet.
+        self._gathered: list[_Asked] = []
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._closed = False
 
@@ -51,6 +55,7 @@ class ServedStore(SqliteStore):
         return self._file.open(shared=True)
 
     async def _read(self, action: Action[T], *, long: bool = False) -> T:
+        self._place.check()
         if not long:
             try:
                 return action(self._database)
@@ -79,7 +84,7 @@ class ServedStore(SqliteStore):
         self._under_way += 1
         try:
             answer: asyncio.Future[T] = loop.create_future()
-            self._writer.ask(_Asked(action=action, answer=answer, loop=loop))
+            self._gather(_Asked(action=action, answer=answer, loop=loop))
             return await answer
         finally:
             self._under_way -= 1
@@ -88,6 +93,22 @@ class ServedStore(SqliteStore):
                 if not turn.done():
                     turn.set_result(None)
                     break
+
+    def _gather(self, asked: "_Asked") -> None:
+        """Give *asked* to the writer with all that the loop comes upon before it waits.
+
+        One by one, the writer would wake at the first and quarrel over the interpreter with those who bring the rest.
+        """
+        if self._gathered and self._gathered[0].loop is not asked.loop:
+            self._hand_over()
+        self._gathered.append(asked)
+        if len(self._gathered) == 1:
+            asked.loop.call_soon(self._hand_over)
+
+    def _hand_over(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        for asked in gathered:
+            self._writer.ask(asked)
 
     async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
         # Where they come from is not known to bear another thread.
@@ -98,6 +119,7 @@ class ServedStore(SqliteStore):
         if self._closed:
             return
         self._closed = True
+        self._hand_over()
         await asyncio.to_thread(self._end)
         self._database.close()
 
@@ -106,6 +128,33 @@ class ServedStore(SqliteStore):
         self._readers.shutdown()
         for database in self._opened:
             database.close()
+
+
+class _Place:
+    """Where the file lies.
+
+    One that is deleted or replaced stays readable and writable for who has it open: all that is written then would be
+    acknowledged, and gone with the process.
+    """
+
+    def __init__(self, file: StoreFile) -> None:
+        self._file = file
+        self._path = str(file.path)
+        self._found = self._look()
+
+    def check(self) -> None:
+        """Raise StoreFailed where another file lies there than the one that was opened, or none."""
+        if self._look() != self._found:
+            raise StoreFailed(
+                f"store {self._file.name} was moved, deleted or replaced while it was open: put it back, or start the daemon anew"
+            )
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path)  # noqa: PTH116 - on every request, and three times as fast
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,8 +173,9 @@ _Outcome = tuple[Any, BaseException | None]
 class _Writer:
     """The thread that writes."""
 
-    def __init__(self, file: StoreFile) -> None:
+    def __init__(self, file: StoreFile, place: _Place) -> None:
         self._file = file
+        self._place = place
         self._database = file.open(shared=True)
         self._queue: SimpleQueue[_Asked | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
@@ -164,6 +214,10 @@ class _Writer:
         return batch
 
     def _perform(self, batch: list[_Asked]) -> list[_Outcome]:
+        try:
+            self._place.check()
+        except StoreFailed as gone:
+            return [(None, StoreFailed(str(gone))) for _ in batch]
         # Hardly ever is anything refused: a savepoint for each would cost a sixth of the throughput.
         ways = (self._trust, self._guard, self._separate)
         for way in ways[:1] if len(batch) == 1 else ways:
