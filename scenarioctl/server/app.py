@@ -1,6 +1,5 @@
 """The two servers, of the tables of endpoints and pages.  `server/daemon.py` gives them sockets."""
 
-import asyncio
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -29,10 +28,10 @@ ROLES = {"all": ("api", "worker"), "api": ("api",), "worker": ("worker",)}
 
 
 class Server(web.Server):
-    """aiohttp's server, with connections of our own kind; a read is given up when its client goes."""
+    """aiohttp's server, with connections of our own kind."""
 
     def __init__(self, front: Front, limits: Limits) -> None:
-        super().__init__(front, handler_cancellation=True)
+        super().__init__(front)
         self._limits = limits
 
     def __call__(self) -> web.RequestHandler:
@@ -70,11 +69,9 @@ class Site:
         """Let `/readyz` say no from now on: proxies then send their requests elsewhere."""
         self._grounds.stopping = True
 
-    async def finish(self, seconds: float = 20.0) -> None:
-        """Wait until what was begun has come to its end; to be called between the runners' cleanup and `app.close()`."""
+    async def finish(self, seconds: float = 20.0) -> None:  # noqa: ARG002 - the runners have waited
+        """Let go of what the servers shared; to be called between the runners' cleanup and `app.close()`."""
         self.follower.close()
-        if self._terms.begun:
-            await asyncio.wait(self._terms.begun, timeout=seconds)
 
 
 def build_site(

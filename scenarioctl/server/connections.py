@@ -40,6 +40,8 @@ class Connection(web.RequestHandler):
         self._is_open = False
         self._is_retired = False
         self._stall: asyncio.TimerHandle | None = None
+        #: What is worked on ends when the client goes; a write does not.
+        self.gives_up = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if self._limits.open >= self._limits.connections:
@@ -55,7 +57,10 @@ class Connection(web.RequestHandler):
         self._is_open = False
         self._limits.open -= 1
         self._end_stall()
+        task = self._task_handler
         super().connection_lost(exc)
+        if self.gives_up and task is not None:
+            task.cancel()
 
     def data_received(self, data: bytes) -> None:
         if self._is_open:

@@ -7,12 +7,12 @@ import logging
 import math
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import lru_cache
 from time import perf_counter, time
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import parse_qsl, quote
 
 import msgspec
@@ -42,6 +42,9 @@ from scenarioctl.server.limits import Limits
 from scenarioctl.server.metrics import NOWHERE, Metrics
 from scenarioctl.server.routes import Routes
 
+if TYPE_CHECKING:
+    from scenarioctl.server.connections import Connection
+
 log = logging.getLogger("scenarioctl.http")
 
 JSON = "application/json"
@@ -68,6 +71,13 @@ _COMMON = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
 }
+#: Those of an answer in JSON without warnings or the like: with its id and its type.
+_USUAL = len(_COMMON) + 2
+_HEAD = (
+    b"HTTP/1.1 200 OK\r\n"
+    + "".join(f"{name}: {value}\r\n" for name, value in {**_COMMON, "Content-Type": JSON}.items()).encode()
+    + b"X-Request-Id: %s\r\nContent-Length: %d\r\nDate: %s\r\n\r\n"
+)
 #: What such a page may read of an answer, beside its body.
 _EXPOSED = "X-Request-Id, Retry-After, Scenarioctl-Notes, Scenarioctl-Warnings"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
@@ -85,8 +95,6 @@ class Terms:
     metrics: Metrics
     #: Large bodies at once: each may take many times its size while it is read.
     large: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
-    #: Operations under way that a client's going does not end.
-    begun: "set[asyncio.Task[Any]]" = field(default_factory=set)
 
 
 class Point(Protocol):
@@ -177,9 +185,9 @@ class Operation:
         value = await self._read(request, body, limit)
         decoded = self._decoder.decode(value, parameters)
         if self._writes:
-            result = await self._undisturbed(self._perform(decoded))
-        else:
-            result = await self._perform(decoded)
+            # What is begun is not left half done because nobody waits for it any more.
+            cast("Connection", request.protocol).gives_up = False
+        result = await self._perform(decoded)
         for name, sentences in (
             ("Scenarioctl-Notes", getattr(result, "notes", ())),
             ("Scenarioctl-Warnings", getattr(result, "warnings", ())),
@@ -225,13 +233,6 @@ class Operation:
         async with self._terms.limits.place(), self._terms.app.session() as session:
             return await self._handler(session, decoded)
 
-    async def _undisturbed(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Let *work* come to its end, whether or not its client stays: what is begun is not half done."""
-        task = asyncio.create_task(work)
-        self._terms.begun.add(task)
-        task.add_done_callback(self._terms.begun.discard)
-        return await asyncio.shield(task)
-
 
 class Reply:
     """A small JSON answer, written in one piece: all that aiohttp's protocol asks of an answer, and no more."""
@@ -242,13 +243,14 @@ class Reply:
     keep_alive = True
 
     def __init__(self, body: bytes, headers: Mapping[str, str]) -> None:
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-        self._data = (
-            f"HTTP/1.1 200 OK\r\n{lines}Content-Length: {len(body)}\r\nDate: {_date()}\r\n\r\n".encode(
-                "ascii"
-            )
-            + body
-        )
+        if len(headers) == _USUAL:
+            # Of most answers only three values differ.
+            head = _HEAD % (headers["X-Request-Id"].encode(), len(body), _date().encode())
+        else:
+            lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+            length = f"Content-Length: {len(body)}\r\nDate: {_date()}\r\n\r\n"
+            head = f"HTTP/1.1 200 OK\r\n{lines}{length}".encode("ascii")
+        self._data = head + body
 
     async def prepare(self, request: web.BaseRequest) -> None:
         transport = request.transport
@@ -284,6 +286,7 @@ class Front:
         # What a client sees that left before it was answered.
         status = 499
         terms.metrics.under_way += 1
+        cast("Connection", request.protocol).gives_up = True
         try:
             if "Origin" in request.headers:
                 headers.update(terms.access.cors(request))
