@@ -21,6 +21,9 @@ from scenarioctl.stores.sqlite import Action, SqliteStore, T
 _TOGETHER = 256
 #: Writes that may be under way; whoever brings another one waits for room.
 _UNDER_WAY = 4096
+#: Scenarios that are kept in memory, each of at most so many bytes, until somebody writes.
+_KEPT = 1000
+_KEPT_BYTES = 16 * 1024
 #: Threads for what takes long to read.
 _READERS = 2
 
@@ -48,6 +51,9 @@ class ServedStore(SqliteStore):
         self._under_way = 0
         #: Writes that the writer has not been told of yet.
         self._gathered: list[_Asked] = []
+        #: Scenarios as they were read since somebody last wrote, and what SQLite calls that moment.
+        self._kept: dict[str, StoredScenario] = {}
+        self._read_at = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._closed = False
 
@@ -109,6 +115,23 @@ class ServedStore(SqliteStore):
         gathered, self._gathered = self._gathered, []
         for asked in gathered:
             self._writer.ask(asked)
+
+    async def get_scenario(self, id: str) -> StoredScenario:
+        try:
+            (version,) = self._database.execute("PRAGMA data_version").fetchone()
+        except sqlite3.Error:
+            # What is wrong is said by the read itself.
+            return await super().get_scenario(id)
+        if version != self._read_at:
+            # Somebody has written, which no other connection misses.
+            self._kept.clear()
+            self._read_at = version
+        found = self._kept.get(id)
+        if found is None:
+            found = await super().get_scenario(id)
+            if len(found.blob) <= _KEPT_BYTES and len(self._kept) < _KEPT and self._read_at == version:
+                self._kept[id] = found
+        return found
 
     async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
         # Where they come from is not known to bear another thread.

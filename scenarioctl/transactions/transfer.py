@@ -6,6 +6,7 @@ reserve is accepted by the runtimes, and the backing or the funds are gone.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, read_location
@@ -275,7 +276,7 @@ class _Hop:
         self.native_fee = native_fee
 
     def location(self, text: str) -> Any:
-        return shape_location(read_location(text), self.version)
+        return _location(text, self.version)
 
     def versioned(self, value: Any) -> dict[str, Any]:
         return {f"V{self.version}": value}
@@ -595,6 +596,12 @@ def known_xcm_versions(table: "RuntimeTable") -> set[int]:
             names = table.variants(_argument_type(table, pallet, "limited_teleport_assets", "dest"))
             return {int(name[1:]) for name in names if name[1:].isdigit()}
     return set()
+
+
+# The same few places again and again, for every draft; calls are read, never written to.
+@lru_cache(256)
+def _location(text: str, version: int) -> dict[str, Any]:
+    return shape_location(read_location(text), version)
 
 
 def shape_location(location: dict[str, Any], version: int) -> dict[str, Any]:
