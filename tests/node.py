@@ -1,7 +1,7 @@
 """A node for tests: JSON-RPC over a WebSocket on loopback, with the answers that a test gives it.
 
-An answer that is a function may raise `Refusal` for a JSON-RPC error, or `Gone` to cut the connection; one that is
-a `Feed` begins a subscription.
+An answer that is a function may raise `Refusal` for a JSON-RPC error, `Gone` to cut the connection, or `Silent` to say
+nothing; one that is a `Feed` begins a subscription.
 """
 
 import json
@@ -23,6 +23,10 @@ class Refusal(Exception):
 
 class Gone(Exception):
     """The connection is closed in place of an answer; `Gone("killed")` without a word."""
+
+
+class Silent(Exception):
+    """No answer is ever given."""
 
 
 class Feed(list[Any]):
@@ -50,6 +54,8 @@ class Node(Server):
                 if gone.args and http.transport is not None:
                     http.transport.abort()
                 break
+            except Silent:
+                continue
             feed = answer.get("result")
             if not isinstance(feed, Feed):
                 await socket.send_str(json.dumps(answer))

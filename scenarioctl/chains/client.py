@@ -7,10 +7,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from scenarioctl.chains.connection import OPENING, Connection, connect
+from scenarioctl.chains.connection import OPENING, PROMPT, SMALL, Connection, Request, Silence, connect
 from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
-from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.storage import StorageKey, read_key, storage_key
 from scenarioctl.runtime.table import RuntimeTable, load_cached, save_cached
 
@@ -85,11 +84,15 @@ class Client:
         self.chain = chain
         #: Seconds for opening an endpoint.
         self.opening = OPENING
+        #: Seconds of silence after which a small question is asked elsewhere.
+        self.prompt = PROMPT
         #: Seconds for which a chain is believed to run what it said that it runs.
         self.believed = 1.0
         self.tables = tables or Tables(known)
         self._cache = cache
         self._connection: Connection | None = None
+        #: Subscriptions that go on, on the connection that they were begun on.
+        self._holds = 0
 
     async def _run(self, action: Callable[[], T]) -> T:
         return action()
@@ -98,9 +101,9 @@ class Client:
         """Return the result of one JSON-RPC call that only reads; asked again elsewhere where the node is lost."""
         return (await self.call_many([(method, params)]))[0]
 
-    async def call_many(self, requests: Sequence[tuple[str, tuple[Any, ...]]]) -> list[Any]:
+    async def call_many(self, requests: Sequence[Request]) -> list[Any]:
         """Return the results of several reading calls, in one round trip."""
-        return await self._run(lambda: self._read(lambda connection: connection.call_many(requests)))
+        return await self._run(lambda: self._ask(requests))
 
     async def submit(self, method: str, *params: Any) -> Any:
         """Return the result of a call that acts: never asked twice, whatever becomes of the answer."""
@@ -128,9 +131,11 @@ class Client:
 
     async def _hold(self) -> None:
         """Keep the connection: what a subscription tells comes on the one that it was begun on."""
+        self._holds += 1
 
     async def _let_go(self, notices: Any) -> None:
         """End a subscription; nothing where it was not begun."""
+        self._holds -= 1
         if hasattr(notices, "close"):
             notices.close()
 
@@ -275,21 +280,56 @@ class Client:
     def _connect(self, *avoid: str) -> Connection:
         return connect(self.chain, opening=self.opening, avoid=avoid)
 
+    def _ask(self, requests: Sequence[Request]) -> list[Any]:
+        """Ask what only reads; a node that keeps silent about what is no work for it is not waited for long."""
+        if self._holds or not all(method in SMALL for method, _ in requests):
+            return self._read(lambda connection: connection.call_many(requests))
+        connection = self._open()
+        try:
+            exchange = connection.begin(requests)
+            try:
+                return connection.finish(exchange, self.prompt)
+            except Silence:
+                other = self._replace(connection)
+            if other is None:
+                # Slow, it may be, and there is no better one.
+                return connection.finish(exchange)
+        except ChainUnreachable:
+            return self._read_elsewhere(connection, lambda other: other.call_many(requests))
+        return other.call_many(requests)
+
+    def _replace(self, connection: Connection) -> Connection | None:
+        """Open another connection in place of *connection*, which is kept where no other can be had."""
+        try:
+            other = self._connect(connection.endpoint)
+        except ChainUnreachable:
+            return None
+        if runtime_of(other.version) != runtime_of(connection.version):
+            other.close()
+            return None
+        self._forget()
+        self._connection = other
+        return other
+
     def _read(self, ask: Callable[[Connection], T]) -> T:
         """Ask, and where the connection is lost ask once more, elsewhere if there is an elsewhere."""
         connection = self._open()
         try:
             return ask(connection)
         except ChainUnreachable:
-            self._forget()
-            self._connection = other = self._connect(connection.endpoint)
-            if runtime_of(other.version) != runtime_of(connection.version):
-                # What was asked is written in the types of the runtime that is gone, and so would the answer be read.
-                name, number = runtime_of(other.version)
-                raise ChainUnreachable(
-                    f"{connection.endpoint} went away, and {other.endpoint} runs another runtime, {name} {number}: try again"
-                ) from None
-            return ask(other)
+            return self._read_elsewhere(connection, ask)
+
+    def _read_elsewhere(self, connection: Connection, ask: Callable[[Connection], T]) -> T:
+        """Ask another connection than *connection*, which is lost."""
+        self._forget()
+        self._connection = other = self._connect(connection.endpoint)
+        if runtime_of(other.version) != runtime_of(connection.version):
+            # What was asked is written in the types of the runtime that is gone, and so would the answer be read.
+            name, number = runtime_of(other.version)
+            raise ChainUnreachable(
+                f"{connection.endpoint} went away, and {other.endpoint} runs another runtime, {name} {number}: try again"
+            ) from None
+        return ask(other)
 
     def _forget(self) -> None:
         if self._connection is not None:
@@ -314,7 +354,7 @@ class Client:
     def _current_version(self) -> dict[str, Any]:
         """Return what the chain runs, asked anew of a connection that stands for longer: runtimes are upgraded."""
         if time.monotonic() - self._open().version_told > self.believed:
-            self._read(lambda connection: connection.ask_version())
+            self._read(lambda connection: connection.ask_version(None if self._holds else self.prompt))
         return self._open().version
 
     def _kept_table(self, runs: Runs) -> RuntimeTable | None:
@@ -328,7 +368,7 @@ class Client:
 
     def _older_table(self, block: str) -> RuntimeTable:
         try:
-            version = self._read(lambda connection: connection.call("state_getRuntimeVersion", block))
+            (version,) = self._ask([("state_getRuntimeVersion", (block,))])
         except ChainRefused as error:
             raise self._explain_block(error, block) from None
         return self._find_table(runtime_of(version), block)
@@ -344,6 +384,9 @@ class Client:
         )
 
     def _fetch_table(self, runs: Runs, block: str | None = None) -> RuntimeTable:
+        # Two milliseconds of imports that no command needs whose runtime is known.
+        from scenarioctl.runtime.metadata import read_metadata
+
         try:
             table = read_metadata(self._read(lambda connection: _fetch_metadata(connection, block)))
         except (ChainRefused, InvalidRequest) as error:

@@ -18,12 +18,42 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, ScenarioctlError
 OPENING = 5.0
 #: Seconds for each later answer; a dry run of a far message takes long on a busy node.
 ANSWERING = 20.0
+#: Seconds after which a question that takes a node no work is asked elsewhere too.
+PROMPT = 3.0
+#: Such questions; what runs the runtime or sends all of it may take longer.
+SMALL = frozenset(
+    (
+        "chain_getBlock",
+        "chain_getBlockHash",
+        "chain_getFinalizedHead",
+        "chain_getHeader",
+        "state_getKeysPaged",
+        "state_getRuntimeVersion",
+        "state_getStorage",
+        "system_accountNextIndex",
+        "system_properties",
+    )
+)
 #: Seconds that the next endpoint waits for the one before it.
 STAGGER = 0.25
 #: The largest answer: metadata as hex is about 3 MB.
 LARGEST = 64 * 1024 * 1024
 
 Request = tuple[str, tuple[Any, ...]]
+
+
+class Exchange:
+    """Requests that were sent, and what has been answered of them so far."""
+
+    def __init__(self, requests: Sequence[Request], first: int) -> None:
+        self.requests = requests
+        #: Number of the first of them; the others follow.
+        self.first = first
+        self.answers: dict[int, dict[str, Any]] = {}
+
+    def __str__(self) -> str:
+        method, more = self.requests[0][0], len(self.requests) - 1
+        return f"{method} and {more} more" if more else method
 
 
 class Connection:
@@ -87,21 +117,32 @@ class Connection:
 
     def call_many(self, requests: Sequence[Request]) -> list[Any]:
         """Return the results of several calls, in one round trip."""
-        first = self._count + 1
+        return self.finish(self.begin(requests))
+
+    def begin(self, requests: Sequence[Request]) -> Exchange:
+        """Send several calls, whose results `finish` returns."""
+        exchange = Exchange(requests, self._count + 1)
         self._count += len(requests)
-        for number, (method, params) in enumerate(requests, start=first):
+        for number, (method, params) in enumerate(requests, start=exchange.first):
             self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}, method)
-        answers: dict[int, dict[str, Any]] = {}
-        waiting = requests[0][0] if len(requests) == 1 else f"{requests[0][0]} and {len(requests) - 1} more"
-        while len(answers) < len(requests):
-            message = self._receive(waiting)
+        return exchange
+
+    def finish(self, exchange: Exchange, patience: float | None = None) -> list[Any]:
+        """Return the results of what was begun.
+
+        Silence where nothing comes for *patience* seconds: it can be waited for again.
+        """
+        answers, count = exchange.answers, len(exchange.requests)
+        while len(answers) < count:
+            message = self._receive(str(exchange), None if patience is None else time.monotonic() + patience)
             answered = message.get("id")
-            if isinstance(answered, int) and first <= answered <= self._count:
+            if isinstance(answered, int) and exchange.first <= answered < exchange.first + count:
                 answers[answered] = message
             elif "params" in message:
                 self._notices.append(message)
         return [
-            self._result(answers[number], method) for number, (method, _) in enumerate(requests, start=first)
+            self._result(answers[number], method)
+            for number, (method, _) in enumerate(exchange.requests, start=exchange.first)
         ]
 
     def subscribe(
@@ -116,11 +157,11 @@ class Connection:
             while True:
                 try:
                     notice = self._notices.pop(0) if self._notices else self._receive(method, deadline)
-                except _Silence:
+                except Silence:
                     if deadline is not None and time.monotonic() >= deadline:
                         return
                     # No news is no fault; a node that does not answer any more is.
-                    self.call("chain_getBlockHash", 0)
+                    self.finish(self.begin([("chain_getBlockHash", (0,))]), OPENING)
                     continue
                 body = notice.get("params")
                 if isinstance(body, dict) and body.get("subscription") == subscription:
@@ -139,7 +180,8 @@ class Connection:
 
     def close(self) -> None:
         with suppress(Exception):
-            self._socket.close(timeout=1)
+            # A farewell, whose answer nobody waits for: that would be a round trip more at the end of every command.
+            self._socket.close(timeout=0)
         with suppress(Exception):
             # Where the other side closed first, closing leaves the socket open.
             self._socket.shutdown()  # type: ignore[no-untyped-call]
@@ -163,7 +205,7 @@ class Connection:
             self.heard = time.monotonic()
             message = json.loads(text) if 0 < len(text) <= LARGEST else None
         except (OSError, websocket.WebSocketException, ValueError, RecursionError) as error:
-            kind = _Silence if isinstance(error, websocket.WebSocketTimeoutException) else ChainUnreachable
+            kind = Silence if isinstance(error, websocket.WebSocketTimeoutException) else ChainUnreachable
             raise kind(f"{self.endpoint} did not answer {method}: {_reason(error)}") from None
         finally:
             self._socket.settimeout(patience)
@@ -184,7 +226,7 @@ class Connection:
 Attempts = SimpleQueue[Connection | ScenarioctlError]
 
 
-class _Silence(ChainUnreachable):
+class Silence(ChainUnreachable):
     """Nothing came in the time that an answer may take."""
 
 

@@ -237,8 +237,6 @@ class PooledClient(Client):
         #: The runtime that was told: what is asked next is written in its types.
         self._runs: Runs | None = None
         self._asked = 0.0
-        #: Subscriptions that go on; the connection stays with them.
-        self._holds = 0
         #: What a thread still does though nobody waits for it.
         self._left: asyncio.Future[Any] | None = None
         #: Tells that thread to begin nothing more.

@@ -1,0 +1,216 @@
+"""A node that keeps silent in the middle of a question: what is no work for it is asked elsewhere soon, and nothing sent twice."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.client import Client
+from scenarioctl.chains.connection import connect
+from scenarioctl.chains.pool import Pool
+from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.cli.base import finish
+from scenarioctl.errors import ChainUnreachable
+from tests.canned import answers
+from tests.node import Feed, Node, Silent
+from tests.runtimes import bundled
+
+NOWHERE = "ws://127.0.0.1:1/"
+
+
+def polkadot_at(*endpoints: str) -> Chain:
+    return Registry({"polkadot": {"endpoints": list(endpoints)}}).find("polkadot")
+
+
+def silent(*_: Any) -> None:
+    raise Silent
+
+
+def slowly(answer: Any) -> Callable[..., Any]:
+    """Return an answer that takes longer than anybody of these tests likes to wait."""
+
+    def take(*_: Any) -> Any:
+        time.sleep(0.3)
+        return answer
+
+    return take
+
+
+@contextmanager
+def client_of(tmp_path: Path, *nodes: Node, also: tuple[str, ...] = ()) -> Iterator[Client]:
+    """Give a client of these endpoints that waits a tenth of a second for what is no work."""
+    chain = polkadot_at(*(node.url for node in nodes), *also)
+    client = Client(chain, known=bundled("polkadot"), cache=tmp_path)
+    client.prompt = 0.1
+    try:
+        yield client
+    finally:
+        finish(client.close())
+
+
+def test_a_small_question_is_asked_elsewhere_soon_and_so_is_what_follows(tmp_path: Path) -> None:
+    with (
+        Node(answers("polkadot", state_getStorage=silent)) as stalling,
+        Node(answers("polkadot")) as node,
+        client_of(tmp_path, stalling, node) as client,
+    ):
+        started = time.monotonic()
+        said = [finish(client.storage("System", "Number")) for _ in range(2)]
+        passed = time.monotonic() - started
+
+        assert said == [0, 0]
+        assert client.endpoint == node.url
+        assert stalling.asked.count("state_getStorage") == 1
+        assert passed < 2
+
+
+def test_of_several_questions_all_are_asked_elsewhere_where_one_has_no_answer(tmp_path: Path) -> None:
+    number = {"number": "0x15"}
+    with (
+        Node(answers("polkadot", state_getStorage=silent)) as stalling,
+        Node(answers("polkadot", chain_getHeader=number, state_getStorage="0x07")) as node,
+        client_of(tmp_path, stalling, node) as client,
+    ):
+        said = finish(client.call_many([("chain_getHeader", ()), ("state_getStorage", ("0x00",))]))
+
+        assert said == [number, "0x07"]
+
+
+@pytest.mark.parametrize("other", ["none that answers", "one of another runtime"])
+def test_a_slow_node_is_waited_for_where_there_is_no_other(tmp_path: Path, other: str) -> None:
+    newer = {"specName": "polkadot", "specVersion": 2000001}
+    with (
+        Node(answers("polkadot", chain_getBlock=slowly("late"))) as slow,
+        Node(answers("polkadot", state_getRuntimeVersion=newer)) as another,
+    ):
+        chain = polkadot_at(slow.url, NOWHERE if other == "none that answers" else another.url)
+        client = Client(chain, known=bundled("polkadot"), cache=tmp_path)
+        client.prompt = 0.1
+        # Too short for the slow one to be reached a second time meanwhile.
+        finish(client.version())
+        client.opening = 0.1
+        said = finish(client.call("chain_getBlock"))
+        finish(client.close())
+
+    assert said == "late"
+    assert slow.asked.count("chain_getBlock") == 1
+    assert "chain_getBlock" not in another.asked
+
+
+def test_a_connection_that_died_without_a_word_is_replaced_by_one_to_the_same_node(tmp_path: Path) -> None:
+    left = [silent]
+
+    def sometimes(*_: Any) -> str:
+        if left:
+            left.pop()()
+        return "a block"
+
+    with Node(answers("polkadot", chain_getBlock=sometimes)) as node, client_of(tmp_path, node) as client:
+        said = finish(client.call("chain_getBlock"))
+
+        assert said == "a block"
+        assert node.asked.count("chain_getBlock") == 2
+
+
+@pytest.mark.parametrize("method", ["state_call", "state_getMetadata"])
+def test_what_may_take_a_node_long_is_waited_for(tmp_path: Path, method: str) -> None:
+    with (
+        Node(answers("polkadot", None, **{method: slowly("0x00")})) as slow,
+        Node(answers("polkadot", None, **{method: "0x01"})) as other,
+        client_of(tmp_path, slow, other) as client,
+    ):
+        said = finish(client.call(method))
+
+        assert said == "0x00"
+        assert other.asked == []
+
+
+def test_what_acts_is_waited_for_and_never_asked_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "scenarioctl.chains.client.connect", lambda *given, **how: connect(*given, **how, answering=0.5)
+    )
+    with (
+        Node(answers("polkadot", author_submitExtrinsic=slowly("0xhash"), author_rotateKeys=silent)) as slow,
+        Node(answers("polkadot", author_submitExtrinsic="0xother", author_rotateKeys="0xkeys")) as other,
+        client_of(tmp_path, slow, other) as client,
+    ):
+        said = finish(client.submit("author_submitExtrinsic", "0x00"))
+        with pytest.raises(ChainUnreachable) as lost:
+            finish(client.submit("author_rotateKeys"))
+
+        assert said == "0xhash"
+        assert str(lost.value) == f"{slow.url} did not answer author_rotateKeys: Connection timed out"
+        assert other.asked == []
+
+
+def test_a_subscription_is_not_cut_for_a_slow_answer_beside_it(tmp_path: Path) -> None:
+    heads = Feed([{"number": "0x14"}, {"number": "0x15"}])
+    with (
+        Node(answers("polkadot", chain_subscribeNewHeads=heads, chain_getBlock=slowly("late"))) as slow,
+        Node(answers("polkadot")) as other,
+        client_of(tmp_path, slow, other) as client,
+    ):
+
+        async def follow() -> list[Any]:
+            told: list[Any] = []
+            async with aclosing(client.subscribe("chain_subscribeNewHeads")) as notices:
+                told.append(await anext(notices))
+                told.append(await client.call("chain_getBlock"))
+                told.append(await anext(notices))
+            return told
+
+        assert finish(follow()) == [{"number": "0x14"}, "late", {"number": "0x15"}]
+        assert other.asked == []
+
+
+def test_under_a_daemon_too_a_silent_node_is_left_soon(tmp_path: Path) -> None:
+    async def story(pool: Pool) -> tuple[list[Any], str]:
+        clients = [pool.client() for _ in range(3)]
+        for client in clients:
+            client.prompt = 0.1
+        said = await asyncio.gather(*(client.storage("System", "Number") for client in clients))
+        # Those that ask later get the connections that were opened instead.
+        later = pool.client()
+        said.append(await later.storage("System", "Number"))
+        return said, later.endpoint
+
+    async def play(*endpoints: str) -> tuple[list[Any], str]:
+        pool = Pool(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path)
+        try:
+            async with asyncio.timeout(10):
+                return await story(pool)
+        finally:
+            await pool.close()
+
+    with (
+        Node(answers("polkadot", state_getStorage=silent)) as stalling,
+        Node(answers("polkadot")) as node,
+    ):
+        said, endpoint = asyncio.run(play(stalling.url, node.url))
+
+    assert said == [0, 0, 0, 0]
+    assert endpoint == node.url
+
+
+def test_nobody_waits_for_the_farewell_of_a_node(tmp_path: Path) -> None:
+    def answer_and_sleep(*_: Any) -> str:
+        asyncio.get_running_loop().call_soon(time.sleep, 1)
+        return "a block"
+
+    with (
+        Node(answers("polkadot", chain_getBlock=answer_and_sleep)) as node,
+        client_of(tmp_path, node) as client,
+    ):
+        said = finish(client.call("chain_getBlock"))
+        started = time.monotonic()
+        finish(client.close())
+        passed = time.monotonic() - started
+
+    assert said == "a block"
+    assert passed < 0.5
