@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.canned import answers
 from tests.conftest import BOB, ROOT
+from tests.node import Node
 
 PROGRAM = Path(sys.executable).parent / "scenarioctl"
 
@@ -103,6 +105,24 @@ def test_a_transfer_imports_nothing_that_it_does_not_need(tmp_path: Path) -> Non
         "actions.swap",
     ):
         assert of(f"scenarioctl.{room}", modules) == []
+
+
+def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    with Node(answers("polkadot")) as node:
+        config.write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n')
+        offline = imported(tmp_path, "--config", str(config), *TRANSFER)
+        modules = imported(tmp_path, "--config", str(config), *TRANSFER[1:])
+
+    # Of a settings file, which is TOML.
+    assert [name for name in HEAVY if of(name, modules)] == ["tomllib"]
+    # Where the runtime is known and the route has one form, no metadata is read and nothing dry-run.
+    assert of("scenarioctl", modules - offline) == [
+        "scenarioctl.chains.client",
+        "scenarioctl.chains.connection",
+        "scenarioctl.runtime.storage",
+        "scenarioctl.transactions.connected",
+    ]
 
 
 def test_a_transfer_reads_the_tables_it_needs_and_no_other(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Transfers whose form depends on what the chains say now: what a hop costs, and in what it can be paid.
 
-Here too the routes open that only a dry run of every hop may open.
+Here too the routes open that only a dry run of every hop may open.  What asks the chains is imported where it does: most
+transfers have one form, and need none of it.
 """
 
 from contextlib import suppress
@@ -9,10 +10,6 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
-from scenarioctl.transactions.arrival import accepts_fees_in, quote_last_hop_fee, quote_native_fee
-from scenarioctl.transactions.balances import existential_deposit, free_balance
-from scenarioctl.transactions.checking import check_transfer
-from scenarioctl.transactions.dry_run import Clients, Unproven
 from scenarioctl.transactions.transfer import (
     Transfer,
     build_candidates,
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
+    from scenarioctl.transactions.dry_run import Clients
 
 
 class TransferBuilder:
@@ -35,7 +33,7 @@ class TransferBuilder:
 
     def __init__(
         self,
-        clients: Clients,
+        clients: "Clients",
         registry: "Registry",
         assets: "Assets",
         transfer: Transfer,
@@ -81,6 +79,9 @@ class TransferBuilder:
         return draft, check
 
     async def _build_in_one_signature(self) -> "Draft":
+        from scenarioctl.transactions.arrival import quote_last_hop_fee
+        from scenarioctl.transactions.dry_run import Unproven
+
         transfer = self.transfer
         table = await self._destination_table()
         try:
@@ -104,6 +105,10 @@ class TransferBuilder:
 
     async def _build_with_fee(self, sender: bytes | None) -> "Draft":
         """Send one asset where the Asset Hub takes its fee in it, else a little of the relay's asset beside it."""
+        from scenarioctl.transactions.arrival import accepts_fees_in
+        from scenarioctl.transactions.balances import free_balance
+        from scenarioctl.transactions.dry_run import Unproven
+
         transfer = self.transfer
         hub = transfer.destination
         counterpart = self.assets.counterpart(transfer.asset, hub)
@@ -143,6 +148,9 @@ class TransferBuilder:
 
     async def _fee_beside(self, destination_table: "RuntimeTable") -> "tuple[Asset | None, int]":
         """Return the relay's asset as the source holds it, and how much of it pays on the Asset Hub."""
+        from scenarioctl.transactions.arrival import quote_native_fee
+        from scenarioctl.transactions.balances import existential_deposit
+
         source, hub = self.transfer.source, self.transfer.destination
         fee = await quote_native_fee(
             self.clients,
@@ -155,6 +163,8 @@ class TransferBuilder:
         return self.assets.at(source, "1/Here"), fee
 
     async def _try_candidates(self, sender: bytes) -> "tuple[Draft, Check] | None":
+        from scenarioctl.transactions.dry_run import Unproven
+
         known = self.known_destination
         if not self._candidates(known, 0):
             return None
@@ -192,6 +202,8 @@ class TransferBuilder:
         )
 
     async def _check(self, draft: "Draft", sender: bytes) -> "Check":
+        from scenarioctl.transactions.checking import check_transfer
+
         return await check_transfer(
             self.clients,
             self.registry,
