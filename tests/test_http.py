@@ -1051,6 +1051,7 @@ def test_metrics_count_by_endpoint_and_no_client_can_add_a_label(tmp_path: Path)
     for line in (
         "scenarioctl_store_up 1",
         "scenarioctl_scenarios 1",
+        "scenarioctl_store_writes_total 2",
         'scenarioctl_jobs{state="running"} 1',
         'scenarioctl_request_seconds_bucket{endpoint="/job/start",le="+Inf",server="api"} 1.0',
         "scenarioctl_requests_under_way 1.0",
@@ -1087,3 +1088,39 @@ def test_each_request_is_logged_without_its_secrets(
     assert (record.__dict__["request_id"], record.__dict__["status"]) == ("logged", 404)
     assert "sctl_secret" not in str(record.__dict__)
     assert "6f1c1c5e" not in str(record.__dict__)
+
+
+# Long
+
+
+@pytest.mark.soak
+def test_a_hundred_thousand_requests_leave_the_memory_as_it_was(tmp_path: Path) -> None:
+    import resource
+
+    from benchmarks.http import SCENARIO, press, request_bytes
+
+    def resident() -> int:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * resource.getpagesize()
+
+    with Serving(tmp_path) as serving:
+        made = serving.post("/api/create/scenario", SCENARIO).json()["result"]
+        requests = [
+            request_bytes("/api/scenario/info", {"id": made}),
+            request_bytes("/api/xcm/asset-transfer", TRANSFER),
+            request_bytes("/api/scenario/info/full", {"id": made}),
+        ]
+
+        def send(count: int) -> None:
+            for request in requests:
+                sent = 0.0
+                while sent < count:
+                    load = asyncio.run(press(serving.api, request, 2.0))
+                    sent += load.rate * 2
+
+        send(5_000)
+        before = resident()
+        send(34_000)
+        after = resident()
+
+    assert after - before < 8 * 1024 * 1024

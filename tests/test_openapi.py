@@ -17,6 +17,7 @@ from scenarioctl.server.app import decoder_of, find_handler
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.openapi import body_schema, describe, field_notes
 from scenarioctl.server.pages import PAGES
+from tests.conftest import ROOT
 from tests.serving import Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
@@ -106,6 +107,14 @@ def test_every_code_stands_beside_its_status() -> None:
 
     # That one is of clients: no daemon says that there is none.
     assert said == {
+        (outcome.status, code) for code, outcome in OUTCOMES.items() if code != "daemon_unreachable"
+    }
+
+
+def test_the_document_for_people_has_every_code_too() -> None:
+    rows = re.findall(r"^\| (\d{3}) \| ([^|]+) \|", (ROOT / "docs" / "http.md").read_text(), re.MULTILINE)
+
+    assert {(int(status), code) for status, codes in rows for code in re.findall("`([a-z_]+)`", codes)} == {
         (outcome.status, code) for code, outcome in OUTCOMES.items() if code != "daemon_unreachable"
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.errors import Conflict
 from scenarioctl.server import streams
 from scenarioctl.server.streams import Position, read_position
 from tests.serving import Serving
@@ -254,7 +255,7 @@ def test_a_store_that_fails_for_a_moment_ends_no_stream(
 
     async def fail() -> int:
         if next(failures, None) is not None:
-            raise OSError("for a moment")
+            raise Conflict("the store is locked")
         return await real()
 
     monkeypatch.setattr(served.app.store, "version", fail)
@@ -263,7 +264,7 @@ def test_a_store_that_fails_for_a_moment_ends_no_stream(
         run(served, stored)
 
         assert stream.until("workload executed")
-    assert "the store could not be asked whether it has changed" in caplog.text
+    assert caplog.text.count("event streams do not hear of changes: the store is locked") == 1
 
 
 @pytest.mark.parametrize(

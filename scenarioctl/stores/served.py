@@ -49,6 +49,8 @@ class ServedStore(SqliteStore):
         self._reading = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._under_way = 0
+        #: How many were asked for since the store was opened.
+        self.writes = 0
         #: Writes that the writer has not been told of yet.
         self._gathered: list[_Asked] = []
         #: Scenarios as they were read since somebody last wrote, and what SQLite calls that moment.
@@ -107,6 +109,7 @@ class ServedStore(SqliteStore):
         """
         if self._gathered and self._gathered[0].loop is not asked.loop:
             self._hand_over()
+        self.writes += 1
         self._gathered.append(asked)
         if len(self._gathered) == 1:
             asked.loop.call_soon(self._hand_over)
