@@ -115,4 +115,4 @@ def _decode(segment: str) -> str:
 
 
 def _shown(path: str) -> str:
-    return path if path.isascii() and path.isprintable() and len(path) <= 80 else shorten(path, 80)
+    return path if path and path.isascii() and path.isprintable() and len(path) <= 80 else shorten(path, 80)

@@ -11,7 +11,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, RateLimited, shorten
+from scenarioctl.errors import InvalidRequest, RateLimited, ScenarioctlError, shorten
 from scenarioctl.server.decoding import Decoder
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.exchange import encode, read_pairs
@@ -79,12 +79,18 @@ class Follower:
         return self._changed
 
     async def _look(self) -> None:
+        trouble = ""
         while True:
             try:
                 version = await self.app.store.version()
-            except Exception:
+                trouble = ""
+            except ScenarioctlError as error:
                 # A store that is locked for a moment ends no stream; that it stays so is for /readyz to say.
-                log.warning("the store could not be asked whether it has changed", exc_info=True)
+                if trouble != (trouble := str(error)):
+                    log.warning("event streams do not hear of changes: %s", error)
+                version = None
+            except Exception:
+                log.exception("bug while looking for changes of the store")
                 version = None
             if version != self._version or version is None:
                 self._version = version
@@ -121,6 +127,11 @@ class EventStream:
             await response.write_eof()
         except (ConnectionError, TimeoutError):
             # It has gone, or does not read: it will come back and say what it has.
+            if request.transport is not None:
+                request.transport.abort()
+        except ScenarioctlError as error:
+            # The client comes back, and is answered then.
+            log.warning("an event stream was ended: %s", error)
             if request.transport is not None:
                 request.transport.abort()
         except Exception:
