@@ -158,11 +158,20 @@ class TestAnswers:
             (b"\xff", "text/plain", "\ufffd"),
             (b"x", "text/plain; charset=nonesuch", "x"),
             (b"x", "text/plain; charset=\x00", "x"),
+            # None of the web's: Python reads a megabyte of the first for minutes.
+            (b"b" * 1024 * 1024, "text/plain; charset=punycode", "b" * 1024 * 1024),
+            (rb"\x41", "text/plain; charset=unicode_escape", r"\x41"),
             (b"\xef\xbb\xbf{}", "application/problem+json; charset=utf-8", {}),
             (b"", "application/json", ""),
             # Never rounded: what a double does not keep stays text.
             (b'{"p": 0.1234567890123456789}', "application/json", {"p": "0.1234567890123456789"}),
             (b'{"p": 1e999}', "application/json", {"p": "1e999"}),
+            # Beyond what even a Decimal can say.
+            (
+                b'{"p": [0e99999999999999999999, 1e-99999999999999999999]}',
+                "application/json",
+                {"p": ["0e99999999999999999999", "1e-99999999999999999999"]},
+            ),
             (b'{"p": 12345678901234567890123}', "application/json", {"p": 12345678901234567890123}),
             (b'{"p": ' + b"9" * 5000 + b"}", "application/json", {"p": "9" * 5000}),
             (rb'{"a": "\ud800"}', "application/json", r'{"a": "\ud800"}'),
@@ -248,6 +257,13 @@ class TestAnswers:
                 ],
                 "127.0.0.1:PORT sent an answer that ends too early",
             ),
+            (
+                [
+                    b"HTTP/1.1 200 OK\r\nContent-Length: 42\r\nContent-Encoding: gzip\r\n\r\n"
+                    + gzip.compress(b"x") * 2
+                ],
+                "127.0.0.1:PORT sent an answer that goes on after its end",
+            ),
         ],
     )
     def test_an_answer_that_is_none_fails(self, parts: list[bytes], sentence: str) -> None:
@@ -282,6 +298,20 @@ class TestBounds:
         tracemalloc.stop()
 
         assert sentence == "127.0.0.1:PORT answered with more than 1048576 bytes"
+        assert peak < 8 * 1024 * 1024
+
+    def test_what_follows_a_compressed_answer_is_not_kept(self) -> None:
+        async def talk(visit: Visit) -> None:
+            await visit.say("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", gzip.compress(b"x"))
+            for _ in range(512):
+                await visit.say(b"\0" * 64 * 1024)
+
+        tracemalloc.start()
+        sentence = failure(talk)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+        assert sentence == "127.0.0.1:PORT sent an answer that goes on after its end"
         assert peak < 8 * 1024 * 1024
 
     def test_a_body_that_drips_is_given_up(self) -> None:

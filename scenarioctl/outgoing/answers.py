@@ -1,8 +1,9 @@
 """What a web server answered, read within bounds and as exactly as it was written."""
 
+import codecs
 import json
 import zlib
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from scenarioctl.errors import RequestFailed, ScenarioctlError
@@ -12,6 +13,9 @@ from scenarioctl.model.diagram import check_depth
 MAX_BODY = 1024 * 1024
 
 _MAX_DIGITS = 80
+
+#: Encodings that only Python calls so; it would read a megabyte of punycode for minutes.
+_NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 
 
 class Body:
@@ -36,6 +40,9 @@ class Body:
                 data = self._inflate.decompress(data, MAX_BODY - self._size + 1)
             except zlib.error:
                 raise RequestFailed(f"{self._host} sent an answer that cannot be decompressed") from None
+            if self._inflate.unused_data:
+                # It would be kept, however much of it comes.
+                raise RequestFailed(f"{self._host} sent an answer that goes on after its end")
         self._size += len(data)
         if self._size > MAX_BODY:
             raise RequestFailed(f"{self._host} answered with more than {MAX_BODY} bytes")
@@ -72,18 +79,22 @@ def read_body(data: bytes, content_type: str) -> Any:
 
 def _decode(data: bytes, parameters: str) -> str:
     _, _, charset = parameters.partition("charset=")
-    name = charset.partition(";")[0].strip(" \"'") or "utf-8-sig"
+    name = charset.partition(";")[0].strip(" \"'") or "utf-8"
     try:
-        return data.decode("utf-8-sig" if name in ("utf-8", "utf8") else name, errors="replace")
+        if codecs.lookup(name).name not in {"utf-8", *_NO_CHARSETS}:
+            return data.decode(name, errors="replace")
     except (LookupError, ValueError):
-        return data.decode("utf-8-sig", errors="replace")
+        pass
+    return data.decode("utf-8-sig", errors="replace")
 
 
 def _exact_float(text: str) -> float | str:
     value = float(text)
-    if value in (float("inf"), float("-inf")) or Decimal(text) != Decimal(repr(value)):
+    try:
+        return value if Decimal(text) == Decimal(repr(value)) else text
+    except InvalidOperation:
+        # Its exponent has more digits than a Decimal's.
         return text
-    return value
 
 
 def _exact_int(text: str) -> int | str:
