@@ -384,7 +384,7 @@ def test_nothing_is_left_open_where_a_store_was_refused(
 ) -> None:
     made: list[str] = []
 
-    def refuse(self: Any, file: Any) -> None:
+    def refuse(self: Any, file: Any, place: Any) -> None:
         made.append("writer")
         raise StoreFailed("no room for another connection")
 
