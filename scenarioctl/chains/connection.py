@@ -338,5 +338,9 @@ def _unreachable(chain: Chain, reasons: list[str]) -> ChainUnreachable:
 
 
 def _reason(error: Exception) -> str:
+    import websocket
+
+    if isinstance(error, websocket.WebSocketBadStatusException):
+        return f"it answered with the HTTP status {error.status_code}, not as a WebSocket"
     text = str(error).strip() or type(error).__name__
     return text if len(text) <= 160 else text[:159] + "…"
