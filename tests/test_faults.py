@@ -1,0 +1,1690 @@
+"""The fault table: what is done to a daemon, and what its users then see.
+
+After each, a normal request is served, all that was acknowledged is in the store and nothing else, and no traceback is anywhere.
+Most of it is done to one daemon, a process of its own; what needs another kind of daemon has one.
+"""
+
+import json
+import os
+import random
+import resource
+import signal
+import socket
+import sqlite3
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import lz4.frame
+import pytest
+
+from scenarioctl.actions import running
+from scenarioctl.schedules import DAY, HOUR
+from scenarioctl.server import streams
+from scenarioctl.stores import connections
+from tests.canned import GENESIS, answers
+from tests.conftest import DATA
+from tests.daemons import Daemon, daemon, start, wait_until
+from tests.node import Gone, Node, Refusal
+from tests.serving import Reply, Serving
+from tests.test_jobs import REMARK, node
+from tests.test_worker import Bench, FakeRun, play
+
+#: Of the shared daemon: small, so that its ends are reached soon.
+SETTINGS = "request_seconds = 1\nbody_limit = 1048576\nwebhook_limit = 2048\nwebhook_rate = 5\n"
+WEBHOOK = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+SUMMARY = {"result": "polkadot > Remark"}
+HOST = b"Host: localhost\r\n"
+JSON_TYPE = b"Content-Type: application/json\r\n"
+BUG = "this is a bug"
+
+
+@dataclass(kw_only=True)
+class Ward:
+    """A daemon, and what it has acknowledged."""
+
+    running: Daemon
+    store: Path
+    scenarios: set[str] = field(default_factory=set)
+
+    @property
+    def port(self) -> int:
+        return self.running.port()
+
+    @property
+    def pid(self) -> int:
+        return self.running.process.pid
+
+    def ask(self, path: str, body: object = None, **more: Any) -> tuple[int, Any]:
+        """Return status and JSON of an answer."""
+        return self.running.ask(path, body, **more)[:2]
+
+    def create(self, text: str = "gm") -> str:
+        status, answer = self.ask("/api/create/remark", {"chain": "polkadot", "text": text})
+        assert status == 200, answer
+        self.scenarios.add(answer["result"])
+        return str(answer["result"])
+
+    def keep(self, *nodes: Mapping[str, Any], **document: Any) -> str:
+        """Store a diagram of nodes that follow one another."""
+        edges = [
+            {"id": f"e{number}", "source": before["id"], "target": after["id"]}
+            for number, (before, after) in enumerate(pairwise(nodes))
+        ]
+        text = json.dumps({"nodes": nodes, "edges": edges, **document})
+        status, answer = self.ask("/saveUrl", {"url": text})
+        assert status == 200, answer
+        self.scenarios.add(answer["shortUrl"])
+        return str(answer["shortUrl"])
+
+    def log_of(self, id: str) -> list[str]:
+        status, answer = self.ask("/scenario/worker/logs", {"id": id})
+        assert status == 200, answer
+        lines: list[str] = answer["result"]
+        return lines
+
+    def drafts_of(self, id: str) -> list[Any]:
+        status, answer = self.ask("/scenario/tx", {"id": id})
+        assert status == 200, answer
+        entries: list[Any] = answer["mempool"]
+        return entries
+
+    def rows(self, statement: str) -> list[Any]:
+        """Return what another process reads in the store."""
+        with closing(sqlite3.connect(self.store, timeout=30)) as database:
+            return database.execute(statement).fetchall()
+
+    def check(self) -> None:
+        """Say that it serves, that all it acknowledged is there and whole, and that nothing else is."""
+        assert self.running.process.poll() is None, self.running.log
+        id = self.create()
+        assert self.ask("/api/scenario/info", {"id": id}) == (200, SUMMARY)
+        assert self.ask("/readyz") == (200, {"status": "ready"})
+        assert {id for (id,) in self.rows("SELECT id FROM scenarios")} == self.scenarios
+        assert self.rows("PRAGMA quick_check") == [("ok",)]
+        assert self.rows("PRAGMA foreign_key_check") == []
+        # Each run left all of what a run leaves.
+        assert (
+            self.rows(
+                "SELECT s.id, t.lines, t.entries FROM scenarios s JOIN tallies t ON t.job = s.id"
+                " WHERE t.lines <> (SELECT count(*) FROM log_lines WHERE job = s.id)"
+                " OR t.entries <> (SELECT count(*) FROM mempool WHERE job = s.id)"
+            )
+            == []
+        )
+        assert "Traceback" not in self.running.log
+        assert BUG not in self.running.log
+
+
+@contextmanager
+def warded(home: Path, config: str = SETTINGS, **more: Any) -> Iterator[Ward]:
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(config)
+    store = home / "scenarios.db"
+    line = ("--config", str(home / "config.toml"), "--store", str(store))
+    with daemon(home, *line, variables={"SCENARIOCTL_OFFLINE": "true"}, **more) as running_daemon:
+        yield Ward(running=running_daemon, store=store)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
+    with warded(tmp_path_factory.mktemp("ward") / "home") as ward:
+        yield ward
+        assert ward.running.end() == 0
+
+
+@pytest.fixture
+def ward(shared: Ward) -> Iterator[Ward]:
+    """Give the shared daemon, and look afterwards that all is well with it."""
+    yield shared
+    shared.check()
+
+
+# -- over the wire -------------------------------------------------------------------------------------------------
+
+
+def dial(port: int, sent: bytes = b"", *, seconds: float = 20) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=seconds)
+    if sent:
+        connection.sendall(sent)
+    return connection
+
+
+def read_replies(connection: socket.socket, count: int) -> list[Reply]:
+    """Return so many answers, or those that came before the daemon closed."""
+    replies: list[Reply] = []
+    buffer = b""
+    while len(replies) < count:
+        head, separator, rest = buffer.partition(b"\r\n\r\n")
+        if separator:
+            first, *lines = head.decode("latin-1").split("\r\n")
+            headers = {line.partition(": ")[0].lower(): line.partition(": ")[2] for line in lines}
+            length = int(headers["content-length"])
+            if len(rest) >= length:
+                replies.append(Reply(status=int(first.split()[1]), headers=headers, body=rest[:length]))
+                buffer = rest[length:]
+                continue
+        try:
+            more = connection.recv(65536)
+        except ConnectionError:
+            break
+        if not more:
+            break
+        buffer += more
+    return replies
+
+
+def talk(port: int, sent: bytes, *, count: int = 1) -> list[Reply]:
+    with dial(port, sent) as connection:
+        return read_replies(connection, count)
+
+
+def get(path: str, *lines: bytes) -> bytes:
+    return (
+        b"GET "
+        + path.encode()
+        + b" HTTP/1.1\r\n"
+        + HOST
+        + b"".join(line + b"\r\n" for line in lines)
+        + b"\r\n"
+    )
+
+
+def post(body: bytes, *lines: bytes, path: str = "/api/scenario/info", kind: bytes = JSON_TYPE) -> bytes:
+    head = b"POST " + path.encode() + b" HTTP/1.1\r\n" + HOST + kind
+    return (
+        head + b"".join(line + b"\r\n" for line in lines) + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    )
+
+
+def begun(*lines: bytes) -> bytes:
+    """Return the header of a POST, whose body is said in *lines*."""
+    return (
+        b"POST /api/scenario/info HTTP/1.1\r\n"
+        + HOST
+        + JSON_TYPE
+        + b"".join(line + b"\r\n" for line in lines)
+    )
+
+
+CREATE = post(b'{"chain": "polkadot", "text": "never"}', path="/api/create/remark")
+CHUNKED = begun(b"Transfer-Encoding: chunked") + b"\r\n"
+
+#: What is sent in place of HTTP, or nearly HTTP; each is 400, and nothing of it is done.
+NO_HTTP = {
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+    "every byte there is": bytes(range(256)) * 4 + b"\r\n\r\n",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "HTTP/3.7": b"GET /healthz HTTP/3.7\r\n" + HOST + b"\r\n",
+    "bare line feeds": b"GET /healthz HTTP/1.1\nHost: localhost\n\n",
+    "a null byte in the path": b"GET /health\0z HTTP/1.1\r\n" + HOST + b"\r\n",
+    "a null byte in a header": get("/healthz", b"X-A: a\0b"),
+    "a null byte in a header's name": get("/healthz", b"X\0A: b"),
+    "a space before a colon": b"GET /healthz HTTP/1.1\r\nHost : localhost\r\n\r\n",
+    "a header without a colon": get("/healthz", b"garbage"),
+    "a folded header": get("/healthz", b"X-A: a\r\n b"),
+    "a header of 20 kB": get("/healthz", b"X-A: " + b"x" * 20_000),
+    "200 headers": get("/healthz", *[b"X-A: b"] * 200),
+    "a path of 20 kB": get("/" + "x" * 20_000),
+    "letters beyond ASCII in the path": "GET /ä HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),
+    "an unknown method": b"BREW /healthz HTTP/1.1\r\n" + HOST + b"\r\n",
+    "two hosts": get("/api/scenarios", b"Host: evil.example"),
+    "no host": b"GET /api/scenarios HTTP/1.1\r\n\r\n",
+    "a negative length": begun(b"Content-Length: -1") + b"\r\n",
+    "a length in words": begun(b"Content-Length: ten") + b"\r\n",
+    "a length beyond all numbers": begun(b"Content-Length: 99999999999999999999999") + b"\r\n{}",
+    "two lengths": begun(b"Content-Length: 2", b"Content-Length: 3") + b"\r\n{}",
+    "a length and chunks": begun(b"Content-Length: 2", b"Transfer-Encoding: chunked") + b"\r\n0\r\n\r\n",
+    "a chunk of garbage length": CHUNKED + b"xyz\r\n{}\r\n0\r\n\r\n",
+    "a chunk longer than it says": CHUNKED + b"2\r\n{}}}\r\n0\r\n\r\n",
+    "a chunk of endless length": CHUNKED + b"ffffffffffffffffff\r\n{}\r\n0\r\n\r\n",
+    "garbage behind a request": CREATE + b"GARBAGE\x00\r\n\r\n",
+    "a body longer than its length": CREATE + b'"text": "more"}\r\n\r\n',
+}
+
+
+@pytest.mark.parametrize("sent", NO_HTTP.values(), ids=NO_HTTP)
+def test_what_is_no_http_is_refused_whole(ward: Ward, sent: bytes) -> None:
+    with dial(ward.port, sent) as connection:
+        (reply,) = read_replies(connection, 1)
+        rest = connection.recv(1)
+
+    assert (reply.status, reply.json()["code"]) == (400, "bad_request")
+    assert reply.json()["error"].startswith("the request cannot be read as HTTP: ")
+    assert rest == b""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What is sent, and the answer."""
+
+    sent: bytes
+    status: int
+    code: str
+    error: str
+
+
+def row(sent: bytes, status: int, code: str, error: str) -> Row:
+    return Row(sent=sent, status=status, code=code, error=error)
+
+
+LIMIT = 1_048_576
+MANY = "&".join(f"a={number}" for number in range(300))
+
+ODD_REQUESTS = {
+    "HTTP/0.9's successor without a host": row(
+        b"GET /api/scenarios HTTP/1.0\r\n\r\n",
+        *(403, "forbidden"),
+        "Host '' is no name of this daemon, expected localhost, the address it listens on, or one of the setting hosts",
+    ),
+    "a proxy's request for another host": row(
+        b"GET http://evil.example/api/scenarios HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        *(403, "forbidden"),
+        "Host 'evil.example' is no name of this daemon, expected localhost, the address it listens on, or one of the setting hosts",
+    ),
+    "a tunnel": row(
+        b"CONNECT evil.example:443 HTTP/1.1\r\n" + HOST + b"\r\n",
+        *(404, "not_found", "there is no path ''; /docs lists those that there are"),
+    ),
+    "a trace": row(
+        b"TRACE /healthz HTTP/1.1\r\n" + HOST + b"\r\n",
+        *(405, "method_not_allowed", "TRACE is not what /healthz takes, expected: GET"),
+    ),
+    "a way out of the path": row(
+        get("/api/../../../etc/passwd"),
+        *(404, "not_found", "there is no path /api/../../../etc/passwd; /docs lists those that there are"),
+    ),
+    "a path that is no text": row(
+        get("/getUrl/%zz%ff"), 400, "bad_request", "the path is not UTF-8 text at '%zz%ff'"
+    ),
+    "a null byte for an id": row(
+        get("/getUrl/%00"),
+        *(422, "invalid_request"),
+        r"id '\x00' cannot name a scenario, expected 1 to 64 letters, digits, - or _",
+    ),
+    "a query that is no text": row(
+        get("/api/scenarios?%ff=%fe"), 400, "bad_request", "the query string '%ff=%fe' is not UTF-8 text"
+    ),
+    "a query of 300 fields": row(
+        get(f"/api/scenarios?{MANY}"), 400, "bad_request", "the query string has more than 100 fields"
+    ),
+    "a body that is announced beyond the limit": row(
+        begun(b"Expect: 100-continue", b"Content-Length: 99999999999") + b"\r\n",
+        *(413, "too_large", f"the body has 99999999999 bytes, the limit is {LIMIT}"),
+    ),
+    "a body beyond the limit": row(
+        post(b'{"id": "' + b"x" * LIMIT + b'"}'),
+        *(413, "too_large", f"the body has {LIMIT + 10} bytes, the limit is {LIMIT}"),
+    ),
+    "chunks beyond the limit": row(
+        CHUNKED + (b"10000\r\n" + b"x" * 65536 + b"\r\n") * 20 + b"0\r\n\r\n",
+        *(413, "too_large", f"the body has more than {LIMIT} bytes, which is the limit"),
+    ),
+    "a form": row(
+        post(b"id=x", kind=b"Content-Type: application/x-www-form-urlencoded\r\n"),
+        *(415, "unsupported_type"),
+        "the body has the Content-Type 'application/x-www-form-urlencoded', expected application/json",
+    ),
+    "plain text": row(
+        post(b'{"id": "x"}', kind=b"Content-Type: text/plain\r\n"),
+        *(415, "unsupported_type"),
+        "the body has the Content-Type 'text/plain', expected application/json",
+    ),
+    "no type": row(
+        post(b"{}", kind=b""),
+        *(415, "unsupported_type", "the body has no Content-Type, expected application/json"),
+    ),
+    "UTF-16, announced": row(
+        post(b"{}", kind=b"Content-Type: application/json; charset=utf-16\r\n"),
+        *(415, "unsupported_type"),
+        "the body has the Content-Type 'application/json; charset=utf-16', expected UTF-8",
+    ),
+    "a packed body that unpacks to nothing": row(
+        post(b"\x1f\x8b", b"Content-Encoding: gzip"),
+        *(415, "unsupported_type"),
+        "the body has the Content-Encoding 'gzip', expected none: it is read as it comes",
+    ),
+    "no JSON": row(
+        post(b"hello"), 400, "bad_json", "the body is not JSON: expecting value (line 1, column 1)"
+    ),
+    "half of JSON": row(
+        post(b'{"id": "x"'),
+        *(400, "bad_json", "the body is not JSON: expecting ',' delimiter (line 1, column 11)"),
+    ),
+    "two documents": row(
+        post(b'{"id": "x"}{"id": "y"}'),
+        *(400, "bad_json", "the body is not JSON: extra data (line 1, column 12)"),
+    ),
+    "no UTF-8": row(post(b'{"id": "\xff"}'), 400, "bad_json", "the body is not UTF-8 text"),
+    "UTF-16": row(post('{"id": "x"}'.encode("utf-16")), 400, "bad_json", "the body is not UTF-8 text"),
+    "a null byte": row(
+        post(b'{"id": "a\0b"}'),
+        *(400, "bad_json", "the body is not JSON: invalid control character at (line 1, column 10)"),
+    ),
+    "half of a character": row(
+        post(b'{"id": "\\ud800"}'),
+        *(400, "bad_json", "the body holds half of a surrogate pair, expected whole characters"),
+    ),
+    "a key twice": row(
+        post(b'{"id": "a", "id": "b"}'), 400, "bad_json", "the body gives the key 'id' twice in one object"
+    ),
+    "no number": row(post(b'{"id": NaN}'), 400, "bad_json", "the body holds NaN, which is not JSON"),
+    "a number of 5000 digits": row(
+        post(b'{"id": ' + b"1" * 5000 + b"}"),
+        *(400, "bad_json", "the body holds a number of 5000 digits, the limit is 80"),
+    ),
+    "lists in lists in lists": row(
+        post(b'{"id": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
+        *(422, "invalid_request", "the body nests deeper than 100 levels"),
+    ),
+    "a list": row(
+        post(b'["x"]'), 422, "invalid_request", "the body ['x'] is a list, expected an object with id"
+    ),
+    "null": row(post(b"null"), 422, "invalid_request", "the body null is null, expected an object with id"),
+    "nothing": row(post(b""), 422, "invalid_request", "id is missing, expected text"),
+    "a number for an id": row(
+        post(b'{"id": 17}'), 422, "invalid_request", "id 17 is a whole number, expected text"
+    ),
+    "an unknown field": row(
+        post(b'{"id": "x", "jd": 1}'), 422, "invalid_request", "there is no field 'jd', expected one of: id"
+    ),
+    "SQL for an id": row(
+        post(b'{"id": "x\' OR 1=1 --"}'),
+        *(422, "invalid_request"),
+        'id "x\' OR 1=1 --" cannot name a scenario, expected 1 to 64 letters, digits, - or _',
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", ODD_REQUESTS.values(), ids=ODD_REQUESTS)
+def test_a_request_that_cannot_be_meant_is_refused_in_a_sentence(ward: Ward, fault: Row) -> None:
+    (reply,) = talk(ward.port, fault.sent)
+
+    said = reply.json()
+    assert (reply.status, said["code"], said["error"]) == (fault.status, fault.code, fault.error)
+    assert said.keys() <= {"error", "code", "success"}
+    assert reply.headers["content-type"].startswith("application/json")
+
+
+def test_garbage_that_comes_after_a_request_undoes_nothing(ward: Ward) -> None:
+    with dial(ward.port, CREATE) as connection:
+        (created,) = read_replies(connection, 1)
+        connection.sendall(b"\0\1\2GARBAGE\r\n\r\n")
+        (refused,) = read_replies(connection, 1)
+
+    ward.scenarios.add(created.json()["result"])
+    assert (created.status, refused.status) == (200, 400)
+
+
+def test_a_thousand_requests_in_one_piece_are_answered_in_their_order(ward: Ward) -> None:
+    sent = b"".join(get("/healthz", b"X-Request-Id: n%d" % number) for number in range(1000))
+
+    replies = talk(ward.port, sent, count=1000)
+
+    assert [reply.headers["x-request-id"] for reply in replies] == [f"n{number}" for number in range(1000)]
+
+
+# -- slow clients, and those that leave ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a connection ended: what was answered, and whether the daemon has closed it."""
+
+    statuses: tuple[int, ...]
+    error: str = ""
+    closed: bool = True
+
+
+def drip(connection: socket.socket, data: bytes) -> None:
+    """Send a byte now and then, until the daemon has had enough."""
+    for number in range(len(data)):
+        connection.sendall(data[number : number + 1])
+        time.sleep(0.05)
+
+
+def ending(connection: socket.socket, count: int = 1) -> Ended:
+    replies = read_replies(connection, count)
+    error = replies[-1].json().get("error", "") if replies and replies[-1].status >= 400 else ""
+    try:
+        closed = connection.recv(1) == b""
+    except ConnectionError:
+        closed = True
+    return Ended(statuses=tuple(reply.status for reply in replies), error=error, closed=closed)
+
+
+def slow_header(ward: Ward, connection: socket.socket, id: str) -> Ended:
+    drip(connection, get("/healthz", b"X-A: " + b"x" * 100))
+    return ending(connection)
+
+
+def silence(ward: Ward, connection: socket.socket, id: str) -> Ended:
+    return ending(connection)
+
+
+def half_a_header(ward: Ward, connection: socket.socket, id: str) -> Ended:
+    connection.sendall(b"POST /api/create/remark HTTP/1.1\r\nHost: localh")
+    return ending(connection)
+
+
+def slow_body(ward: Ward, connection: socket.socket, id: str) -> Ended:
+    connection.sendall(begun(b"Content-Length: 100") + b"\r\n")
+    drip(connection, b"{" + b" " * 25)
+    return ending(connection)
+
+
+def no_body(ward: Ward, connection: socket.socket, id: str) -> Ended:
+    connection.sendall(begun(b"Content-Length: 100") + b"\r\n")
+    return ending(connection)
+
+
+def slow_chunks(ward: Ward, connection: socket.socket, id: str) -> Ended:
+    connection.sendall(CHUNKED)
+    for _ in range(26):
+        connection.sendall(b"1\r\n{\r\n")
+        time.sleep(0.05)
+    return ending(connection)
+
+
+def idle(ward: Ward, connection: socket.socket, id: str) -> Ended:
+    connection.sendall(get("/healthz"))
+    return ending(connection)
+
+
+def unread_answers(ward: Ward, connection: socket.socket, id: str) -> Ended:
+    """Ask again and again for much, and read nothing of it."""
+    connection.settimeout(5)
+    try:
+        for _ in range(200):
+            connection.sendall(get(f"/getUrl/{id}"))
+        time.sleep(2.5)
+        connection.sendall(get("/healthz") * 100)
+        time.sleep(0.1)
+        connection.sendall(get("/healthz"))
+    except TimeoutError:
+        return Ended(statuses=(), closed=False)
+    except ConnectionError:
+        return Ended(statuses=())
+    return Ended(statuses=(), error="it took all of it", closed=False)
+
+
+def slow_reading(ward: Ward, connection: socket.socket, id: str) -> Ended:
+    """Read an answer for longer than a silent client may be silent."""
+    connection.sendall(get(f"/getUrl/{id}", b"Connection: close"))
+    got = b""
+    while part := connection.recv(30_000):
+        got += part
+        time.sleep(0.08)
+    head, _, body = got.partition(b"\r\n\r\n")
+    whole = f"content-length: {len(body)}\r\n" in head.decode().lower()
+    return Ended(statuses=(200,) if whole and len(body) > 400_000 else ())
+
+
+def unread_events(ward: Ward, connection: socket.socket, id: str) -> Ended:
+    connection.sendall(get("/job/events"))
+    time.sleep(2.5)
+    ended = b""
+    try:
+        # What lies in the buffers, and then the end.
+        while part := connection.recv(1 << 20):
+            ended = part
+    except ConnectionError:
+        pass
+    return Ended(statuses=(200,) if ended else ())
+
+
+SLOW: dict[str, tuple[Callable[[Ward, socket.socket, str], Ended], Ended]] = {
+    "a header byte by byte": (slow_header, Ended(statuses=())),
+    "nothing at all": (silence, Ended(statuses=())),
+    "half a header": (half_a_header, Ended(statuses=())),
+    "a body byte by byte": (
+        slow_body,
+        Ended(statuses=(408,), error="the body did not come within 1 seconds, N bytes of it were there"),
+    ),
+    "a body that never comes": (
+        no_body,
+        Ended(statuses=(408,), error="the body did not come within 1 seconds, N bytes of it were there"),
+    ),
+    "chunks one by one": (
+        slow_chunks,
+        Ended(statuses=(408,), error="the body did not come within 1 seconds, N bytes of it were there"),
+    ),
+    "nothing after an answer": (idle, Ended(statuses=(200,))),
+    "much is asked and nothing read": (unread_answers, Ended(statuses=())),
+    "a large answer is read slowly": (slow_reading, Ended(statuses=(200,))),
+    "events are never read": (unread_events, Ended(statuses=(200,))),
+}
+
+
+@pytest.fixture(scope="module")
+def slow(shared: Ward) -> dict[str, Ended]:
+    """Let all slow clients come at the same time, and others with them, who are served as ever."""
+    large = shared.keep(node("n", "note", text=os.urandom(300_000).hex()))
+    id = shared.create()
+    with closing(sqlite3.connect(shared.store, timeout=30)) as database, database:
+        # More than the buffers of two kernels hold.
+        lines = [(id, number, "x" * 2000) for number in range(6000)]
+        database.executemany("INSERT INTO log_lines (job, written, text) VALUES (?, ?, ?)", lines)
+        database.execute("INSERT INTO tallies VALUES (?, 6000, 0, 0)", (id,))
+    ended: dict[str, Ended] = {}
+
+    def meet(name: str, act: Callable[[Ward, socket.socket, str], Ended]) -> None:
+        with dial(shared.port) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+            try:
+                ended[name] = act(shared, connection, large)
+            except ConnectionError:
+                ended[name] = Ended(statuses=())
+
+    threads = [threading.Thread(target=meet, args=(name, act)) for name, (act, _) in SLOW.items()]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert shared.ask("/api/scenario/info", {"id": id}) == (200, SUMMARY)
+        shared.create()
+        time.sleep(0.1)
+    return ended
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_slow_client_is_let_go_and_delays_nobody(ward: Ward, slow: dict[str, Ended], name: str) -> None:
+    expected = SLOW[name][1]
+    found = slow[name]
+
+    error = " ".join("N" if word.isdigit() and word != "1" else word for word in found.error.split())
+    error = error.replace("seconds, 1 bytes", "seconds, N bytes")
+    assert (found.statuses, error, found.closed) == (expected.statuses, expected.error, expected.closed)
+
+
+def test_who_leaves_in_the_middle_of_a_request_leaves_nothing(ward: Ward) -> None:
+    for cut in range(20, len(CREATE), 7):
+        with dial(ward.port, CREATE[:cut]) as connection:
+            if cut % 2:
+                # Not even with a word.
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def test_who_leaves_before_the_answer_has_had_it_done_whole(ward: Ward) -> None:
+    before = ward.rows("SELECT count(*) FROM scenarios")[0][0]
+    for number in range(40):
+        with dial(ward.port, CREATE) as connection:
+            # What has arrived is carried out; a reset may be quicker than it.
+            time.sleep(0.005)
+            if number % 2:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    wait_until(lambda: ward.rows("SELECT count(*) FROM scenarios")[0][0] >= before + 38)
+    time.sleep(0.1)
+
+    found = {id for (id,) in ward.rows("SELECT id FROM scenarios")}
+    assert before + 38 <= len(found) <= before + 40
+    assert {ward.ask("/api/scenario/info", {"id": id})[0] for id in found - ward.scenarios} == {200}
+    ward.scenarios |= found
+
+
+# -- floods --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def many_files() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def is_open(connection: socket.socket) -> bool:
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def roomy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
+    """A daemon that is as patient as it is by itself."""
+    with warded(tmp_path_factory.mktemp("roomy") / "home", "") as ward:
+        yield ward
+
+
+def test_a_thousand_open_connections_keep_nobody_out(roomy: Ward) -> None:
+    with many_files(), ExitStack() as stack:
+        held = [
+            stack.enter_context(dial(roomy.port, b"POST / HTTP/1.1\r\nHo" if number % 2 else b""))
+            for number in range(1000)
+        ]
+        roomy.check()
+        still = sum(map(is_open, held))
+
+    assert still == 1000
+
+
+def test_connections_beyond_the_limit_are_closed_and_those_within_served(tmp_path: Path) -> None:
+    with warded(tmp_path / "home", SETTINGS + "connections = 20\n") as ward, ExitStack() as stack:
+        within = [stack.enter_context(dial(ward.port)) for _ in range(20)]
+        beyond = [stack.enter_context(dial(ward.port)) for _ in range(50)]
+        closed = [ending(each).closed for each in beyond]
+        within[0].sendall(get("/healthz"))
+        (reply,) = read_replies(within[0], 1)
+        for each in within:
+            each.close()
+        wait_until(lambda: not is_refused(ward))
+        ward.check()
+
+    assert closed == [True] * 50
+    assert reply.status == 200
+
+
+def is_refused(ward: Ward) -> bool:
+    try:
+        return ward.ask("/healthz")[0] != 200
+    except (OSError, AssertionError):
+        return True
+
+
+def test_too_few_files_are_said_once_and_waited_for(roomy: Ward) -> None:
+    limits = resource.prlimit(roomy.pid, resource.RLIMIT_NOFILE)
+    with dial(roomy.port, get("/healthz")) as within, ExitStack() as stack:
+        (alive,) = read_replies(within, 1)
+        taken = len(list(Path(f"/proc/{roomy.pid}/fd").iterdir()))
+        resource.prlimit(roomy.pid, resource.RLIMIT_NOFILE, (taken + 10, limits[1]))
+        try:
+            outside = [stack.enter_context(dial(roomy.port, get("/healthz"))) for _ in range(40)]
+            roomy.running.said("connections have to wait: Too many open files (LimitNOFILE=)")
+            within.sendall(get("/api/scenarios?search=gm"))
+            (searched,) = read_replies(within, 1)
+            within.sendall(post(b'{"chain": "polkadot", "text": "gm"}', path="/api/create/remark"))
+            (created,) = read_replies(within, 1)
+            time.sleep(0.3)
+        finally:
+            resource.prlimit(roomy.pid, resource.RLIMIT_NOFILE, limits)
+        served = [read_replies(each, 1)[0].status for each in outside]
+
+    assert (alive.status, searched.status, created.status) == (200, 200, 200)
+    assert served == [200] * 40
+    roomy.scenarios.add(created.json()["result"])
+    roomy.check()
+    assert roomy.running.log.count("connections have to wait") == 1
+
+
+@pytest.fixture(scope="module")
+def webhook(shared: Ward) -> str:
+    document = json.loads((DATA / "diagrams" / "webhook_query.json").read_text())
+    shared.keep(*document["nodes"])
+    return f"/webhook/{WEBHOOK}"
+
+
+def webhook_row(body: bytes, *more: Any, path: str = f"/webhook/{WEBHOOK}", kind: bytes = JSON_TYPE) -> Row:
+    return row(post(body, path=path, kind=kind), *more)
+
+
+OTHER = "00000000-0000-4000-8000-000000000000"
+EVENTS = {
+    "for an unknown uuid": webhook_row(
+        *(b"{}", 404, "not_found", f"webhook '{OTHER}' is not named by any scenario in the store"),
+        path=f"/webhook/{OTHER}",
+    ),
+    "for what is no uuid": webhook_row(
+        *(b"{}", 404, "not_found", "webhook '..' is not in any stored scenario"), path="/webhook/%2e%2e"
+    ),
+    "too large": webhook_row(
+        *(b'"' + b"x" * 3000 + b'"', 413, "too_large", "the body has 3002 bytes, the limit is 2048")
+    ),
+    "no JSON": webhook_row(
+        b"a=b", 400, "bad_json", "the body is not JSON: expecting value (line 1, column 1)"
+    ),
+    "empty": webhook_row(b"", 400, "bad_json", "the body is empty, expected JSON"),
+    "from a form of a web page": webhook_row(
+        b"{}",
+        *(415, "unsupported_type", "the body has the Content-Type 'text/plain', expected application/json"),
+        kind=b"Content-Type: text/plain\r\n",
+    ),
+    "lists in lists": webhook_row(
+        *(b"[" * 1000 + b"]" * 1000, 422, "invalid_request", "the body nests deeper than 100 levels")
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", EVENTS.values(), ids=EVENTS)
+def test_an_event_that_nobody_can_use_is_refused(ward: Ward, webhook: str, fault: Row) -> None:
+    before = ward.rows("SELECT count(*) FROM webhook_events")
+
+    (reply,) = talk(ward.port, fault.sent)
+
+    assert (reply.status, reply.json()) == (
+        fault.status,
+        {"success": False, "error": fault.error, "code": fault.code},
+    )
+    assert ward.rows("SELECT count(*) FROM webhook_events") == before
+
+
+def test_a_flood_of_events_is_cut_to_its_rate_and_what_was_taken_is_kept(ward: Ward, webhook: str) -> None:
+    before = len(ward.ask(f"/api/webhooks/{WEBHOOK}")[1]["events"])
+    sent = b"".join(post(b'{"number": %d}' % number, path=webhook) for number in range(300))
+    replies = talk(ward.port, sent, count=300)
+    events = ward.ask(f"/api/webhooks/{WEBHOOK}")[1]["events"][before:]
+
+    statuses = Counter(reply.status for reply in replies)
+    assert statuses.keys() == {200, 429}
+    # A second's worth at once, and more as time passes.
+    assert 5 <= statuses[200] < 60
+    taken = [number for number, reply in enumerate(replies) if reply.status == 200]
+    assert [event["content"] for event in events] == [{"number": number} for number in taken]
+    (refused,) = {reply.body for reply in replies if reply.status == 429}
+    assert json.loads(refused) == {
+        "success": False,
+        "error": f"webhook {WEBHOOK} takes 5 events per second, try again later",
+        "code": "rate_limited",
+        "retry_after": 1,
+    }
+    assert {reply.headers["retry-after"] for reply in replies if reply.status == 429} == {"1"}
+
+
+def test_jobs_that_are_started_and_stopped_by_many_at_once_come_to_rest_whole(ward: Ward) -> None:
+    ids = [ward.create() for _ in range(4)]
+    told: list[tuple[str, str, str]] = []
+
+    def hammer(seed: int) -> None:
+        dice = random.Random(seed)
+        for _ in range(30):
+            id, act = dice.choice(ids), dice.choice(("start", "stop"))
+            status, answer = ward.ask(
+                f"/job/{act}", {"id": id, **({"every": "1s"} if act == "start" else {})}
+            )
+            assert status == 200, answer
+            told.append((id, act, answer["result"]))
+
+    threads = [threading.Thread(target=hammer, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for id in ids:
+        ward.ask("/job/stop", {"id": id})
+    wait_until(lambda: not any(ward.ask("/job/status", {"id": id})[1]["executing"] for id in ids))
+
+    assert len(told) == 180
+    assert {result for _, _, result in told} == {
+        *("Job started", "Job already running", "Job stopped", "Job not running")
+    }
+    for id in ids:
+        lines = Counter(ward.log_of(id))
+        started = sum(each == (id, "start", "Job started") for each in told)
+        runs = lines["workload executed"]
+        assert lines["Starting worker"] <= started
+        assert len(ward.drafts_of(id)) == runs == lines["Sleeping"]
+
+
+def test_no_more_streams_are_opened_than_are_bearable(ward: Ward) -> None:
+    id = ward.create()
+    with many_files(), ExitStack() as stack:
+        held = [
+            stack.enter_context(dial(ward.port, get(f"/job/events?id={id}&after=now")))
+            for _ in range(streams.STREAMS + 3)
+        ]
+        heads = [each.recv(65536) for each in held]
+        told = ward.ask("/api/scenario/info", {"id": id})
+
+    refused = [head for head in heads if head.startswith(b"HTTP/1.1 429 ")]
+    assert told == (200, SUMMARY)
+    assert len(refused) == 3
+    sentence = f'"{streams.STREAMS} event streams are open already, try again in 5 seconds"'
+    assert sentence.encode() in refused[0]
+    wait_until(lambda: b" 200 " in first_of_stream(ward, id))
+
+
+def first_of_stream(ward: Ward, id: str) -> bytes:
+    with dial(ward.port, get(f"/job/events?id={id}")) as connection:
+        return connection.recv(65536).partition(b"\r\n")[0]
+
+
+# -- who may call --------------------------------------------------------------------------------------------------
+
+OPS, PHONE = "sctl_ops", "sctl_phone"
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    tokens = {
+        "ops": {"sha256": sha256(OPS.encode()).hexdigest(), "scopes": ["read", "create", "jobs"]},
+        "phone": {"sha256": sha256(PHONE.encode()).hexdigest(), "scopes": ["read"]},
+    }
+    with Serving(tmp_path_factory.mktemp("guarded"), tokens=tokens, cors=("https://app.example",)) as serving:
+        yield serving
+
+
+FOREIGN_HOST = "Host 'evil.example' is no name of this daemon, expected localhost, the address it listens on, or one of the setting hosts"
+FOREIGN_ORIGIN = "Origin 'http://evil.example' may not call this daemon, expected none, its own, or one of the setting cors"
+CALLS = {
+    "without a token": (
+        {},
+        401,
+        "this daemon wants a token, expected the header Authorization: Bearer sctl_…",
+    ),
+    "with an unknown token": (
+        *({"Authorization": "Bearer sctl_guess"}, 401),
+        "the token is not one that this daemon knows",
+    ),
+    "with a token's hash": (
+        *({"Authorization": f"Bearer {sha256(OPS.encode()).hexdigest()}"}, 401),
+        "the token is not one that this daemon knows",
+    ),
+    "with a password": (
+        *({"Authorization": "Basic b3BzOm9wcw=="}, 401),
+        "Authorization is of no known kind, expected Bearer sctl_…",
+    ),
+    "with a token for reading": (
+        *({"Authorization": f"Bearer {PHONE}"}, 403),
+        "the token phone is good for read, expected one that is good for create",
+    ),
+    "under a name that leads here": (
+        *({"Authorization": f"Bearer {OPS}", "Host": "evil.example"}, 403),
+        FOREIGN_HOST,
+    ),
+    "from a web page": (
+        *({"Authorization": f"Bearer {OPS}", "Origin": "http://evil.example"}, 403),
+        FOREIGN_ORIGIN,
+    ),
+    "from a page that hides": (
+        *({"Authorization": f"Bearer {OPS}", "Sec-Fetch-Site": "cross-site"}, 403),
+        FOREIGN_ORIGIN.replace("http://evil.example", "of another site"),
+    ),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_who_may_not_call_changes_nothing(guarded: Serving, call: tuple[dict[str, str], int, str]) -> None:
+    headers, status, error = call
+    body = {"chain": "polkadot", "text": "gm"}
+    with_token = {"Authorization": f"Bearer {OPS}"}
+    before = guarded.get("/api/scenarios", **with_token).json()["total"]
+
+    reply = guarded.post("/api/create/remark", body, **headers)
+
+    said = {"error": error, "code": "unauthorized" if status == 401 else "forbidden"}
+    assert (reply.status, reply.json()) == (status, said)
+    assert reply.headers.get("www-authenticate") == ("Bearer" if status == 401 else None)
+    assert "access-control-allow-origin" not in reply.headers
+    assert guarded.get("/api/scenarios", **with_token).json()["total"] == before
+    assert guarded.post("/api/create/remark", body, **with_token).status == 200
+
+
+# -- the store -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def locked(store: Path) -> Iterator[None]:
+    """Hold the one place that SQLite has for who writes."""
+    with closing(sqlite3.connect(store, isolation_level=None, timeout=30)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        yield
+        other.execute("ROLLBACK")
+
+
+def test_a_store_that_is_locked_for_a_moment_is_waited_for_and_read_meanwhile(ward: Ward) -> None:
+    id = ward.create()
+    created: list[str] = []
+    writers = [threading.Thread(target=lambda: created.append(ward.create())) for _ in range(8)]
+    with locked(ward.store):
+        for writer in writers:
+            writer.start()
+        time.sleep(0.3)
+        told = [ward.ask("/api/scenario/info", {"id": id}), ward.ask("/readyz")]
+        waited = list(created)
+    for writer in writers:
+        writer.join()
+
+    assert told == [(200, SUMMARY), (200, {"status": "ready"})]
+    assert waited == []
+    assert len(set(created)) == 8
+
+
+def full(serving: Serving) -> None:
+    database = serving.app.store._writer._database  # type: ignore[attr-defined]
+    (pages,) = database.execute("PRAGMA page_count").fetchone()
+    database.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def roomy_again(serving: Serving) -> None:
+    serving.app.store._writer._database.execute("PRAGMA max_page_count = 1000000")  # type: ignore[attr-defined]
+
+
+def read_only(serving: Serving) -> None:
+    # The tests may run as root, whom no file mode stops.
+    serving.app.store._writer._database.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
+
+
+def writable(serving: Serving) -> None:
+    serving.app.store._writer._database.execute("PRAGMA query_only = OFF")  # type: ignore[attr-defined]
+
+
+@dataclass(kw_only=True)
+class Lock:
+    stack: ExitStack = field(default_factory=ExitStack)
+
+    def take(self, serving: Serving) -> None:
+        self.stack.enter_context(locked(serving.settings.store))
+
+    def leave(self, serving: Serving) -> None:
+        self.stack.close()
+
+
+LOCK = Lock()
+Act = Callable[[Serving], None]
+STORES: dict[str, tuple[Act, Act, str, str]] = {
+    "full": (full, roomy_again, "store_failed", "has no room left on its disk, nothing was changed"),
+    "read-only": (read_only, writable, "store_failed", "is read-only, expected a file that can be written"),
+    "locked": (
+        *(LOCK.take, LOCK.leave, "store_busy"),
+        "has been locked by another process for 0.1 seconds, try again later",
+    ),
+}
+LARGE = json.dumps({"nodes": [node("n", "note", text="0123456789abcdef" * 4096)], "edges": []})
+WRITES: dict[str, tuple[str, Any]] = {
+    "a scenario": ("/api/create/remark", {"chain": "polkadot", "text": "gm " + "x" * 100_000}),
+    "a diagram": (
+        "/saveUrl",
+        {"url": json.dumps({"nodes": [node("n", "note", t=os.urandom(9000).hex())], "edges": []})},
+    ),
+    "an event": (f"/webhook/{WEBHOOK}", {"text": "x" * 20_000}),
+    "a run": ("/job/run", {"id": ""}),
+}
+
+
+@pytest.mark.parametrize("trouble", STORES)
+@pytest.mark.parametrize("write", WRITES)
+def test_a_store_that_takes_nothing_is_to_blame_and_not_the_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: str, trouble: str
+) -> None:
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
+    begin, end, code, sentence = STORES[trouble]
+    path, fields = WRITES[write]
+    document = (DATA / "diagrams" / "webhook_query.json").read_text()
+    with Serving(tmp_path) as serving:
+        serving.post("/saveUrl", {"url": document})
+        id = serving.post("/api/create/remark", {"chain": "polkadot", "text": "gm " * 2000}).json()["result"]
+        body = {**fields, "id": id} if "id" in fields else fields
+        # Where there is no room for one page, there may be some within those that are there.
+        replies = []
+        begin(serving)
+        for _ in range(40 if trouble == "full" else 1):
+            replies.append(serving.post(path, body))
+            if replies[-1].status != 200:
+                break
+        before = contents(serving.settings.store) if trouble != "locked" else []
+        read = serving.post("/api/scenario/info", {"id": id})
+        ready = serving.get("/readyz")
+        after = contents(serving.settings.store) if trouble != "locked" else []
+        end(serving)
+        again = serving.post(path, body)
+
+    said = replies[-1].json()
+    assert (replies[-1].status, said["code"]) == (503, code)
+    assert said["error"] == f"store '{serving.settings.store}' {sentence}"
+    assert before == after
+    assert (read.json(), ready.status) == (SUMMARY, 200)
+    assert again.status == 200
+
+
+def contents(store: Path) -> list[Any]:
+    """Return how many rows each table has."""
+    with closing(sqlite3.connect(store)) as database:
+        names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return [database.execute(f"SELECT count(*) FROM {name}").fetchone() for name in names]
+
+
+def test_a_file_that_may_not_grow_fails_writes_and_jobs_catch_up_once_it_may(ward: Ward) -> None:
+    id = ward.create()
+    ward.ask("/job/start", {"id": id, "every": "1s"})
+    wait_until(lambda: ward.drafts_of(id))
+    document = json.dumps({"nodes": [node("n", "note", text=os.urandom(200_000).hex())], "edges": []})
+    largest = max(file.stat().st_size for file in ward.store.parent.iterdir())
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.prlimit(ward.pid, resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
+    try:
+        for _ in range(40):
+            status, answer = ward.ask("/saveUrl", {"url": document})
+            if status != 200:
+                break
+            ward.scenarios.add(answer["shortUrl"])
+        told = ward.ask("/api/scenario/info", {"id": id})
+        had = len(ward.drafts_of(id))
+    finally:
+        resource.prlimit(ward.pid, resource.RLIMIT_FSIZE, unlimited)
+    wait_until(lambda: len(ward.drafts_of(id)) > had + 1)
+    ward.ask("/job/stop", {"id": id})
+
+    assert (status, answer) == (
+        503,
+        {
+            "success": False,
+            "error": f"store '{ward.store}' cannot be read or written (disk I/O error), nothing was changed",
+            "code": "store_failed",
+        },
+    )
+    assert told == (200, SUMMARY)
+    lines = Counter(ward.log_of(id))
+    assert lines["Starting worker"] == 1
+
+
+@pytest.mark.parametrize("fate", ["moved away", "replaced by another"])
+def test_a_store_that_is_not_there_any_more_takes_nothing_that_would_be_lost(
+    tmp_path: Path, fate: str
+) -> None:
+    with warded(tmp_path / "home") as ward:
+        id = ward.create()
+        ward.ask("/job/start", {"id": id, "every": "1s"})
+        wait_until(lambda: ward.drafts_of(id))
+        with dial(ward.port, get("/job/events?after=now")) as stream:
+            stream.recv(65536)
+            away = move(ward.store, tmp_path / "away")
+            if fate == "replaced by another":
+                ward.store.write_bytes(b"")
+            told = [
+                ward.ask("/api/create/remark", {"chain": "polkadot", "text": "gm"}),
+                ward.ask("/api/scenario/info", {"id": id}),
+                ward.ask("/api/scenarios?search=gm"),
+                ward.ask("/job/stop", {"id": id}),
+            ]
+            ready = ward.ask("/readyz")
+            time.sleep(0.5)
+            left = [path.name for path in ward.store.parent.iterdir() if path.name == ward.store.name]
+            ward.store.unlink(missing_ok=True)
+            move(away, ward.store.parent)
+        wait_until(lambda: ward.ask("/readyz")[0] == 200)
+        ward.ask("/job/stop", {"id": id})
+        ward.check()
+
+    sentence = f"store '{ward.store}' was moved, deleted or replaced while it was open: put it back, or start the daemon anew"
+    assert [(status, answer["code"], answer["error"]) for status, answer in told] == [
+        (503, "store_failed", sentence)
+    ] * 4
+    assert ready == (503, {"error": f"the store does not answer: {sentence}", "code": "not_ready"})
+    # No long read has made a new one there.
+    assert left == ([] if fate == "moved away" else [ward.store.name])
+
+
+def move(store: Path, folder: Path) -> Path:
+    """Move a store with the files beside it, and return where it is then."""
+    folder.mkdir(exist_ok=True)
+    for file in sorted(store.parent.glob(f"{store.name}*")):
+        if not file.name.endswith("-worker"):
+            file.rename(folder / file.name)
+    return folder / store.name
+
+
+# -- damage --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Damage:
+    """What is done to the row of one scenario, and what then is answered where it is asked for."""
+
+    statement: str
+    path: str
+    status: int
+    answer: Mapping[str, Any]
+
+
+def failed(error: str, *, code: str = "store_failed", status: int = 503, **more: Any) -> dict[str, Any]:
+    return {"status": status, "answer": {"error": error, "code": code, **more}}
+
+
+def blob(content: bytes) -> str:
+    return f"UPDATE scenarios SET blob = x'{content.hex()}' WHERE id = 'ID'"
+
+
+FULL, INFO = "/api/scenario/info/full", "/api/scenario/info"
+IN_STORE = "scenario 'ID' is damaged in the store, delete it and create it again"
+PAUSED = {"state": "paused", "reason": "its row in the store is damaged, start the job again"}
+DAMAGES = {
+    "a blob that is not packed": Damage(
+        statement=blob(b"\0\1\2 no lz4"),
+        path=FULL,
+        **failed("scenario ID is damaged: it is not an LZ4 frame", code="invalid_request", status=422),
+    ),
+    "a blob that breaks off": Damage(
+        statement=blob(lz4.frame.compress(b"{}" * 100)[:-8]),
+        path=FULL,
+        **failed("scenario ID is damaged: its end is missing", code="invalid_request", status=422),
+    ),
+    "a blob that is no JSON": Damage(
+        statement=blob(lz4.frame.compress(b"hello")),
+        path=FULL,
+        **failed("scenario ID is damaged: it does not hold JSON", code="invalid_request", status=422),
+    ),
+    "a blob that is no diagram": Damage(
+        statement=blob(lz4.frame.compress(b"[1, 2]")),
+        path=FULL,
+        **failed(
+            "scenario ID is a list, expected an object with `nodes` and `edges`",
+            code="invalid_request",
+            status=422,
+        ),
+    ),
+    "a blob that unpacks to a lot": Damage(
+        statement=blob(lz4.frame.compress(bytes(40 << 20))),
+        path=FULL,
+        **failed("scenario ID unpacks to more than 16777216 bytes", code="too_large", status=413),
+    ),
+    "a blob that is a text": Damage(
+        statement="UPDATE scenarios SET blob = 'text' WHERE id = 'ID'", path=FULL, **failed(IN_STORE)
+    ),
+    "a summary of bytes": Damage(
+        statement="UPDATE scenarios SET summary = x'00ff' WHERE id = 'ID'", path=INFO, **failed(IN_STORE)
+    ),
+    "a time in words": Damage(
+        statement="UPDATE scenarios SET updated = 'then' WHERE id = 'ID'", path=INFO, **failed(IN_STORE)
+    ),
+    "a schedule that is no JSON": Damage(
+        statement="UPDATE jobs SET schedule = 'hourly' WHERE id = 'ID'",
+        path="/job/status",
+        status=200,
+        answer=PAUSED,
+    ),
+    "a schedule of wrong types": Damage(
+        statement="""UPDATE jobs SET schedule = '{"every": "1h"}' WHERE id = 'ID'""",
+        path="/job/status",
+        status=200,
+        answer=PAUSED,
+    ),
+    "a state that there is not": Damage(
+        statement="UPDATE jobs SET state = 'walking' WHERE id = 'ID'",
+        path="/job/status",
+        status=200,
+        answer=PAUSED,
+    ),
+    "a line of bytes": Damage(
+        statement="UPDATE log_lines SET text = x'ff' WHERE job = 'ID'",
+        path="/scenario/worker/logs",
+        status=200,
+        answer={"success": True, "result": ["This line is damaged in the store"] * 2},
+    ),
+    "a draft of another time": Damage(
+        statement="UPDATE mempool SET date = 'then' WHERE job = 'ID'",
+        path="/scenario/tx",
+        status=200,
+        answer={
+            "mempool": [
+                {
+                    "chain": "polkadot",
+                    "amount": "0",
+                    "txType": "Remark",
+                    "Date": "1970-01-01T00:00:00.000000000Z",
+                    "tx": "Could not generate transaction",
+                }
+            ]
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_what_is_damaged_is_said_and_stops_nothing_else(ward: Ward, damage: Damage) -> None:
+    id = ward.create()
+    ward.ask("/job/run", {"id": id})
+    ward.ask("/job/start", {"id": id, "cron": "0 0 29 2 *"})
+    ward.ask("/job/stop", {"id": id})
+    with closing(sqlite3.connect(ward.store, timeout=30)) as database, database:
+        assert database.execute(damage.statement.replace("ID", id)).rowcount > 0
+
+    status, answer = ward.ask(damage.path, {"id": id})
+    found = {name: answer.get(name) for name in damage.answer}
+    wanted = json.loads(json.dumps(damage.answer).replace("ID", id))
+    assert (status, found) == (damage.status, wanted)
+
+    # It can be got rid of.
+    assert ward.ask("/api/scenario/delete", {"id": id})[0] == 200
+    ward.scenarios.discard(id)
+
+
+def test_a_job_whose_scenario_is_damaged_fails_its_own_runs_only(ward: Ward) -> None:
+    broken, sound = ward.create(), ward.create()
+    with closing(sqlite3.connect(ward.store, timeout=30)) as database, database:
+        database.execute(
+            "UPDATE scenarios SET blob = x'000102030405060708090a0b0c0d0e0f10111213' WHERE id = ?", (broken,)
+        )
+    for id in (broken, sound):
+        ward.ask("/job/start", {"id": id, "every": "1s", "pause_after": 2})
+    wait_until(lambda: ward.ask("/job/status", {"id": broken})[1]["state"] == "paused")
+    ward.ask("/job/stop", {"id": sound})
+
+    sentence = f"scenario {broken} is damaged: it is not an LZ4 frame"
+    assert ward.ask("/job/status", {"id": broken})[1]["reason"] == sentence
+    assert ward.log_of(broken) == [
+        *("Starting worker", sentence, "Sleeping"),
+        *(sentence, "Paused: 2 runs in a row failed"),
+    ]
+    assert len(ward.drafts_of(sound)) >= 1
+    with closing(sqlite3.connect(ward.store, timeout=30)) as database, database:
+        database.execute(
+            "UPDATE scenarios SET blob = (SELECT blob FROM scenarios WHERE id = ?) WHERE id = ?",
+            (sound, broken),
+        )
+
+
+def test_a_store_with_a_damaged_page_serves_what_lies_elsewhere(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with warded(home) as ward:
+        document = json.loads((DATA / "diagrams" / "webhook_query.json").read_text())
+        ward.keep(*document["nodes"])
+        ward.ask(f"/webhook/{WEBHOOK}", {"a": 1})
+        assert ward.running.end() == 0
+    with closing(sqlite3.connect(ward.store)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (page,) = database.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'webhook_events'"
+        ).fetchone()
+    content = bytearray(ward.store.read_bytes())
+    content[(page - 1) * 4096 : page * 4096] = b"\xa5" * 4096
+    ward.store.write_bytes(content)
+    with warded(home) as again:
+        events = again.ask(f"/api/webhooks/{WEBHOOK}")
+        posted = again.ask(f"/webhook/{WEBHOOK}", {"a": 2})
+        id = again.create()
+        info = again.ask("/api/scenario/info", {"id": id})
+        ran = again.ask("/job/run", {"id": id})[0]
+        ended = again.running.end()
+
+    sentence = f"store '{ward.store}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
+    assert events == (503, {"error": sentence, "code": "store_failed"})
+    assert posted == (503, {"success": False, "error": sentence, "code": "store_failed"})
+    assert (info, ran, ended) == ((200, SUMMARY), 200, 0)
+    assert "Traceback" not in again.running.log
+
+
+# -- what keeps it from starting -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoStart:
+    line: tuple[str, ...]
+    code: int
+    error: str
+    prepare: Callable[[Path], object] = lambda home: None
+
+
+def make_database(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def drop_power_over_files() -> None:
+    """Be a root whom file modes stop; any other user they stop anyway."""
+    import ctypes
+
+    for capability in (1, 2):
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
+
+
+def listen_at(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen()
+    return listener
+
+
+API = ("--listen", "127.0.0.1:0", "--role", "api")
+NO_STARTS = {
+    "a Unix socket at which another listens": NoStart(
+        line=("--role", "api", "--listen", "unix:HOME/api.sock"),
+        prepare=lambda home: listen_at(home / "api.sock"),
+        code=4,
+        error="listen 'unix:HOME/api.sock' is in use: another daemon, or another program, listens there",
+    ),
+    "a Unix socket where a file is": NoStart(
+        line=("--role", "api", "--listen", "unix:HOME/notes.txt"),
+        prepare=lambda home: (home / "notes.txt").write_text("mine"),
+        code=4,
+        error="listen 'unix:HOME/notes.txt' is there and is no socket, remove it or name another path",
+    ),
+    "a Unix socket in no folder": NoStart(
+        line=("--role", "api", "--listen", "unix:HOME/none/api.sock"),
+        code=2,
+        error="listen 'unix:HOME/none/api.sock' cannot be listened at: No such file or directory",
+    ),
+    "an address of another machine": NoStart(
+        line=("--role", "api", "--listen", "192.0.2.1:8080"),
+        code=2,
+        error="listen '192.0.2.1:8080' is no address of this machine",
+    ),
+    "a store that is a text": NoStart(
+        line=(*API, "--store", "HOME/list.db"),
+        prepare=lambda home: (home / "list.db").write_text("my shopping list\n" * 100),
+        code=2,
+        error="store 'HOME/list.db' is not a database, expected one of scenarioctl",
+    ),
+    "a store of another program": NoStart(
+        line=(*API, "--store", "HOME/other.db"),
+        prepare=lambda home: make_database(home / "other.db", "CREATE TABLE mine (a)"),
+        code=2,
+        error="store 'HOME/other.db' is a database of another program, expected one of scenarioctl",
+    ),
+    "a store of a newer program": NoStart(
+        line=(*API, "--store", "HOME/newer.db"),
+        prepare=lambda home: make_database(
+            home / "newer.db", f"PRAGMA application_id = {0x5363656E}", "PRAGMA user_version = 99"
+        ),
+        code=2,
+        error="store 'HOME/newer.db' was written by a newer scenarioctl (store version 99, this one knows 2): upgrade scenarioctl, or name another store",
+    ),
+    "a store that is a folder": NoStart(
+        line=(*API, "--store", "HOME"),
+        code=2,
+        error="store 'HOME' cannot be opened, expected a file that can be read and written",
+    ),
+    "a store that may not be written": NoStart(
+        line=(*API, "--store", "HOME/kept.db"),
+        prepare=lambda home: (make_database(home / "kept.db"), (home / "kept.db").chmod(0o400)),
+        code=2,
+        error="store 'HOME/kept.db' is read-only, expected a file that can be written",
+    ),
+    "a config that is no TOML": NoStart(
+        line=("--config", "HOME/broken.toml", *API),
+        prepare=lambda home: (home / "broken.toml").write_text("rate = \n"),
+        code=2,
+        error="config HOME/broken.toml is not TOML: Invalid value (at line 1, column 8)",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    """Start all of them, and return how each ended and what it said."""
+    begun, kept = {}, []
+    for number, (name, fault) in enumerate(NO_STARTS.items()):
+        home = tmp_path_factory.mktemp(f"s{number}")
+        kept.append(fault.prepare(home))
+        line = [each.replace("HOME", str(home)) for each in fault.line]
+        process, stderr = start(home, "daemon", *line, preexec_fn=drop_power_over_files)
+        begun[name] = (process, stderr, home)
+    ended = {
+        name: (process.wait(30), stderr.read_text().replace(str(home), "HOME"))
+        for name, (process, stderr, home) in begun.items()
+    }
+    for each in kept:
+        if isinstance(each, socket.socket):
+            each.close()
+    return ended
+
+
+@pytest.mark.parametrize("name", NO_STARTS)
+def test_what_keeps_a_daemon_from_starting_is_a_sentence(
+    starts: dict[str, tuple[int, str]], name: str
+) -> None:
+    assert starts[name] == (NO_STARTS[name].code, f"Error: {NO_STARTS[name].error}\n")
+
+
+# -- settings that are read anew -----------------------------------------------------------------------------------
+
+RELOADS = {
+    "no TOML": ("rate = ", "config CONFIG is not TOML: Invalid value (at end of document)"),
+    "an unknown key": ("raet = 5", "config CONFIG has the unknown key 'raet', did you mean rate?"),
+    "a wrong type": (
+        'rate = "fast"',
+        "rate 'fast' (config.toml) is not a whole number, expected one like 100",
+    ),
+    "a limit below what makes sense": ("body_limit = 1", "body_limit 1 (config.toml) is too small"),
+    "pages of everywhere without a token": (
+        'cors = ["*"]',
+        "cors holds '*' and no token is configured, so that every web page could call the daemon",
+    ),
+    "a token in place of its hash": (
+        '[tokens.ops]\nsha256 = "sctl_secret"\nscopes = ["read"]',
+        "tokens.ops.sha256 is not the hash of a token, expected 64 hex digits",
+    ),
+    "a chain without sense": ("[chains.polkadot]\nendpoints = 5", "chains.polkadot.endpoints"),
+}
+
+
+@pytest.mark.parametrize("fault", RELOADS.values(), ids=RELOADS)
+def test_settings_that_cannot_be_used_are_reported_and_change_nothing(
+    ward: Ward, fault: tuple[str, str]
+) -> None:
+    text, sentence = fault
+    config = ward.store.with_name("config.toml")
+    said = len(ward.running.log)
+    config.write_text(text)
+    try:
+        ward.running.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "the settings stay as they were: " in ward.running.log[said:])
+        told = ward.running.log[said:]
+    finally:
+        config.write_text(SETTINGS)
+    ward.running.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "settings read anew, changed: none" in ward.running.log[said:])
+
+    assert f"the settings stay as they were: {sentence.replace('CONFIG', str(config))}" in told
+    assert "sctl_secret" not in ward.running.log
+
+
+# -- chains and web servers ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def server(talk: Callable[[socket.socket], None]) -> Iterator[int]:
+    """Listen at a port, which is given, and *talk* at each connection, in a thread of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as stack:
+
+        def accept() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                stack.enter_context(connection)
+                threading.Thread(target=meet, args=(connection,), daemon=True).start()
+
+        def meet(connection: socket.socket) -> None:
+            try:
+                talk(connection)
+            except OSError:
+                pass
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def say(answer: bytes) -> Callable[[socket.socket], None]:
+    """Return what answers a request with exactly that, and hangs up."""
+
+    def talk(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(answer)
+        connection.close()
+
+    return talk
+
+
+def stall(connection: socket.socket) -> None:
+    time.sleep(5)
+
+
+def gone(*_: object) -> None:
+    raise Gone("killed")
+
+
+def refuse(*_: object) -> None:
+    raise Refusal(-32000, "out of gas", "today")
+
+
+QUERY = {"pallet_name": "Timestamp", "method_name": "Now"}
+NODES: dict[str, tuple[Any, int, str, str]] = {
+    "where nobody listens": (
+        *(None, 503, "chain_unreachable"),
+        "polkadot cannot be reached (NODE did not open: [Errno 111] Connection refused)",
+    ),
+    "that does not say a word": (
+        *(stall, 503, "chain_unreachable"),
+        "polkadot cannot be reached (NODE did not open: Connection timed out)",
+    ),
+    "that speaks no WebSocket": (
+        *(say(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), 503, "chain_unreachable"),
+        "polkadot cannot be reached (NODE did not open: it answered with the HTTP status 200, not as a WebSocket)",
+    ),
+    "that hangs up": (
+        *(say(b""), 503, "chain_unreachable"),
+        "polkadot cannot be reached (NODE did not open: Connection to remote host was lost.)",
+    ),
+    "of another chain": (
+        *(answers("assetHub"), 503, "chain_unreachable"),
+        f"polkadot cannot be reached (NODE serves another chain: genesis {GENESIS['assetHub']}, not {GENESIS['polkadot']})",
+    ),
+    "that knows no method": (
+        *({}, 503, "chain_unreachable"),
+        "polkadot cannot be reached (NODE refused chain_getBlockHash: Method not found (-32601))",
+    ),
+    "that dies while it is asked": (
+        *(answers("polkadot", state_getStorage=gone), 503, "chain_unreachable"),
+        "NODE did not answer state_getStorage: Connection to remote host was lost.",
+    ),
+    "that refuses": (
+        *(answers("polkadot", state_getStorage=refuse), 502, "chain_refused"),
+        "NODE refused state_getStorage: out of gas: today (-32000)",
+    ),
+    "that answers with no hex": (
+        *(answers("polkadot", state_getStorage=lambda *_: "hello"), 503, "chain_unreachable"),
+        "polkadot did not answer with bytes: 'hello'",
+    ),
+    "that answers with too little": (
+        *(answers("polkadot", state_getStorage=lambda *_: "0x01"), 503, "chain_unreachable"),
+        "polkadot did not answer with a u64 of polkadot 2000000: the bytes end early, in what begins at byte 0",
+    ),
+    "that answers with a list": (
+        *(answers("polkadot", state_getStorage=lambda *_: [1, 2]), 503, "chain_unreachable"),
+        "polkadot did not answer with bytes: [1, 2]",
+    ),
+    "whose runtime is none": (
+        answers("polkadot", state_getRuntimeVersion="new", state_getMetadata="0x00", state_call="0x00"),
+        *(503, "chain_unreachable"),
+        "polkadot gave no runtime to build with: the runtime does not serve this version of its metadata, expected 14, 15 or 16",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_node_that_fails_fails_what_needs_it_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("scenarioctl.chains.client.OPENING", 0.3)
+    act, status, code, error = NODES[name]
+    with ExitStack() as stack:
+        if act is None:
+            url = "ws://127.0.0.1:1/"
+        elif isinstance(act, Mapping):
+            url = stack.enter_context(Node(act)).url
+        else:
+            url = f"ws://127.0.0.1:{stack.enter_context(server(act))}/"
+        chains = {"polkadot": {"endpoints": [url]}}
+        serving = stack.enter_context(Serving(tmp_path, offline=False, chains=chains))
+        reply = serving.post("/api/actions/query", {"chain": "polkadot", **QUERY})
+        id = serving.post("/api/create/remark", {"chain": "polkadot", "text": "gm"}).json()["result"]
+        info = serving.post("/api/scenario/info", {"id": id})
+
+    said = {"error": error.replace("NODE", url), "code": code}
+    assert (reply.status, reply.json()) == (status, said)
+    assert info.json() == SUMMARY
+
+
+WEB: dict[str, tuple[Any, str]] = {
+    "where nobody listens": (None, "WEB could not be reached, at the last of 2 tries"),
+    "that does not say a word": (stall, "WEB did not answer within 0.3 s"),
+    "that hangs up": (say(b""), "WEB closed the connection before it answered, at the last of 2 tries"),
+    "that speaks no HTTP": (say(b"hello\r\n\r\n"), "WEB sent an answer that cannot be read"),
+    "that fails": (
+        say(b"HTTP/1.1 500 Oh\r\nContent-Length: 6\r\n\r\nsecret"),
+        "WEB answered 500, at the last of 2 tries",
+    ),
+    "that leads into a private network": (
+        say(b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n"),
+        "WEB answered 302, a redirect to 169.254.169.254, which is not followed: write the address that it leads to",
+    ),
+    "that breaks off": (
+        say(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+        "WEB sent an answer that cannot be read",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WEB)
+def test_a_web_server_that_fails_fails_the_step_and_the_run_says_so(tmp_path: Path, name: str) -> None:
+    act, sentence = WEB[name]
+    with ExitStack() as stack:
+        port = 1 if act is None else stack.enter_context(server(act))
+        serving = stack.enter_context(Serving(tmp_path, private_targets=("127.0.0.1",)))
+        step = node("h", "http", url=f"http://127.0.0.1:{port}/", timeout="0.3", retries=1)
+        document = {"nodes": [step, REMARK], "edges": [{"id": "e", "source": "h", "target": "r"}]}
+        id = serving.post("/saveUrl", {"url": json.dumps(document)}).json()["shortUrl"]
+        reply = serving.post("/job/run", {"id": id})
+        log = serving.post("/scenario/worker/logs", {"id": id}).json()["result"]
+
+    said = reply.json()
+    error = f"http 'h' failed: GET WEB/: {sentence}".replace("WEB", f"127.0.0.1:{port}")
+    assert (reply.status, said["code"], said["error"]) == (502, "request_failed", error)
+    assert (
+        log
+        == said["result"]
+        == [error, "Remark 'r' was not run, since 'h' before it failed", "workload executed"]
+    )
+    assert said["mempool"] == []
+
+
+# -- the clock -----------------------------------------------------------------------------------------------------
+
+JUMPS: dict[str, Sequence[float]] = {
+    "a second back": (-1,),
+    "a minute back": (-60,),
+    "a year back": (-400 * DAY / 10**9,),
+    "a minute on": (60,),
+    "a year on": (400 * DAY / 10**9,),
+    "on and back": (HOUR / 10**9, -HOUR / 10**9),
+    "back and on": (-HOUR / 10**9, HOUR / 10**9),
+    "to and fro all the time": (-5, 5, -7, 7, -3600, 7200, -3600) * 3,
+}
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.setattr(running, "Run", FakeRun)
+    monkeypatch.setattr(FakeRun, "plays", {})
+    return Bench(tmp_path)
+
+
+@pytest.mark.parametrize("jumps", JUMPS.values(), ids=JUMPS)
+def test_a_clock_that_jumps_stops_no_job_and_repeats_no_run(bench: Bench, jumps: Sequence[float]) -> None:
+    async def story() -> None:
+        await bench.start("one", every="10s")
+        await bench.start("slow", every="10s")
+        await bench.time.let_pass(15)
+        for jump in jumps:
+            bench.time.now += round(jump * 10**9)
+            await bench.time.let_pass(1)
+        before = await bench.runs("one")
+        await bench.time.let_pass(60)
+
+        assert await bench.runs("one") - before in (5, 6, 7)
+        for id in ("one", "slow"):
+            lines = await bench.log(id)
+            assert lines[0] == "Starting worker"
+            assert lines.count("drafted") == lines.count("workload executed") == await drafts(id)
+            assert lines.count("Starting worker") == 1
+            assert (await bench.job(id)).state.value == "running"
+
+    async def drafts(id: str) -> int:
+        return len(await bench.store.read_mempool(id))
+
+    play(bench, bench.worker(), story=story)
