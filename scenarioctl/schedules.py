@@ -168,14 +168,17 @@ def next_times(
     return Times(planned=times.planned, due=times.due, missed=passed)
 
 
-def caught_up(schedule: Schedule, planned: int, due: int, now: int) -> tuple[int | None, int]:
+def caught_up(
+    schedule: Schedule, planned: int, due: int, now: int, *, first: bool = False
+) -> tuple[int | None, int]:
     """Return for which planned time a job that was *due* runs *now*, and how many others were missed.
 
-    That is the latest one that has come, unless it is longer ago than the catch-up window: None then.
+    That is the latest one that has come, unless it is longer ago than the catch-up window: None then.  The *first* run
+    at an interval comes however late it is: it was to be at once.
     """
     latest, passed = _latest(schedule, planned, now)
     late = now - (latest if passed else due)
-    if late > schedule.catchup and late > SECOND:
+    if late > schedule.catchup and late > SECOND and (schedule.cron or not first):
         return None, passed + 1
     return latest, passed
 

@@ -459,27 +459,42 @@ def test_after_a_short_downtime_a_run_is_made_up_for_once(bench: Bench) -> None:
     play(bench, bench.worker(), story=told)
 
 
-def test_after_a_long_downtime_it_is_left_out(bench: Bench) -> None:
+def test_a_first_run_comes_however_late_a_worker_does(bench: Bench) -> None:
     async def before() -> None:
-        await bench.start("one", every="10m", catchup="1m")
-        bench.time.now += 13 * MINUTE
+        await bench.start("one", every="12h", catchup="1m")
+        bench.time.now += 2 * HOUR
 
     asyncio.run(before())
 
     async def told() -> None:
         await bench.time.let_pass(1)
 
-        assert await bench.log("one") == ["2 planned runs were missed while no worker ran them", "Sleeping"]
-        job = await bench.job("one")
-        assert (job.runs, job.due) == (0, START + 20 * MINUTE)
-        await bench.time.let_pass(7 * 60)
+        assert await bench.log("one") == ["Starting worker", "drafted", "workload executed", "Sleeping"]
+        assert (await bench.job("one")).due == START + 12 * HOUR
 
-        assert (await bench.log("one"))[2:] == [
-            "Starting worker",
-            "drafted",
-            "workload executed",
+    play(bench, bench.worker(), story=told)
+
+
+def test_after_a_long_downtime_it_is_left_out(bench: Bench) -> None:
+    async def before() -> None:
+        await bench.start("one", every="10m", catchup="1m")
+        await bench.worker().run_next()
+        bench.time.now += 23 * MINUTE
+
+    asyncio.run(before())
+
+    async def told() -> None:
+        await bench.time.let_pass(1)
+
+        assert (await bench.log("one"))[4:] == [
+            "2 planned runs were missed while no worker ran them",
             "Sleeping",
         ]
+        job = await bench.job("one")
+        assert (job.runs, job.due) == (1, START + 30 * MINUTE)
+        await bench.time.let_pass(7 * 60)
+
+        assert (await bench.log("one"))[6:] == ["drafted", "workload executed", "Sleeping"]
 
     play(bench, bench.worker(), story=told)
 

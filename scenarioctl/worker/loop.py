@@ -360,7 +360,7 @@ class Worker:
                 # However late that is; what it sent to web servers may be sent again.
                 outcome.lines.append("This run was begun before and did not come to its end: it is run again")
             else:
-                planned, missed = caught_up(job.schedule, outcome.planned, due, started)
+                planned, missed = caught_up(job.schedule, outcome.planned, due, started, first=not job.runs)
                 if missed:
                     self.counts.left_out += missed
                     outcome.lines.append(_missed_sentence(missed))
