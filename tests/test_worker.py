@@ -499,6 +499,22 @@ def test_after_a_long_downtime_it_is_left_out(bench: Bench) -> None:
     play(bench, bench.worker(), story=told)
 
 
+def test_a_run_that_is_left_out_is_not_made_up_for_by_a_queue(bench: Bench) -> None:
+    async def story() -> None:
+        await bench.start("one", every="10m", overlap="queue", catchup="1m")
+        await bench.time.let_pass(1)
+        bench.time.now += 23 * MINUTE
+        await bench.time.let_pass(10)
+
+        assert (await bench.log("one"))[4:] == [
+            "2 planned runs were missed while no worker ran them",
+            "Sleeping",
+        ]
+        assert (await bench.job("one")).due == START + 30 * MINUTE
+
+    play(bench, bench.worker(), story=story)
+
+
 def test_a_run_that_a_crash_cut_off_is_run_again_however_late(bench: Bench) -> None:
     async def before() -> None:
         await bench.start("one", every="12h", catchup="1m")

@@ -21,6 +21,7 @@ from scenarioctl.model.jobs import (
     Job,
     JobState,
     MempoolDraft,
+    Overlap,
 )
 from scenarioctl.operations.jobs import carry_out, retention_of
 from scenarioctl.operations.scenarios import open_blob, timestamp
@@ -413,8 +414,10 @@ class Worker:
                 "Paused: the run failed" if failures == 1 else f"Paused: {failures} runs in a row failed"
             )
         else:
+            # What is left out must not be made up for either.
+            schedule = job.schedule if outcome.ran else replace(job.schedule, overlap=Overlap.SKIP)
             try:
-                times = next_times(job.schedule, outcome.planned, finished)
+                times = next_times(schedule, outcome.planned, finished)
             except Exception as error:
                 # The time zone may be gone from the machine.
                 lines.append(self._report(job.id, error))
