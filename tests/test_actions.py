@@ -710,6 +710,10 @@ class TestOtherSteps:
                 {"url": "http://h/\r\nX: y"},
                 "url 'http://h/\\r\\nX: y' is not an http address, expected one like https://example.org/path",
             ),
+            *(
+                ({"url": url}, "url holds a user or a password before its host, expected them in a header")
+                for url in ("http://me:secret@h:99999/", "ftp://me:secret@h", "http://me:secret@[::1")
+            ),
             ({"url": PILL}, "url waits for webhook data: {{ address }}"),
             (
                 {"url": "http://h", "method": "TRACE"},

@@ -39,6 +39,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _LONGEST_URL = 8192
+_USER = re.compile(r"[^/?#]*//[^/?#]*@")
 #: Seconds for one try, and further tries.
 _LONGEST_TIMEOUT = 300
 _MOST_RETRIES = 10
@@ -254,6 +255,9 @@ def parse_url(value: object, *, field: str) -> str:
         raise InvalidRequest(
             f"{field} {shorten(value)} is not an address, expected one like https://example.org/path"
         )
+    if _USER.match(value):
+        # Before anything of it is shown.
+        raise InvalidRequest(f"{field} holds a user or a password before its host, expected them in a header")
     try:
         parts = urlsplit(value)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -264,8 +268,6 @@ def parse_url(value: object, *, field: str) -> str:
         raise InvalidRequest(
             f"{field} {shorten(value.partition('?')[0])} is not an http address, expected one like https://example.org/path"
         )
-    if "@" in parts.netloc:
-        raise InvalidRequest(f"{field} holds a user or a password before its host, expected them in a header")
     return value
 
 
