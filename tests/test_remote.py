@@ -329,10 +329,18 @@ def test_an_error_that_is_not_known_here_is_told_by_its_status(
         ("unix://a/b", "url 'unix://a/b' is not the address of a daemon, {expected}"),
         ("http://h/?x=1", "url 'http://h/?x=1' goes on after the daemon's address, {expected}"),
         ("http://h/#x", "url 'http://h/#x' goes on after the daemon's address, {expected}"),
-        (
-            "http://me:secret@h",
-            "url holds a name or a password before the host, expected neither: a token goes into SCENARIOCTL_TOKEN or "
-            "config.toml",
+        *(
+            (
+                url,
+                "url holds a name or a password before the host, expected neither: a token goes into "
+                "SCENARIOCTL_TOKEN or config.toml",
+            )
+            for url in (
+                "http://me:secret@h",
+                "http://me:secret@h:99999",
+                "ftp://me:secret@h",
+                "http://me:secret@[::1",
+            )
         ),
     ],
 )
@@ -549,6 +557,23 @@ def test_a_token_in_the_clear_to_another_machine_is_warned_of(
         err="Warning: the token goes to 0.0.0.0 over http, which anyone on the way can read: use https\n",
         code=0,
     )
+
+
+@pytest.mark.parametrize(
+    ("url", "near"),
+    [
+        ("http://127.0.0.1:8080", True),
+        ("http://127.9.9.9", True),
+        ("http://LOCALHOST", True),
+        ("http://[::1]:8080", True),
+        ("unix:///run/scenarioctl.sock", True),
+        ("http://127.evil.example", False),
+        ("http://127.0.0.1.evil.example", False),
+        ("http://10.0.0.1", False),
+    ],
+)
+def test_only_this_machine_is_near_whatever_a_name_begins_with(url: str, near: bool) -> None:
+    assert remote.parse_url(url).is_near is near
 
 
 def test_the_token_of_one_daemon_is_not_sent_to_another(

@@ -6,6 +6,7 @@ handler: what is printed and how the program ends is the same as on this machine
 
 import http.client
 import json
+import re
 import socket
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -15,6 +16,7 @@ from urllib.parse import quote, unquote, urlsplit
 from scenarioctl import __version__, errors
 from scenarioctl.cli.base import printable, say
 from scenarioctl.errors import DaemonUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.server.access import is_loopback
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ READING = 300.0
 ANSWER_LIMIT = 256 * 1024 * 1024
 
 _EXPECTED = "expected one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock"
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_USER = re.compile(r"[^/?#]*//[^/?#]*@")
 #: Flags that say what only a daemon can say of itself, and why.
 _THE_DAEMONS = {
     "offline": "the daemon decides whether nodes are asked",
@@ -60,7 +62,7 @@ class Daemon:
     @property
     def is_near(self) -> bool:
         """Tell whether what is sent there stays on this machine."""
-        return self.scheme == "unix" or self.host in _LOOPBACK or self.host.startswith("127.")
+        return self.scheme == "unix" or self.host == "localhost" or is_loopback(self.host)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,16 +99,16 @@ class _UnixConnection(http.client.HTTPConnection):
 
 def parse_url(url: str) -> Daemon:
     """Return the daemon that *url* names."""
+    if _USER.match(url):
+        # Not shown: it may be a password.
+        raise InvalidRequest(
+            "url holds a name or a password before the host, expected neither: a token goes into SCENARIOCTL_TOKEN or config.toml"
+        )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon, {_EXPECTED}") from None
-    if "@" in parts.netloc:
-        # Not shown: it may be a password.
-        raise InvalidRequest(
-            "url holds a name or a password before the host, expected neither: a token goes into SCENARIOCTL_TOKEN or config.toml"
-        )
     if parts.query or parts.fragment or "?" in url or "#" in url:
         raise InvalidRequest(f"url {shorten(url)} goes on after the daemon's address, {_EXPECTED}")
     if parts.scheme == "unix" and not parts.netloc and len(parts.path) > 1:
