@@ -255,6 +255,14 @@ def test_all_origins_may_call_only_where_a_token_is_asked_for() -> None:
         Access(replace(SETTINGS, cors=("*",)))
 
 
+@pytest.mark.parametrize("origin", ["http://caf\udce9.example", "http://é.example"])
+def test_an_origin_that_no_header_can_hold_gets_none(origin: str) -> None:
+    access = Access(replace(SETTINGS, cors=("*",), tokens=TOKENS))
+
+    assert access.cors(call({"Origin": origin})) == {"Vary": "Origin"}
+    assert refusal(access, call(bearer(PHONE) | {"Origin": origin}))[0] is Forbidden
+
+
 def test_a_change_that_cannot_be_used_changes_nothing() -> None:
     access = Access(replace(SETTINGS, tokens=TOKENS))
 

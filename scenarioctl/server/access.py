@@ -127,7 +127,8 @@ class Access:
             raise _foreign(origin or "of another site")
 
     def _allows(self, origin: str) -> bool:
-        return origin.lower() in self._origins or "*" in self._origins
+        # What is not ASCII is no origin, and no header could say that it may read the answer.
+        return origin.lower() in self._origins or ("*" in self._origins and origin.isascii())
 
     def _check_token(self, header: str | None, scope: str) -> str:
         if header is None:
