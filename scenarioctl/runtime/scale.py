@@ -727,7 +727,14 @@ def _array_encoder(encode_item: Encoder, length: int) -> Encoder:
             value = _as_list(value, f"a list of {length}")
         if len(value) != length:
             raise Refusal(f"{_show(value)} is given, expected a list of {length}")
-        return _encode_each(((encode_item, item) for item in value), depth)
+        out: list[bytes] = []
+        try:
+            for item in value:
+                out.append(encode_item(item, depth))  # noqa: PERF401, the handler counts them
+        except Refusal as refusal:
+            refusal.path.append(f"[{len(out)}]")
+            raise
+        return b"".join(out)
 
     return encode
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: The versions of XCM whose shapes are known here.
 XCM_VERSIONS = (5, 4, 3)
+_OURS = frozenset(XCM_VERSIONS)
 #: What runtimes call it: a relay chain the second.
 _XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 
@@ -239,7 +240,7 @@ def choose_xcm_version(
     wanted: int | None = None,
 ) -> int:
     """Return the highest version of XCM that is known here and to both runtimes, or *wanted* if it is such a one."""
-    known = set(XCM_VERSIONS) & known_xcm_versions(table)
+    known = known_xcm_versions(table) & _OURS
     if destination_table is not None:
         known &= known_xcm_versions(destination_table)
     if not known:
@@ -589,13 +590,18 @@ def _xcm_pallet(hop: _Hop, method: str) -> str:
     )
 
 
-def known_xcm_versions(table: "RuntimeTable") -> set[int]:
+def known_xcm_versions(table: "RuntimeTable") -> frozenset[int]:
     """Return the versions of VersionedLocation, which `limited_teleport_assets` takes on every chain with XCM."""
     for pallet in _XCM_PALLETS:
         if table.has_call(pallet, "limited_teleport_assets"):
             names = table.variants(_argument_type(table, pallet, "limited_teleport_assets", "dest"))
-            return {int(name[1:]) for name in names if name[1:].isdigit()}
-    return set()
+            return _versions_in(names)
+    return frozenset()
+
+
+@lru_cache(64)
+def _versions_in(names: tuple[str, ...]) -> frozenset[int]:
+    return frozenset(int(name[1:]) for name in names if name[1:].isdigit())
 
 
 # The same few places again and again, for every draft; calls are read, never written to.
