@@ -236,6 +236,14 @@ class TestEveryStore:
         assert (first.interrupted, second.interrupted) == (False, True)
         assert run(store.renew_leases("me", moment=111, lease=10)) == set()
 
+    def test_nobody_takes_a_claim_from_himself(self, store: Store) -> None:
+        fill_jobs(store, 2)
+        claim(store, "me", moment=100, limit=1)
+
+        assert [one.job.id for one in claim(store, "me", moment=200)] == ["job-0000"]
+        assert claim(store, "me", moment=300) == []
+        assert run(store.renew_leases("me", moment=300, lease=10)) == {"job-0000", "job-0001"}
+
     def test_a_renewed_claim_holds(self, store: Store) -> None:
         fill_jobs(store, 2)
         claim(store, "me", moment=100)

@@ -607,6 +607,31 @@ def test_a_frozen_worker_loses_its_work_and_duplicates_nothing(bench: Bench) -> 
     play(bench, other, story=story)
 
 
+def test_a_worker_that_was_frozen_alone_goes_on_with_its_runs(bench: Bench) -> None:
+    begun = 0
+
+    async def slow(run: FakeRun) -> None:
+        nonlocal begun
+        begun += 1
+        await run.app.sleep(60)
+
+    FakeRun.plays = {"slow": slow}
+
+    async def story() -> None:
+        await bench.start("slow", every="12h")
+        await bench.start("other", every="10s")
+        await bench.time.let_pass(1)
+        # All that was to happen meanwhile happens at once, the claim before the renewal.
+        bench.time.now += 30 * SECOND
+        bench.time.passed += 30 * SECOND
+        await bench.time.let_pass(60)
+
+        assert begun == 1
+        assert await bench.log("slow") == ["Starting worker", "workload executed", "Sleeping"]
+
+    play(bench, bench.worker(), story=story)
+
+
 def test_leases_of_a_dead_worker_are_freed_at_once(bench: Bench) -> None:
     ended = subprocess.Popen([sys.executable, "-c", "pass"])
     ended.wait()

@@ -149,6 +149,8 @@ class Store(Protocol):
     async def claim_jobs(self, claim: Claim) -> list[ClaimedJob]:
         """Make the due jobs that nobody runs, or whose lease has run out, the owner's, those due first first.
 
+        What is the owner's already it still runs, however late it renews its own lease.
+
         A job is claimed once, whatever number of workers ask; each claim has a new epoch.
         """
 

@@ -106,16 +106,19 @@ def may_claim(database: Connection, claim: Claim) -> bool:
     return (
         database.execute(
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_by_due WHERE state = 'running' AND owner = '' AND due <= ?)"
-            " OR EXISTS (SELECT 1 FROM leases WHERE deadline <= ?)",
-            (claim.now, claim.moment),
+            " OR EXISTS (SELECT 1 FROM leases WHERE deadline <= ? AND owner <> ?)",
+            (claim.now, claim.moment, claim.owner),
         ).fetchone()
         is not None
     )
 
 
 def claim_due(database: Connection, claim: Claim) -> list[ClaimedJob]:
-    expired = database.execute("SELECT owner FROM leases WHERE deadline <= ?", (claim.moment,)).fetchall()
-    for (owner,) in expired:
+    # Who was frozen alone still has what nobody else took: to claim it again would be to begin its runs anew.
+    expired = database.execute(
+        "SELECT owner FROM leases WHERE deadline <= ? AND owner <> ?", (claim.moment, claim.owner)
+    )
+    for (owner,) in expired.fetchall():
         free(database, owner)
     claimed: list[ClaimedJob] = []
     damaged: list[tuple[int, str, str]] = []
