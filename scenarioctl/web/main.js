@@ -69,7 +69,7 @@ onToken((refused) => new Promise((settle) => {
   const dialog = h("dialog", { "aria-labelledby": "token-title" },
     h("form", { method: "dialog" },
       h("h2", { id: "token-title" }, "This daemon wants a token"),
-      h("p", {}, refused ? "It does not know the token that was given." : "Whoever runs it makes one with ", refused ? "" : h("code", {}, "scenarioctl daemon token NAME"), "."),
+      h("p", {}, refused ? "It does not know the token that was given." : "Whoever runs it makes one with ", refused ? "" : h("code", {}, "scenarioctl config token NAME"), "."),
       h("div", { class: "field" }, h("label", { for: "token" }, "Token"), input),
       h("p", { class: "hint" }, "It is kept in this page's memory only, and forgotten when the page is closed."),
       h("div", { class: "actions" },

@@ -264,7 +264,7 @@ def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Any, tmp_path: Pa
     page = Page(browser, daemon.url)
     try:
         page.open("/")
-        page.wait_for("This daemon wants a token")
+        page.wait_for("Whoever runs it makes one with scenarioctl config token NAME.")
         page.fill("token", "wrong", within="dialog")
         page.press("Use it")
         page.wait_for("It does not know the token that was given")
