@@ -354,6 +354,23 @@ def test_a_bug_in_one_job_does_not_stop_the_others(bench: Bench, caplog: pytest.
     assert record.exc_info[0] is KeyError
 
 
+def test_a_run_that_something_else_cancels_is_a_bug_and_does_not_hold_its_job(bench: Bench) -> None:
+    async def cut(run: FakeRun) -> None:
+        # As does a result that others wait for too, when it is given up.
+        raise asyncio.CancelledError
+
+    FakeRun.plays = {"cut": cut}
+
+    async def story() -> None:
+        await bench.start("cut", every="10s")
+        await bench.time.let_pass(15)
+
+        said = "this is a bug in scenarioctl (CancelledError: ''); the daemon's log has the traceback"
+        assert await bench.log("cut") == ["Starting worker", said, "Sleeping", said, "Sleeping"]
+
+    play(bench, bench.worker(), story=story)
+
+
 def test_a_failed_step_counts_and_the_job_pauses_after_so_many(bench: Bench) -> None:
     async def failing(run: FakeRun) -> None:
         run.failure = "no route"

@@ -376,8 +376,11 @@ class Worker:
             outcome.failure = str(error)
             if outcome.failure not in outcome.lines:
                 outcome.lines.append(outcome.failure)
-        except Exception as error:
-            # A bug in one job must not take the other jobs down with it.
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and live.task is not None and live.task.cancelling():
+                raise
+            # A bug in one job must not take the other jobs down with it.  Nor may a run that nobody cancelled end
+            # unkept, for something that it shared was given up: its job would be ours for ever.
             outcome.failure = self._report(job.id, error)
             outcome.lines.append(outcome.failure)
         return self._finished(live, outcome)
@@ -442,7 +445,7 @@ class Worker:
             ran=outcome.ran,
         )
 
-    def _report(self, id: str, error: Exception) -> str:
+    def _report(self, id: str, error: BaseException) -> str:
         """Log a bug with its traceback, and return what the job's own log says of it."""
         self.counts.bugs += 1
         log.error("a bug showed in job %s", id, exc_info=error)
