@@ -244,6 +244,26 @@ class TestEveryStore:
         assert claim(store, "me", moment=300) == []
         assert run(store.renew_leases("me", moment=300, lease=10)) == {"job-0000", "job-0001"}
 
+    def test_lines_of_a_run_that_waits_are_kept_at_once_and_counted(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (first,) = claim(store)
+        waits: dict[str, Any] = {"step": "webhook 6f1c", "lines": ("a", "b"), "now": NOW + 3}
+
+        assert run(store.mark_step(FIRST.id, epoch=1, **waits)) is False
+        assert run(store.mark_step(FIRST.id, epoch=2, **waits)) is True
+        assert [(line.written, line.text) for line in run(store.read_log(FIRST.id))] == [
+            (NOW + 3, "a"),
+            (NOW + 3, "b"),
+        ]
+        run(store.free_leases("me"))
+        assert run(store.mark_step(FIRST.id, epoch=2, **waits)) is False
+        (again,) = claim(store)
+        assert (first.logged, again.logged) == (False, True)
+        finish(store, ended(again, lines=("c", "d")), Retention(log_lines=3))
+        assert texts(store) == ["b", "c", "d"]
+        (following,) = claim(store, now=NOW + HOUR)
+        assert following.logged is False
+
     def test_a_renewed_claim_holds(self, store: Store) -> None:
         fill_jobs(store, 2)
         claim(store, "me", moment=100)

@@ -838,13 +838,100 @@ def test_a_stop_lets_runs_end_and_gives_back_those_that_wait(bench: Bench) -> No
         await asyncio.wait_for(task, 5)
 
         assert await bench.log("soon") == ["Starting worker", "ended", "workload executed", "Sleeping"]
-        assert await bench.log("late") == []
+        assert await bench.log("late") == ["Starting worker"]
         job = await bench.job("late")
         assert (job.owner, job.step, job.due) == ("", "", START)
         assert not is_served(bench.app.settings.store)
         await bench.app.close()
 
     asyncio.run(told())
+
+
+def test_what_was_logged_before_a_wait_can_be_read_during_it(bench: Bench) -> None:
+    async def waiting(run: FakeRun) -> None:
+        run.lines.append("drafted")
+        run.lines.append("Waiting")
+        await run.wait("webhook 6f1c", 50)
+        run.lines.append("went on")
+
+    FakeRun.plays = {"one": waiting}
+
+    async def story() -> None:
+        await bench.start("one", every="12h")
+        await bench.time.let_pass(10)
+
+        assert await bench.written("one") == [(0, "Starting worker"), (0, "drafted"), (0, "Waiting")]
+        await bench.time.let_pass(50)
+        assert (await bench.written("one"))[3:] == [
+            (50, "went on"),
+            (50, "workload executed"),
+            (50, "Sleeping"),
+        ]
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_run_that_is_run_again_does_not_log_a_second_start(bench: Bench) -> None:
+    async def waiting(run: FakeRun) -> None:
+        run.lines.append("Waiting")
+        await run.wait("webhook 6f1c", 3600)
+
+    FakeRun.plays = {"one": waiting}
+
+    async def serve(worker: Worker) -> None:
+        stop = asyncio.Event()
+        task = asyncio.create_task(worker.run(stop))
+        await bench.time.let_pass(10)
+        stop.set()
+        await asyncio.wait_for(task, 5)
+
+    async def told() -> None:
+        await bench.start("one", every="12h")
+        await serve(bench.worker())
+        await serve(bench.worker())
+
+        assert await bench.log("one") == [
+            "Starting worker",
+            "Waiting",
+            "This run was begun before and did not come to its end: it is run again",
+            "Waiting",
+        ]
+        await bench.app.close()
+
+    asyncio.run(told())
+
+
+def test_a_timeout_amid_the_writing_of_lines_neither_loses_nor_repeats_them(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = bench.store.mark_step
+
+    async def mark_step(*args: Any, **kwargs: Any) -> bool:
+        kept = await note(*args, **kwargs)
+        await bench.time.sleep(5)
+        return kept
+
+    monkeypatch.setattr(bench.store, "mark_step", mark_step)
+
+    async def story() -> None:
+        await bench.start("one", every="12h", timeout="1s")
+        await bench.time.let_pass(1)
+        await asyncio.sleep(1.05)
+        await bench.time.let_pass(10)
+
+        assert await bench.log("one") == [
+            "Starting worker",
+            "Waiting",
+            "the run took longer than its timeout of 1s",
+            "Sleeping",
+        ]
+
+    async def waiting(run: FakeRun) -> None:
+        run.lines.append("Waiting")
+        await run.wait("webhook 6f1c", 3600)
+
+    FakeRun.plays = {"one": waiting}
+    play(bench, bench.worker(), story=story)
 
 
 def test_a_stop_does_not_wait_for_ever(bench: Bench) -> None:

@@ -104,6 +104,8 @@ class ClaimedJob:
     summary: str
     #: Was claimed for this due time before, by a worker that never came to its end: it is late through no fault of its own.
     interrupted: bool = False
+    #: And had lines in the log by then.
+    logged: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +165,7 @@ class WebhookEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:
-    """All that a run leaves behind: kept whole or not at all."""
+    """All that a run leaves behind but for the lines that it logged before a wait: kept whole or not at all."""
 
     job: str
     #: The epoch under which it was claimed; None for a run in the foreground, which no schedule knows.

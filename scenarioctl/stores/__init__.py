@@ -166,8 +166,13 @@ class Store(Protocol):
         What its runs still bring is not kept.
         """
 
-    async def mark_step(self, id: str, *, epoch: int, step: str) -> None:
-        """Say what a run waits for; nothing if the epoch has moved on."""
+    async def mark_step(
+        self, id: str, *, epoch: int, step: str, lines: tuple[str, ...] = (), now: int = 0
+    ) -> bool:
+        """Say what a run waits for, and keep *lines*, what it has logged so far; False, and nothing, if the epoch has moved on.
+
+        The lines stay whatever becomes of the run: `finish_run` gets those that follow.
+        """
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
         """Keep what *run* leaves behind and plan the next one, in one transaction; prune what exceeds *retention* counts.

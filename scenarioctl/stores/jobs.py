@@ -137,7 +137,9 @@ def claim_due(database: Connection, claim: Claim) -> list[ClaimedJob]:
         if not isinstance(blob, bytes) or not isinstance(summary, str):
             damaged.append((claim.now, _SCENARIO_DAMAGED, job.id))
             continue
-        claimed.append(ClaimedJob(job=job, blob=blob, summary=summary, interrupted=bool(begun)))
+        claimed.append(
+            ClaimedJob(job=job, blob=blob, summary=summary, interrupted=bool(begun), logged=begun == 2)
+        )
         if len(claimed) >= claim.limit:
             break
     due.close()
@@ -149,7 +151,7 @@ def claim_due(database: Connection, claim: Claim) -> list[ClaimedJob]:
     if not claimed:
         return []
     database.execute(
-        "UPDATE jobs SET owner = ?, epoch = epoch + 1, begun = 1, step = '', last_started = ?"
+        "UPDATE jobs SET owner = ?, epoch = epoch + 1, begun = max(begun, 1), step = '', last_started = ?"
         " WHERE id IN (SELECT value FROM json_each(?))",
         (claim.owner, claim.now, json.dumps([one.job.id for one in claimed])),
     )
@@ -160,6 +162,7 @@ def claim_due(database: Connection, claim: Claim) -> list[ClaimedJob]:
             blob=one.blob,
             summary=one.summary,
             interrupted=one.interrupted,
+            logged=one.logged,
         )
         for one in claimed
     ]
@@ -204,10 +207,17 @@ def free(database: Connection, owner: str) -> int:
     return freed.rowcount
 
 
-def mark_step(database: Connection, id: str, *, epoch: int, step: str) -> None:
-    database.execute(
-        "UPDATE jobs SET step = ? WHERE id = ? AND epoch = ? AND owner <> ''", (_clean(step), id, epoch)
+def mark_step(
+    database: Connection, id: str, *, epoch: int, step: str, lines: Sequence[str], now: int
+) -> bool:
+    marked = database.execute(
+        "UPDATE jobs SET step = ?, begun = CASE WHEN ? THEN 2 ELSE begun END"
+        " WHERE id = ? AND epoch = ? AND owner <> ''",
+        (_clean(step), bool(lines), id, epoch),
     )
+    if marked.rowcount and lines:
+        _log(database, id, lines, now)
+    return bool(marked.rowcount)
 
 
 def finish(database: Connection, run: FinishedRun, *, retention: Retention) -> bool:
@@ -334,12 +344,7 @@ def flag_drafts(
             flagged.add(job)
     for job, texts in lines.items():
         if (job in flagged or not flags) and exists(database, job):
-            _insert(database, "log_lines (job, written, text)", [(job, now, _clean(text)) for text in texts])
-            database.execute(
-                "INSERT INTO tallies (job, lines, entries, runs) VALUES (?, ?, 0, 0)"
-                " ON CONFLICT (job) DO UPDATE SET lines = lines + excluded.lines",
-                (job, len(texts)),
-            )
+            _log(database, job, texts, now)
 
 
 def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
@@ -431,6 +436,16 @@ def _keep(database: Connection, run: FinishedRun) -> None:
             " ON CONFLICT (job, uuid) DO UPDATE SET event = max(event, excluded.event)",
             [(run.job, uuid, event) for uuid, event in run.used_events.items()],
         )
+
+
+def _log(database: Connection, job: str, texts: Sequence[str], now: int) -> None:
+    """Add to a log between two runs, or in the middle of one."""
+    _insert(database, "log_lines (job, written, text)", [(job, now, _clean(text)) for text in texts])
+    database.execute(
+        "INSERT INTO tallies (job, lines, entries, runs) VALUES (?, ?, 0, 0)"
+        " ON CONFLICT (job) DO UPDATE SET lines = lines + excluded.lines",
+        (job, len(texts)),
+    )
 
 
 def _trim(database: Connection, table: str, job: str, count: int, limit: int) -> int:

@@ -157,8 +157,11 @@ class SqliteStore:
             return 0
         return await self._write(partial(jobs.free, owner=owner))
 
-    async def mark_step(self, id: str, *, epoch: int, step: str) -> None:
-        await self._write(partial(jobs.mark_step, id=id, epoch=epoch, step=step))
+    async def mark_step(
+        self, id: str, *, epoch: int, step: str, lines: tuple[str, ...] = (), now: int = 0
+    ) -> bool:
+        action = partial(jobs.mark_step, id=id, epoch=epoch, step=step, lines=lines, now=now)
+        return await self._write(action)
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
         return await self._write(partial(jobs.finish, run=run, retention=retention))

@@ -86,7 +86,7 @@ _JOBS = (
         planned INTEGER,
         owner TEXT NOT NULL,
         epoch INTEGER NOT NULL,
-        -- 1 once it was claimed for this due time.
+        -- 1 once it was claimed for this due time, 2 once lines of such a run are in the log.
         begun INTEGER NOT NULL,
         changed INTEGER NOT NULL,
         runs INTEGER NOT NULL,

@@ -70,6 +70,10 @@ class _Live:
     step: str = ""
     #: All is done but keeping it, which must not be cut short by a renewal that saw the old state.
     finishing: bool = False
+    #: Lines that are in the log already.
+    logged: int = 0
+    #: Tells the store of a wait.
+    noting: "asyncio.Task[None] | None" = None
     task: "asyncio.Task[None] | None" = None
 
 
@@ -347,6 +351,10 @@ class Worker:
         """Run a claimed job and keep what it leaves behind, whatever happens to it."""
         run = await self._execute(live)
         live.finishing = True
+        if live.noting is not None:
+            # It may have been on its way when the run was cut short.
+            await asyncio.wait({live.noting})
+            run = replace(run, lines=run.lines[live.logged :])
         await self._keep(run)
         for draft in run.drafts:
             self._notice(draft)
@@ -369,7 +377,7 @@ class Worker:
                     outcome.ran = False
                     return self._finished(live, outcome)
                 outcome.planned = planned
-            if not job.runs:
+            if not job.runs and not claimed.logged:
                 outcome.lines.insert(0, STARTING)
             await self._run(live, outcome)
         except ScenarioctlError as error:
@@ -395,7 +403,7 @@ class Worker:
                 job.id,
                 open_blob(claimed.blob, job.id),
                 summary=claimed.summary,
-                on_wait=lambda step: self._wait(live, step),
+                on_wait=lambda step: self._wait(live, step, [*outcome.lines, *run.lines]),
             )
             try:
                 await carry_out(run, timeout=job.schedule.timeout)
@@ -482,8 +490,8 @@ class Worker:
             self.counts.executed += 1
             self.counts.failed += bool(run.failure)
 
-    async def _wait(self, live: _Live, step: str) -> None:
-        """Note what a run waits for; while it does, its place is free for another."""
+    async def _wait(self, live: _Live, step: str, lines: list[str]) -> None:
+        """Note what a run waits for, and what it has logged; while it waits, its place is free for another."""
         if step:
             self._make_room(live)
         else:
@@ -491,11 +499,20 @@ class Worker:
         if step == live.step:
             return
         live.step = step
+        live.noting = asyncio.create_task(self._note(live, step, lines))
+        # However the run is cut short, its lines must not be written twice, or not at all.
+        await asyncio.shield(live.noting)
+
+    async def _note(self, live: _Live, step: str, lines: list[str]) -> None:
         job = live.claimed.job
+        fresh = tuple(_writable(line) for line in lines[live.logged :])
         try:
-            await self.app.store.mark_step(job.id, epoch=job.epoch, step=step)
+            if await self.app.store.mark_step(
+                job.id, epoch=job.epoch, step=step, lines=fresh, now=self.app.clock()
+            ):
+                live.logged += len(fresh)
         except ScenarioctlError as error:
-            # Only a word in `job status`.
+            # The lines come with those of the run's end.
             log.warning("the step of job %s was not noted: %s", job.id, error)
 
     # -- chores --------------------------------------------------------------------------------------------------
@@ -633,7 +650,7 @@ class Worker:
             tasks = [
                 live.task
                 for live in self._live.values()
-                if live.task is not None and not live.step.startswith(_LONG_WAITS)
+                if live.task is not None and (live.finishing or not live.step.startswith(_LONG_WAITS))
             ]
             if not tasks:
                 return
