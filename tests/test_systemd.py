@@ -32,6 +32,27 @@ def test_the_program_prints_units_with_its_own_path(scenarioctl: Run) -> None:
     assert (both.out, both.code) == ("", 2)
 
 
+def test_the_unit_runs_the_daemon_that_was_asked_for(scenarioctl: Run) -> None:
+    asked = ("--role", "api", "--listen", "127.0.0.1:9000", "--listen", "unix:/run/$x/100%.sock", "--force")
+    service = scenarioctl("--offline", "daemon", *asked, "--print-unit")
+    sockets = scenarioctl("daemon", "--listen", "127.0.0.1:9000", "--print-socket-unit")
+    store = scenarioctl("daemon", "--print-unit", "--store", "/srv/s.db")
+
+    assert re.findall(r"^ExecStart=.* daemon (.*)$", service.out, re.MULTILINE) == [
+        "--role api --listen 127.0.0.1:9000 --listen unix:/run/$$x/100%%.sock --force --offline"
+    ]
+    assert (sockets.out, sockets.err, sockets.code) == (
+        "",
+        "Error: --listen does not go with --print-socket-unit: change ListenStream= in what it prints\n",
+        2,
+    )
+    assert (store.out, store.err, store.code) == (
+        "",
+        "Error: --store does not go with the units, whose service has folders of its own: leave it out\n",
+        2,
+    )
+
+
 def test_the_units_in_packaging_are_those_that_are_printed() -> None:
     assert (ROOT / "packaging" / "scenarioctl.service").read_text() == service_unit("/usr/bin/scenarioctl")
     assert (ROOT / "packaging" / "scenarioctl.socket").read_text() == socket_unit()

@@ -54,7 +54,12 @@ def daemon(
 
         if print_unit and print_socket_unit:
             raise InvalidRequest("--print-unit and --print-socket-unit are two files, expected one of them")
-        click.echo(service_unit(*program()) if print_unit else socket_unit(), nl=False)
+        asked = _asked(role, listen, worker_listen, force=force)
+        if print_socket_unit and asked:
+            raise InvalidRequest(
+                f"{asked[0]} does not go with --print-socket-unit: change ListenStream= in what it prints"
+            )
+        click.echo(service_unit(*program(), options=asked) if print_unit else socket_unit(), nl=False)
         return
     from scenarioctl.config import Settings, load_settings
     from scenarioctl.server.daemon import run_daemon
@@ -66,3 +71,21 @@ def daemon(
         return load_settings(flags)
 
     run_daemon(load, role=role, force=force, tell=say)
+
+
+def _asked(
+    role: str, listen: tuple[str, ...], worker_listen: tuple[str, ...], *, force: bool
+) -> tuple[str, ...]:
+    """Return what this daemon was asked for, as options of another."""
+    flags = click.get_current_context().find_root().ensure_object(dict)
+    for name in ("config", "store"):
+        if flags.get(name) is not None:
+            raise InvalidRequest(
+                f"--{name} does not go with the units, whose service has folders of its own: leave it out"
+            )
+    words = ["--role", role] if role != "all" else []
+    words += [word for address in listen for word in ("--listen", address)]
+    words += [word for address in worker_listen for word in ("--worker-listen", address)]
+    words += ["--force"] if force else []
+    words += ["--offline"] if flags.get("offline") else []
+    return tuple(words)

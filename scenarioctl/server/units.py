@@ -1,6 +1,7 @@
 """The units for systemd, with the reason of every line; `packaging/` has them as for a program in /usr/bin."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 #: Folders that `ProtectHome=yes` would hide the program in.
@@ -23,7 +24,7 @@ StartLimitIntervalSec=0
 # The daemon says itself when it serves, reloads and stops (sd_notify).
 Type=notify
 NotifyAccess=main
-ExecStart={executable} daemon
+ExecStart={executable} daemon{options}
 # SIGHUP: config.toml is read anew, and no job or connection is dropped.
 ExecReload=/bin/kill -HUP $MAINPID
 # Killed and started anew where the event loop or the worker do not move any more.
@@ -125,13 +126,17 @@ def program() -> tuple[str, ...]:
     return (str(script),) if script.is_file() else (sys.executable, "-m", "scenarioctl")
 
 
-def service_unit(*words: str) -> str:
-    """Return the service's unit for the program that *words* call."""
+def service_unit(*words: str, options: Sequence[str] = ()) -> str:
+    """Return the service's unit for the program that *words* call, as a daemon with *options*."""
     if words[0].startswith(_HOMES):
         protect_home = "# Other people's files are read-only, and not out of sight: the program is in a home itself.\nProtectHome=read-only"
     else:
         protect_home = "# Homes are out of sight.\nProtectHome=yes"
-    return _SERVICE.format(executable=" ".join(_quoted(word) for word in words), protect_home=protect_home)
+    return _SERVICE.format(
+        executable=" ".join(_quoted(word) for word in words),
+        options="".join(" " + _quoted(option.replace("$", "$$")) for option in options),
+        protect_home=protect_home,
+    )
 
 
 def socket_unit() -> str:
