@@ -16,6 +16,7 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, Conflict
+from scenarioctl.server import exchange
 from scenarioctl.server.endpoints import ENDPOINTS
 from scenarioctl.server.exchange import encode, write_sentences
 from scenarioctl.stores import StoredScenario
@@ -885,6 +886,38 @@ def test_a_body_that_dribbles_is_given_up(tmp_path: Path) -> None:
         "the body did not come within 1 seconds, 1 bytes of it were there"
     )
     assert 0.9 < seconds < 3
+
+
+def test_clients_that_stall_amid_large_bodies_do_not_keep_others_from_sending_theirs(
+    served: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "_HEAD_START", 0.2)
+    monkeypatch.setattr(exchange, "_PACE", 1024 * 1024)
+    begun = head("/api/create/flow", "Content-Length: 190000", f"Content-Type: {JSON}") + b" " * 100_000
+    stalled = [socket.create_connection(("127.0.0.1", served.api), timeout=10) for _ in range(4)]
+    for connection in stalled:
+        connection.sendall(begun)
+    time.sleep(0.1)
+
+    started = time.monotonic()
+    reply = served.post("/api/create/flow", {"flow": " " * 150_000, "syntax": "toml"})
+    seconds = time.monotonic() - started
+
+    received = [connection.recv(4096) for connection in stalled]
+    for connection in stalled:
+        connection.close()
+    assert reply.json()["code"] == "invalid_request"
+    assert seconds < 2
+    assert {status_and_code(each) for each in received} == {(408, "too_slow")}
+    assert json.loads(received[0].partition(b"\r\n\r\n")[2])["error"] == (
+        "the body came too slowly while others waited to send theirs, 100000 bytes of it were there"
+    )
+
+
+def test_what_may_run_for_hours_takes_no_large_body(served: Serving) -> None:
+    reply = served.post("/job/run", b'{"id": "abc"' + b" " * 70_000 + b"}", port=served.worker)
+
+    assert (reply.status, reply.json()["error"]) == (413, "the body has 70013 bytes, the limit is 65536")
 
 
 def test_requests_in_a_row_on_one_connection_are_answered_in_order(served: Serving) -> None:

@@ -8,6 +8,7 @@ import math
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import lru_cache
@@ -50,8 +51,13 @@ log = logging.getLogger("scenarioctl.http")
 JSON = "application/json"
 #: Bodies above this are read by a thread: the loop has others to serve meanwhile.
 _AT_ONCE = 256 * 1024
-#: Bodies above this are read a few at a time.
+#: Bodies above this are read a few at a time …
 _LARGE = 64 * 1024
+#: … and once no place is left, only while they come: after so many seconds so many bytes in each.
+_HEAD_START = 2.0
+_PACE = 64 * 1024
+#: Seconds between two looks at whether others want the place of a body that does not come.
+_LOOK = 0.25
 _PLAIN = 2**63
 #: Bodies below this are tried as a flat object first.
 _SMALL = 4096
@@ -141,7 +147,10 @@ class Operation:
     def _body_limit(self) -> int:
         """Return the bytes of the largest body; the settings may change while the daemon runs."""
         settings = self._terms.app.settings
-        return settings.webhook_limit if self._decoder.whole_body else settings.body_limit
+        if self._decoder.whole_body:
+            return settings.webhook_limit
+        # A run may take hours, and would keep its place among the large ones for as long.
+        return min(settings.body_limit, _LARGE) if self.row.scope == "jobs" else settings.body_limit
 
     async def _answer_larger(
         self,
@@ -166,7 +175,9 @@ class Operation:
         if not large:
             return await self._answer(request, body, parameters, headers)
         async with self._terms.large:
-            body, too_large = await read_body(request, body, limit, seconds)
+            body, too_large = await read_body(
+                request, body, limit, seconds, is_wanted=self._terms.large.locked
+            )
             if too_large:
                 raise TooLarge(f"the body has more than {limit} bytes, which is the limit")
             return await self._answer(request, body, parameters, headers)
@@ -398,21 +409,36 @@ def error_response(error: ScenarioctlError, flag: str, headers: CIMultiDict[str]
     return web.Response(status=OUTCOMES[error.code].status, body=encode(said), headers=headers)
 
 
-async def read_body(request: web.BaseRequest, body: bytes, limit: int, seconds: float) -> tuple[bytes, bool]:
-    """Return *body* and what follows, up to *limit* bytes or a little more; and whether it is more."""
+async def read_body(
+    request: web.BaseRequest,
+    body: bytes,
+    limit: int,
+    seconds: float,
+    *,
+    is_wanted: Callable[[], bool] = lambda: False,
+) -> tuple[bytes, bool]:
+    """Return *body* and what follows, up to *limit* bytes or a little more; and whether it is more.
+
+    TooSlow after *seconds*, and where *is_wanted* says that others want its place once it falls behind the pace.
+    """
     parts, size = [body], len(body)
-    try:
-        async with asyncio.timeout(seconds):
-            while size <= limit:
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    while size <= limit:
+        now, behind = clock(), began + _HEAD_START + size / _PACE
+        if now >= began + seconds:
+            raise TooSlow(f"the body did not come within {seconds:g} seconds, {size} bytes of it were there")
+        if now >= behind and is_wanted():
+            raise TooSlow(
+                f"the body came too slowly while others waited to send theirs, {size} bytes of it were there"
+            )
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(min(began + seconds, max(behind, now + _LOOK))):
                 part = await request.content.readany()
-                if not part:
-                    return b"".join(parts), False
-                parts.append(part)
-                size += len(part)
-    except TimeoutError:
-        raise TooSlow(
-            f"the body did not come within {seconds:g} seconds, {size} bytes of it were there"
-        ) from None
+            if not part:
+                return b"".join(parts), False
+            parts.append(part)
+            size += len(part)
     return b"".join(parts), True
 
 
