@@ -298,6 +298,31 @@ def test_a_run_that_waits_takes_no_place(bench: Bench) -> None:
     play(bench, worker, story=story)
 
 
+def test_runs_that_hang_do_not_hold_up_the_others_for_long(bench: Bench) -> None:
+    async def hang(run: FakeRun) -> None:
+        await run.app.sleep(600)
+
+    ids = [f"hangs{number}" for number in range(5)]
+    FakeRun.plays = dict.fromkeys(ids, hang)
+    worker = bench.worker(capacity=2)
+
+    async def story() -> None:
+        for id in ids:
+            await bench.start(id, every="12h")
+        await bench.time.let_pass(1)
+        await bench.start("other", every="12h")
+        assert worker.running == 2
+        await bench.time.let_pass(60)
+
+        assert await bench.runs("other") == 1
+        assert worker.running == 5
+        await bench.time.let_pass(700)
+        assert [await bench.runs(id) for id in ids] == [1] * 5
+        assert (worker.running, worker._busy) == (0, 0)
+
+    play(bench, worker, story=story)
+
+
 def test_those_that_come_back_from_a_wait_go_one_after_the_other(bench: Bench) -> None:
     at_once: list[int] = []
     busy = 0

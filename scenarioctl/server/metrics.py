@@ -185,7 +185,7 @@ def _worker_figures(worker: Working) -> list[Reading]:
         _plain("scenarioctl_runs_under_way", "Runs that go on.", worker.running),
         _plain(
             "scenarioctl_runs_waiting",
-            "Runs that wait for a webhook, a delay or a web server.",
+            "Runs that wait for a webhook, a delay or a slow server.",
             worker.waiting,
         ),
         Reading(

@@ -52,6 +52,9 @@ class Pace:
     owners: float = 3.0
     #: A graceful stop waits so long for runs that go on.
     grace: float = 10.0
+    #: A run that takes longer waits for a server that hangs: its place is another's then.  Longer than the connections of
+    #: a chain that is only asked too much are waited for, or more and more would wait for them.
+    slow: float = 15.0
     hygiene: float = 30.0
     prune: float = 300.0
     #: After an error of the store, doubled up to `patience`.
@@ -66,6 +69,8 @@ class _Live:
     claimed: ClaimedJob
     #: Waits for nobody: counts against the worker's capacity.
     busy: bool = True
+    #: Since when, by the monotonic clock.
+    since: int
     #: What it waits for.
     step: str = ""
     #: All is done but keeping it, which must not be cut short by a renewal that saw the old state.
@@ -121,7 +126,7 @@ class Worker:
         self.app = app
         self.owner = owner or new_owner()
         self.pace = pace or Pace()
-        #: So many runs may draft at once; those that wait for a webhook, a delay or a web server do not count.
+        #: So many runs may draft at once; those that wait for a webhook, a delay or a slow server do not count.
         self.capacity = capacity
         self.counts = Counts()
         #: When the loop last came round, in seconds of the monotonic clock.
@@ -153,7 +158,7 @@ class Worker:
 
     @property
     def waiting(self) -> int:
-        """How many of them wait for a webhook, a delay or a web server."""
+        """How many of them wait for a webhook, a delay or a slow server."""
         return sum(not live.busy for live in self._live.values())
 
     async def wake(self) -> None:
@@ -208,7 +213,10 @@ class Worker:
         patience = (self._not_before - self._monotonic()) / SECOND
         if patience > 0:
             return min(self.pace.poll, patience)
-        room = self.capacity - self._busy - len(self._line)
+        room = self._room()
+        if room <= 0:
+            self._pass_by_slow()
+            room = self._room()
         if room <= 0:
             return self.pace.poll
         self._at_store = True
@@ -308,7 +316,7 @@ class Worker:
         if before is not None and before.task is not None:
             # Our own lease ran out, and we have claimed the job again: what the older run does is not kept.
             before.task.cancel()
-        live = self._live[id] = _Live(claimed=claimed)
+        live = self._live[id] = _Live(claimed=claimed, since=self._monotonic())
         self._busy += 1
         live.task = asyncio.create_task(self._carry(live), name=f"job {id}")
         live.task.add_done_callback(lambda _: self._ended(live))
@@ -321,6 +329,17 @@ class Worker:
         if live.task is not None and not live.task.cancelled() and (error := live.task.exception()):
             log.error("a run of job %s was lost", id, exc_info=error)
 
+    def _room(self) -> int:
+        """Return how many runs may begin."""
+        return self.capacity - self._busy - len(self._line)
+
+    def _pass_by_slow(self) -> None:
+        """Let others have the places of runs that have had theirs for long: a server that hangs must not stop all jobs."""
+        before = self._monotonic() - round(self.pace.slow * SECOND)
+        for live in self._live.values():
+            if live.since <= before:
+                self._make_room(live)
+
     def _make_room(self, live: _Live) -> None:
         """Let another run have the place of *live*: first one that comes back from a wait."""
         if not live.busy:
@@ -329,7 +348,7 @@ class Worker:
         while self._line:
             other, turn = self._line.popleft()
             if not turn.done():
-                other.busy = True
+                other.busy, other.since = True, self._monotonic()
                 turn.set_result(None)
                 return
         if self._busy >= self.capacity:
@@ -340,7 +359,7 @@ class Worker:
         if live.busy:
             return
         if self._busy < self.capacity:
-            live.busy = True
+            live.busy, live.since = True, self._monotonic()
             self._busy += 1
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
