@@ -1,5 +1,6 @@
 """The web page that the daemon serves: its files, and what they need that no client of the interface does."""
 
+import asyncio
 import base64
 from collections.abc import Mapping
 from hashlib import sha256
@@ -63,6 +64,10 @@ class VaultCodes:
 
     row = Endpoint(method="POST", path="/web/vault", operation="web vault")
 
+    def __init__(self) -> None:
+        #: A large payload takes seconds: in a thread, and only one at a time, so that the others hardly notice.
+        self._turn = asyncio.Semaphore(1)
+
     async def answer(
         self,
         request: web.BaseRequest,
@@ -75,7 +80,10 @@ class VaultCodes:
             raise TooLarge(f"the body has more than {_PAYLOAD_LIMIT} bytes, which is the limit")
         given = parse_json(body, field="the body")
         payload = given.get("payload") if isinstance(given, dict) else None
-        codes = [base64.b64encode(code).decode() for code in draw_codes(_read_hex(payload))]
+        data = _read_hex(payload)
+        async with self._turn:
+            drawn = await asyncio.to_thread(draw_codes, data)
+        codes = [base64.b64encode(code).decode() for code in drawn]
         headers["Content-Type"] = JSON
         return web.Response(body=encode({"codes": codes}), headers=headers)
 

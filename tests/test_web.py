@@ -1,0 +1,116 @@
+"""The web page's own paths: its files, and the codes that Polkadot Vault scans."""
+
+import base64
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.server import web
+from tests.serving import Serving
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with Serving(tmp_path_factory.mktemp("served")) as serving:
+        yield serving
+
+
+@pytest.mark.parametrize("path", ["/", "/web/main.js", "/web/page.css", "/web/icon.svg"])
+def test_the_page_loads_nothing_from_elsewhere_and_stands_in_no_frame(served: Serving, path: str) -> None:
+    reply = served.get(path)
+
+    assert reply.status == 200
+    assert reply.headers["content-security-policy"] == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    assert reply.headers["x-frame-options"] == "DENY"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert served.get(path, If_None_Match=reply.headers["etag"]).status == 304
+
+
+def test_a_payload_becomes_a_code_for_each_frame(served: Serving) -> None:
+    reply = served.post("/web/vault", {"payload": "0x" + "53" * 2000})
+
+    codes = [base64.b64decode(code) for code in reply.json()["codes"]]
+    assert len(codes) == 2
+    assert all(code.startswith(b"<?xml") and b"<script" not in code for code in codes)
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "error"),
+    [
+        (
+            {"payload": "hello"},
+            422,
+            "payload 'hello' is not hex, expected the vault_payload of /api/tx/payload",
+        ),
+        ({}, 422, "payload None is not hex, expected the vault_payload of /api/tx/payload"),
+        ([], 422, "payload None is not hex, expected the vault_payload of /api/tx/payload"),
+        (
+            {"payload": "0x" + "00" * 131_072},
+            413,
+            "the body has more than 262144 bytes, which is the limit",
+        ),
+    ],
+)
+def test_a_payload_that_is_none_is_refused(served: Serving, fields: Any, status: int, error: str) -> None:
+    reply = served.post("/web/vault", fields)
+
+    assert (reply.status, reply.json()["error"]) == (status, error)
+
+
+def test_while_codes_are_drawn_the_others_are_served(
+    served: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing, seen = threading.Event(), threading.Event()
+
+    def draw(payload: bytes) -> list[bytes]:
+        drawing.set()
+        return [b"seen" if seen.wait(5) else b"not seen"]
+
+    monkeypatch.setattr(web, "draw_codes", draw)
+    with ThreadPoolExecutor(1) as pool:
+        reply = pool.submit(served.post, "/web/vault", {"payload": "0x00"})
+        assert drawing.wait(5)
+        assert served.get("/healthz").status == 200
+        seen.set()
+
+    assert base64.b64decode(reply.result().json()["codes"][0]) == b"seen"
+
+
+def test_codes_of_several_clients_are_drawn_one_after_the_other(
+    served: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once: list[int] = []
+    busy = threading.Semaphore(1)
+
+    def draw(payload: bytes) -> list[bytes]:
+        alone = busy.acquire(blocking=False)
+        threading.Event().wait(0.02)
+        if alone:
+            busy.release()
+        at_once.append(1 if alone else 2)
+        return []
+
+    monkeypatch.setattr(web, "draw_codes", draw)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: served.post("/web/vault", {"payload": "0x00"}), range(4)))
+
+    assert at_once == [1, 1, 1, 1]
+
+
+def test_the_files_of_the_page_are_those_of_the_package() -> None:
+    folder = Path(web.__file__).parents[1] / "web"
+
+    assert sorted(point.row.path for point in web.web_points()) == sorted(
+        [
+            "/",
+            "/web/vault",
+            *(f"/web/{file.name}" for file in folder.iterdir() if file.suffix in (".js", ".css", ".svg")),
+        ]
+    )
