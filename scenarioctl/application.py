@@ -34,6 +34,10 @@ def _keep_to_oneself(words: str) -> None:
     """Tell nobody."""
 
 
+def _wake_nobody() -> None:
+    """Let workers of other processes come upon it by themselves."""
+
+
 async def _sleep(seconds: float) -> None:
     """Wait on the event loop; no command that asks for nothing gets here."""
     import asyncio
@@ -89,6 +93,8 @@ class Application:
         self.new_id = new_id
         #: Told how far a long operation is, in a few words; silent where no edge listens.
         self.tell: Callable[[str], None] = _keep_to_oneself
+        #: Tells the worker of this process, if it has one, that a job may be due.
+        self.wake: Callable[[], None] = _wake_nobody
         self._clients: dict[str, Client] = {}
         #: Of a served application; a chain that is configured anew has another one.
         self._pools: dict[Chain, Pool] = {}

@@ -27,6 +27,7 @@ from scenarioctl.model.jobs import (
     Schedule,
 )
 from scenarioctl.operations.creation import CreateRemark, create_remark
+from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.presence import is_served
@@ -228,18 +229,17 @@ def test_a_job_that_another_process_starts_is_noticed_within_a_second(bench: Ben
     play(bench, bench.worker(), story=story)
 
 
-def test_a_worker_that_is_woken_looks_at_once(bench: Bench) -> None:
-    worker = bench.worker()
-
+def test_a_job_that_is_started_in_the_same_process_runs_at_once(bench: Bench) -> None:
     async def story() -> None:
+        await bench.scenario("one")
         await bench.time.let_pass(100.3)
-        await bench.start("one")
-        await worker.wake()
+        async with bench.app.session() as session:
+            await start_job(session, StartJob(id="one"))
         await settle()
 
         assert await bench.runs("one") == 1
 
-    play(bench, worker, story=story)
+    play(bench, bench.worker(), story=story)
 
 
 def test_a_job_of_one_second_runs_in_each_second(bench: Bench) -> None:

@@ -91,6 +91,7 @@ async def start_job(app: Application, request: StartJob) -> Told:
     notes = []
     if await app.store.start_job(job):
         result = "Job started"
+        app.wake()
     else:
         result = "Job already running"
         running = await app.store.get_job(request.id)

@@ -161,12 +161,13 @@ class Worker:
         """How many of them wait for a webhook, a delay or a slow server."""
         return sum(not live.busy for live in self._live.values())
 
-    async def wake(self) -> None:
+    def wake(self) -> None:
         """Look for due jobs now: one was started in this process."""
         self._wake.set()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run jobs until *stop*; then let those that go on end, or give them back."""
+        self.app.wake = self.wake
         await self._begin()
         chores = [
             asyncio.create_task(self._go_round(self.pace.renew, self.renew)),
