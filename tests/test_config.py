@@ -289,6 +289,16 @@ def test_lists_numbers_and_secrets_are_set_and_shown_but_no_secret(scenarioctl: 
             "*",
             "cors holds '*' and no token is configured, so that every web page could call the daemon: name the origins, or make a token with scenarioctl config token NAME",
         ),
+        (
+            "private_targets",
+            '["10.0.0.0/99"]',
+            "private_targets '10.0.0.0/99' is not a host or a network, expected one like 10.1.2.0/24 or printer.lan",
+        ),
+        (
+            "url",
+            "localhost:8080",
+            "url 'localhost:8080' is not the address of a daemon, expected one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock",
+        ),
     ],
 )
 def test_rules_that_no_daemon_could_work_with_are_not_set(

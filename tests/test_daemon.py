@@ -432,6 +432,11 @@ def test_a_daemon_starts_reloads_and_stops_as_systemd_expects(tmp_path: Path) ->
             config.write_text("rate = ")
             running.process.send_signal(signal.SIGHUP)
             running.said("the settings stay as they were: config ")
+            config.write_text('private_targets = ["10.0.0.0/99"]')
+            running.process.send_signal(signal.SIGHUP)
+            running.said(
+                "the settings stay as they were: private_targets '10.0.0.0/99' is not a host or a network"
+            )
 
             # The request that is on its way is answered; a new one finds nobody.
             running.process.send_signal(signal.SIGTERM)

@@ -161,6 +161,8 @@ def _judge(written: Mapping[str, Any]) -> None:
     """Refuse chains that no command could work with, and their assets; and rules that no daemon could."""
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Registry
+    from scenarioctl.cli.remote import parse_url
+    from scenarioctl.outgoing.guard import Guard
     from scenarioctl.server.access import read_hosts, read_origins, read_tokens
     from scenarioctl.server.listening import parse_address
 
@@ -175,6 +177,9 @@ def _judge(written: Mapping[str, Any]) -> None:
     for field in ("listen", "worker_listen"):
         for address in _listed(written, field):
             parse_address(address, field=field)
+    Guard(_listed(written, "private_targets"))
+    if written.get("url"):
+        parse_url(written["url"])
 
 
 def _listed(written: Mapping[str, Any], name: str) -> tuple[str, ...]:

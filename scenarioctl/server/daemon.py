@@ -15,6 +15,7 @@ from scenarioctl import __version__
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ScenarioctlError
+from scenarioctl.outgoing.guard import Guard
 from scenarioctl.server.access import Access, check_binding
 from scenarioctl.server.door import Door
 from scenarioctl.server.journal import set_level, start_logging
@@ -70,6 +71,7 @@ def run_daemon(
         access, limits = Access(settings), Limits(settings)
         exposed = _exposed(listeners)
         check_binding(access, exposed, force=force)
+        Guard(settings.private_targets)
         if exposed and not access.tokens:
             log.warning(
                 "anybody who reaches %s can read, create, run and broadcast: no token is configured",
@@ -299,6 +301,7 @@ class Daemon:
         settings = replace(read, **{name: getattr(before, name) for name in _FIXED})
         # Judged whole before anything changes.
         check_binding(Access(settings), _exposed(self._listeners), force=self._force)
+        Guard(settings.private_targets)
         self._app.renew(settings)
         self._access.change(settings)
         self._limits.change(settings)
