@@ -245,7 +245,34 @@ def test_only_so_many_writes_are_under_way(path: Path, monkeypatch: pytest.Monke
         await asyncio.gather(*puts, return_exceptions=True)
 
         assert count_rows(path) == 18
-        assert store._under_way == 0
+        assert store._room._value == 3
+
+    play(path, story)
+
+
+def test_one_that_goes_as_its_turn_comes_leaves_it_to_the_next(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served, "_UNDER_WAY", 1)
+
+    async def story(store: ServedStore) -> None:
+        loop = asyncio.get_running_loop()
+        async with Held(store) as held:
+            gone = asyncio.ensure_future(store.put_scenario(FIRST))
+            stays = asyncio.ensure_future(store.put_scenario(SECOND))
+
+            def watch() -> None:
+                if held.task.done():
+                    gone.cancel()
+                else:
+                    loop.call_soon(watch)
+
+            await asyncio.sleep(0)
+            watch()
+        await asyncio.wait_for(stays, 5)
+
+        assert gone.cancelled()
+        assert [item.id for item in (await store.list_scenarios()).items] == [SECOND.id]
 
     play(path, story)
 

@@ -4,7 +4,6 @@ import asyncio
 import os
 import sqlite3
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -48,7 +47,8 @@ class ServedStore(SqliteStore):
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
         self._reading = threading.local()
         self._opened: list[sqlite3.Connection] = []
-        self._under_way = 0
+        #: For the writes that may be under way.
+        self._room = asyncio.Semaphore(_UNDER_WAY)
         #: How many were asked for since the store was opened.
         self.writes = 0
         #: Writes that the writer has not been told of yet.
@@ -56,7 +56,6 @@ class ServedStore(SqliteStore):
         #: Scenarios as they were read since somebody last wrote, and what SQLite calls that moment.
         self._kept: dict[str, StoredScenario] = {}
         self._read_at = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
         self._closed = False
 
     def _open(self) -> sqlite3.Connection:
@@ -82,25 +81,13 @@ class ServedStore(SqliteStore):
             return action(database)
 
     async def _write(self, action: Action[T]) -> T:
-        loop = asyncio.get_running_loop()
-        while self._under_way >= _UNDER_WAY:
-            turn: asyncio.Future[None] = loop.create_future()
-            self._waiting.append(turn)
-            await turn
-        if self._closed:
-            raise RuntimeError("the store is closed")
-        self._under_way += 1
-        try:
+        async with self._room:
+            if self._closed:
+                raise RuntimeError("the store is closed")
+            loop = asyncio.get_running_loop()
             answer: asyncio.Future[T] = loop.create_future()
             self._gather(_Asked(action=action, answer=answer, loop=loop))
             return await answer
-        finally:
-            self._under_way -= 1
-            while self._waiting:
-                turn = self._waiting.popleft()
-                if not turn.done():
-                    turn.set_result(None)
-                    break
 
     def _gather(self, asked: "_Asked") -> None:
         """Give *asked* to the writer with all that the loop comes upon before it waits.
