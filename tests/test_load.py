@@ -1,0 +1,306 @@
+"""A daemon under load: every request is answered once, every job runs once, and the memory stays what it was.
+
+Times are printed, as rows of a table, and not judged: what else the machine does is not the daemon's fault.  `make soak` runs
+the large sizes, and judges what they use of a core.
+"""
+
+import asyncio
+import itertools
+import os
+import sqlite3
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from benchmarks.http import ACCOUNT, SCENARIO, TRANSFER, cpu_seconds, request_bytes
+from benchmarks.jobs import application, prepare
+from tests.daemons import Daemon, daemon, wait_until
+
+Tell = Callable[[str], None]
+
+#: Megabytes by which a daemon may be larger after its requests than after the first tenth of them.
+GROWTH = 8
+#: Megabytes that an idle daemon may take.
+IDLE = 120
+CONNECTIONS = 32
+#: Files that the daemon opens for long reads, once there are some.
+READERS = 6
+#: Scenarios beside the jobs, so that a store is what it is after months.
+STORED = 1000
+
+
+@contextmanager
+def loaded(home: Path) -> Iterator[tuple[Daemon, Path]]:
+    """Start a daemon, and give it with the path of its store."""
+    store = home / "scenarios.db"
+    with daemon(home, "--store", str(store), variables={"SCENARIOCTL_OFFLINE": "true"}) as running:
+        yield running, store
+        assert running.end() == 0
+        assert "Traceback" not in running.log
+        assert " error " not in running.log
+
+
+def megabytes(running: Daemon) -> float:
+    """Return what a daemon has in memory."""
+    pages = int(Path(f"/proc/{running.process.pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def files(running: Daemon) -> int:
+    """Return how many files and sockets a daemon has open."""
+    return len(list(Path(f"/proc/{running.process.pid}/fd").iterdir()))
+
+
+@pytest.fixture
+def tell(capsys: pytest.CaptureFixture[str]) -> Tell:
+    """Print past pytest, which shows nothing of what goes well."""
+
+    def say(line: str) -> None:
+        with capsys.disabled():
+            print(f"\n{line}", end="")
+
+    return say
+
+
+# -- requests ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A request, and the status of its answer."""
+
+    name: str
+    sent: bytes
+    status: int = 200
+
+
+@dataclass(kw_only=True)
+class Seen:
+    """What clients saw of one kind of request."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    seconds: list[float] = field(default_factory=list)
+
+    def row(self, name: str) -> str:
+        p50 = statistics.median(self.seconds) * 1000
+        p99 = sorted(self.seconds)[int(len(self.seconds) * 0.99)] * 1000
+        return f"| {name} | {len(self.seconds)} | {p50:.1f} | {p99:.1f} | {p99 / p50:.1f} |"
+
+
+async def send(port: int, kinds: list[Kind], count: int) -> dict[str, Seen]:
+    """Send so many requests, one kind after the other, over connections each of which has one under way."""
+    seen = {kind.name: Seen() for kind in kinds}
+    turns = itertools.islice(itertools.cycle(kinds), count)
+
+    async def client() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for kind in turns:
+            started = time.perf_counter()
+            writer.write(kind.sent)
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = head.lower().partition(b"content-length: ")[2].partition(b"\r")[0]
+            await reader.readexactly(int(length))
+            seen[kind.name].seconds.append(time.perf_counter() - started)
+            seen[kind.name].statuses[int(head[9:12])] += 1
+        writer.close()
+        await writer.wait_closed()
+
+    await asyncio.gather(*(client() for _ in range(CONNECTIONS)))
+    return seen
+
+
+def kinds_of(id: str) -> list[Kind]:
+    return [
+        Kind(name="scenario/info", sent=request_bytes("/api/scenario/info", {"id": id})),
+        Kind(name="scenario/info/full", sent=request_bytes("/api/scenario/info/full", {"id": id})),
+        Kind(name="xcm/asset-transfer", sent=request_bytes("/api/xcm/asset-transfer", TRANSFER)),
+        Kind(name="create/scenario", sent=request_bytes("/api/create/scenario", SCENARIO)),
+        Kind(name="worker/logs", sent=request_bytes("/scenario/worker/logs", {"id": id})),
+        Kind(name="an unknown id", sent=request_bytes("/api/scenario/info", {"id": "nobody"}), status=404),
+        Kind(name="a wrong field", sent=request_bytes("/api/scenario/info", {"idd": ACCOUNT}), status=422),
+    ]
+
+
+@pytest.mark.parametrize("count", [10_000, pytest.param(100_000, marks=pytest.mark.soak)])
+def test_every_request_is_answered_once_and_the_memory_stays(tmp_path: Path, tell: Tell, count: int) -> None:
+    with loaded(tmp_path / "home") as (running, store):
+        at_rest = files(running)
+        id = running.ask("/api/create/scenario", SCENARIO)[1]["result"]
+        kinds = kinds_of(id)
+        warm = count // 10
+        asyncio.run(send(running.port(), kinds, warm))
+        before = megabytes(running)
+        used, started = cpu_seconds(running.process.pid), time.perf_counter()
+
+        seen = asyncio.run(send(running.port(), kinds, count))
+
+        passed = time.perf_counter() - started
+        used = cpu_seconds(running.process.pid) - used
+        wait_until(lambda: files(running) <= at_rest + READERS)
+        after = megabytes(running)
+        with closing(sqlite3.connect(store)) as database:
+            (stored,) = database.execute("SELECT count(*) FROM scenarios").fetchone()
+
+    tell("| request | count | p50 ms | p99 ms | p99 / p50 |\n|---|---|---|---|---|")
+    for name, each in seen.items():
+        tell(each.row(name))
+    tell(
+        f"{count} requests in {passed:.1f} s, {used / count * 1e6:.0f} us of CPU each; {before:.0f} MB, then {after:.0f} MB"
+    )
+    for kind in kinds:
+        assert seen[kind.name].statuses.keys() == {kind.status}
+    assert sum(len(each.seconds) for each in seen.values()) == count
+    # All that was acknowledged, and nothing else.
+    assert kinds[3].name == "create/scenario"
+    created = sum(len(range(3, size, len(kinds))) for size in (warm, count))
+    assert stored == 1 + created
+    assert after - before < GROWTH
+    assert after < IDLE
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_connections_that_come_and_go_leave_nothing_open(tmp_path: Path, tell: Tell, count: int) -> None:
+    sent = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+    async def visit(port: int, number: int) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        # A tenth of them leave in the middle of a request.
+        writer.write(sent[:40] if number % 10 == 0 else sent)
+        head = b"" if number % 10 == 0 else await reader.read()
+        writer.close()
+        return head[:12]
+
+    async def visit_all(port: int) -> Counter[bytes]:
+        turn = asyncio.Semaphore(100)
+
+        async def one(number: int) -> bytes:
+            async with turn:
+                return await visit(port, number)
+
+        return Counter(await asyncio.gather(*(one(number) for number in range(count))))
+
+    with loaded(tmp_path / "home") as (running, _):
+        at_rest = files(running)
+        asyncio.run(visit_all(running.port()))
+        before = megabytes(running)
+        answers = asyncio.run(visit_all(running.port()))
+        wait_until(lambda: files(running) <= at_rest + READERS)
+        after = megabytes(running)
+
+    tell(f"{count} connections: {before:.0f} MB, then {after:.0f} MB")
+    assert answers == {b"HTTP/1.1 200": count - count // 10, b"": count // 10}
+    assert after - before < GROWTH
+
+
+# -- jobs ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """What the jobs left in the store, as another process reads it."""
+
+    runs: Counter[str]
+    lines: Counter[str]
+    entries: Counter[str]
+    failures: int
+    #: Seconds after its planned time, of the run that began last.
+    latest: float
+
+    @classmethod
+    def read(cls, store: Path) -> "Left":
+        with closing(sqlite3.connect(store, timeout=30)) as database:
+
+            def count(table: str) -> Counter[str]:
+                return Counter(
+                    dict(database.execute(f"SELECT job, count(*) FROM {table} GROUP BY job").fetchall())
+                )
+
+            (failures,) = database.execute("SELECT count(*) FROM runs WHERE failure <> ''").fetchone()
+            (latest,) = database.execute("SELECT max(started - planned) FROM runs").fetchone()
+            return cls(
+                runs=count("runs"),
+                lines=count("log_lines"),
+                entries=count("mempool"),
+                failures=failures,
+                latest=(latest or 0) / 1e9,
+            )
+
+
+@pytest.mark.parametrize(
+    ("jobs", "spread"), [(1_000, 0.0), pytest.param(10_000, 60.0, marks=pytest.mark.soak)]
+)
+def test_jobs_that_are_due_in_the_same_minute_run_once_each(
+    tmp_path: Path, tell: Tell, jobs: int, spread: float
+) -> None:
+    with loaded(tmp_path / "home") as (running, store):
+
+        async def start() -> None:
+            app = application(store)
+            await prepare(app, jobs, spread)
+            await app.close()
+
+        asyncio.run(start())
+        used, started = cpu_seconds(running.process.pid), time.perf_counter()
+        served = 0
+        while time.perf_counter() - started < 300:
+            # Others are served meanwhile.
+            told = running.ask("/api/scenario/info", {"id": "job-0"})[:2]
+            assert told == (200, {"result": "Remark"})
+            served += 1
+            with closing(sqlite3.connect(store, timeout=30)) as database:
+                (done,) = database.execute("SELECT count(*) FROM runs").fetchone()
+            if done >= jobs:
+                break
+            time.sleep(0.1)
+        passed = time.perf_counter() - started
+        used = cpu_seconds(running.process.pid) - used
+        # No more come after the last.
+        time.sleep(1)
+        left = Left.read(store)
+        memory = megabytes(running)
+
+    tell(
+        f"{jobs} jobs, due within {spread:.0f} s: all run after {passed:.1f} s, the latest {left.latest:.1f} s late, "
+        f"{used / jobs * 1000:.2f} ms of CPU each ({used / max(passed, spread) * 100:.0f} % of a core), {memory:.0f} MB"
+    )
+    ids = [f"job-{number}" for number in range(jobs)]
+    assert left.runs == Counter(ids)
+    # Starting worker, what was drafted, workload executed, Sleeping.
+    assert left.lines == Counter(dict.fromkeys(ids, 4))
+    assert left.entries == Counter(ids)
+    assert (left.failures, served > 0) == (0, True)
+    assert memory < IDLE
+    if jobs == 10_000:
+        assert used / 60 < 0.5
+
+
+@pytest.mark.parametrize("seconds", [2.0, pytest.param(60.0, marks=pytest.mark.soak)])
+def test_an_idle_daemon_is_small(tmp_path: Path, tell: Tell, seconds: float) -> None:
+    with loaded(tmp_path / "home") as (running, store):
+
+        async def fill() -> None:
+            app = application(store)
+            # Of a time that is far away.
+            await prepare(app, STORED, 0.0)
+            await app.close()
+
+        asyncio.run(fill())
+        wait_until(lambda: Left.read(store).runs.total() == STORED)
+        time.sleep(1)
+        used = cpu_seconds(running.process.pid)
+        time.sleep(seconds)
+        used = cpu_seconds(running.process.pid) - used
+        memory = megabytes(running)
+
+    tell(
+        f"idle for {seconds:.0f} s with {STORED} jobs: {used / seconds * 100:.2f} % of a core, {memory:.0f} MB"
+    )
+    assert memory < IDLE
+    if seconds >= 60:
+        assert used / seconds < 0.01
