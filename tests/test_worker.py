@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -819,11 +820,14 @@ def test_what_the_store_cannot_take_is_left_out_and_the_job_goes_on(
     play(bench, bench.worker(), story=story)
 
 
-def test_a_scenario_that_is_deleted_after_its_run_began_takes_nothing_along(bench: Bench) -> None:
+def test_a_scenario_that_is_deleted_after_its_run_began_takes_nothing_along(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
     async def slow(run: FakeRun) -> None:
         await run.app.sleep(5)
 
     FakeRun.plays = {"gone": slow}
+    worker = bench.worker(pace=Pace(grace=0.1, renew=3600))
 
     async def story() -> None:
         await bench.start("gone", every="10s")
@@ -831,14 +835,49 @@ def test_a_scenario_that_is_deleted_after_its_run_began_takes_nothing_along(benc
         await bench.time.let_pass(1)
         with pytest.raises(Conflict):
             await bench.store.delete_scenario("gone")
-        await bench.time.let_pass(6)
         await bench.store.stop_job("gone", now=bench.time.now)
         await bench.store.delete_scenario("gone")
-        await bench.time.let_pass(15)
+        await bench.time.let_pass(24)
 
         assert await bench.runs("here") == 3
+        assert worker.counts.lost == 1
 
-    play(bench, bench.worker(), story=story)
+    with caplog.at_level(logging.WARNING, "scenarioctl.worker"):
+        play(bench, worker, story=story)
+    assert [record.getMessage() for record in caplog.records] == [
+        "a run of job gone is not kept: its scenario was deleted, it was started anew, or another worker has it"
+    ]
+
+
+def test_nothing_of_a_worker_goes_on_after_its_stop(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = 0
+
+    async def upgraded(run: FakeRun) -> None:
+        await draft(run)
+        run.drafts = [replace(run.drafts[0], spec_version=bench.time.now // SECOND)]
+
+    async def look() -> None:
+        nonlocal looked
+        looked += 1
+        await asyncio.sleep(3600)
+
+    FakeRun.plays = {"one": upgraded}
+    worker = bench.worker()
+    monkeypatch.setattr(worker, "check_drafts", look)
+
+    async def told() -> None:
+        stop = asyncio.Event()
+        task = asyncio.create_task(worker.run(stop))
+        await bench.start("one", every="10s")
+        await bench.time.let_pass(12)
+        assert looked == 1
+        stop.set()
+        await asyncio.wait_for(task, 5)
+
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        await bench.app.close()
+
+    asyncio.run(told())
 
 
 def test_a_stop_lets_runs_end_and_gives_back_those_that_wait(bench: Bench) -> None:

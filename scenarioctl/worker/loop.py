@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from scenarioctl.application import Application
-from scenarioctl.errors import NotFound, ScenarioctlError, shorten
+from scenarioctl.errors import ScenarioctlError, shorten
 from scenarioctl.model.jobs import (
     SECOND,
     Claim,
@@ -35,6 +35,8 @@ STARTING = "Starting worker"
 SLEEPING = "Sleeping"
 #: What waits for somebody else, perhaps for days: a stop does not wait for it.
 _LONG_WAITS = ("webhook", "delay")
+#: What has become of a job that is not ours any more.
+_NOT_OURS = "its scenario was deleted, it was started anew, or another worker has it"
 #: Seconds between two claims.
 _MOMENT = 0.02
 
@@ -150,6 +152,8 @@ class Worker:
         #: Chain, version of drafts, version they were compared with -> the last entry that was.
         self._judged: dict[tuple[str, int, int], int] = {}
         self._judging = asyncio.Lock()
+        #: A look at drafts that a run has given cause for.
+        self._look: asyncio.Task[None] | None = None
 
     @property
     def running(self) -> int:
@@ -490,9 +494,6 @@ class Worker:
             try:
                 kept = await self.app.store.finish_run(run, retention=retention)
                 break
-            except NotFound:
-                log.info("job %s ran, but its scenario was deleted meanwhile", run.job)
-                return
             except ScenarioctlError as error:
                 self.counts.store_errors += 1
                 trouble = "a run of job %s is not kept yet, the next try comes in %.1f s: %s"
@@ -505,7 +506,7 @@ class Worker:
             delay = min(delay * 2, self.pace.patience)
         if not kept:
             self.counts.lost += 1
-            log.warning("a run of job %s is not kept: it was started anew, or another worker has it", run.job)
+            log.warning("a run of job %s is not kept: %s", run.job, _NOT_OURS)
         elif run.ran:
             self.counts.executed += 1
             self.counts.failed += bool(run.failure)
@@ -552,7 +553,7 @@ class Worker:
         for id, live in before.items():
             if id not in ours and self._live.get(id) is live and not live.finishing and live.task is not None:
                 self.counts.lost += 1
-                log.warning("a run of job %s is given up: it was started anew, or another worker has it", id)
+                log.warning("a run of job %s is given up: %s", id, _NOT_OURS)
                 live.task.cancel()
 
     async def free_dead(self) -> None:
@@ -621,7 +622,7 @@ class Worker:
         if known is None or version > known:
             self._specs[draft.chain] = version
             if known is not None and not self._judging.locked():
-                self._background = asyncio.create_task(
+                self._look = asyncio.create_task(
                     self._guarded("drafts were not compared with their runtimes", self.check_drafts)
                 )
 
@@ -655,9 +656,10 @@ class Worker:
             await self._let_end()
         finally:
             tasks = [live.task for live in self._live.values() if live.task is not None]
-            for task in (*tasks, *chores):
+            tasks += chores if self._look is None else [*chores, self._look]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, *chores, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             # Also where a claim was cut short after the store had taken it.
             await self._guarded("the worker's jobs were not given back", self._give_back)
             if self._presence is not None:
