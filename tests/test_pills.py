@@ -225,6 +225,26 @@ class TestOtherBodies:
 
         assert request({"requestContent": template, "contentType": kind}, content).body == sent
 
+    @pytest.mark.parametrize(
+        ("kind", "template", "sent"),
+        [
+            ("text/plain", '{"a": "{{ t }}"}', '{"a": "x\\", \\"admin\\": \\"1"}'),
+            ("text/plain", "[{{ t }}, {{ n }}]", '["x\\", \\"admin\\": \\"1", 7]'),
+            (
+                "application/x-ndjson",
+                '{"a": "{{ t }}"}\n{"b": {{ n }}}\n',
+                '{"a": "x\\", \\"admin\\": \\"1"}\n{"b": 7}\n',
+            ),
+            # Neither is JSON, whatever it is filled with.
+            ("text/plain", "{hello {{ t }}}", '{hello x", "admin": "1}'),
+            ("text/plain", "[1{{ n }}]", "[17]"),
+        ],
+    )
+    def test_json_by_another_name_is_json(self, kind: str, template: str, sent: str) -> None:
+        content = {"t": 'x", "admin": "1', "n": 7}
+
+        assert request({"requestContent": template, "contentType": kind}, content).body == sent
+
     def test_a_body_of_a_flow_file_keeps_its_types(self) -> None:
         flow = """
             [[steps]]

@@ -126,6 +126,8 @@ def _fill_body(body: str, kind: str, data: Data) -> Any:
         place = _FormBody
     elif kind.endswith(("/xml", "+xml", "/html")):
         place = _MarkupBody
+    elif is_json_text(body) and _is_json(body):
+        place = _JsonInDisguise
     filled = fill_any(body, data, place=place)
     if place is _JsonBody and isinstance(filled, Filled):
         try:
@@ -135,12 +137,37 @@ def _fill_body(body: str, kind: str, data: Data) -> Any:
     return filled
 
 
+class _Anything(Data):
+    """Fills every pill; what is JSON with it does not depend on what really comes."""
+
+    def look_up(self, path: tuple[str, ...]) -> Any:  # noqa: ARG002
+        return ""
+
+
+def _is_json(template: str) -> bool:
+    """Return whether *template* is JSON but for its pills, or lines of it."""
+    filled = str(fill_any(template, _Anything(), place=_JsonBody))
+    for parts in ((filled,), filled.split("\n")):
+        try:
+            for part in parts:
+                if part.strip():
+                    json.loads(part)
+        except (ValueError, RecursionError):
+            continue
+        return True
+    return False
+
+
 class _PlainBody(Text):
     typed = False
 
 
 class _JsonBody(JsonText):
     typed = False
+
+
+class _JsonInDisguise(_JsonBody):
+    """JSON that is sent as plain text, as it is to servers that want it so, or line by line."""
 
 
 class _FormBody(_PlainBody):
