@@ -21,8 +21,9 @@ DAY = 24 * HOUR
 LONGEST = 366 * DAY
 #: So many failed runs in a row may be asked for.
 PAUSE_MAX = 1_000_000
-#: What passed unused is counted up to here; a year of a minute's cron line would take seconds to count.
-COUNTED = 1_000
+#: Times of a cron line that passed unused are counted up to here: a year of them would take seconds, and thousands of
+#: jobs are late together.
+COUNTED = 100
 
 _UNITS = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND}
 _DURATION = re.compile(r"(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?", re.ASCII)
@@ -140,7 +141,7 @@ class Times:
     planned: int
     #: With jitter.
     due: int
-    #: Planned times that passed unused, up to COUNTED.
+    #: Planned times that passed unused; of a cron line up to COUNTED.
     missed: int = 0
 
 

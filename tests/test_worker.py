@@ -558,6 +558,23 @@ def test_a_run_that_is_left_out_is_not_made_up_for_by_a_queue(bench: Bench) -> N
     play(bench, bench.worker(), story=story)
 
 
+def test_more_than_so_many_missed_times_of_a_cron_line_are_not_counted(bench: Bench) -> None:
+    async def story() -> None:
+        await bench.start("one", cron="* * * * *")
+        await bench.time.let_pass(1)
+        bench.time.now += 30 * DAY
+        await bench.time.let_pass(1)
+
+        assert (await bench.log("one"))[-4:] == [
+            "100 or more planned runs were missed while no worker ran them",
+            "drafted",
+            "workload executed",
+            "Sleeping",
+        ]
+
+    play(bench, bench.worker(), story=story)
+
+
 def test_a_run_that_a_crash_cut_off_is_run_again_however_late(bench: Bench) -> None:
     async def before() -> None:
         await bench.start("one", every="12h", catchup="1m")

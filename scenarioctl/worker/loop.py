@@ -25,7 +25,7 @@ from scenarioctl.model.jobs import (
 )
 from scenarioctl.operations.jobs import carry_out, retention_of
 from scenarioctl.operations.scenarios import open_blob, timestamp
-from scenarioctl.schedules import Times, caught_up, first_times, next_times
+from scenarioctl.schedules import COUNTED, Times, caught_up, first_times, next_times
 from scenarioctl.stores.presence import Presence
 from scenarioctl.worker.identity import is_gone, new_owner
 
@@ -396,7 +396,8 @@ class Worker:
                 planned, missed = caught_up(job.schedule, outcome.planned, due, started, first=not job.runs)
                 if missed:
                     self.counts.left_out += missed
-                    outcome.lines.append(_missed_sentence(missed))
+                    whom = "it" if missed == 1 else "them"
+                    outcome.lines.append(f"{_planned_runs(missed, job)} missed while no worker ran {whom}")
                 if planned is None:
                     outcome.ran = False
                     return self._finished(live, outcome)
@@ -459,7 +460,8 @@ class Worker:
                 lines.append("Paused: there is no next time")
         if times is not None:
             if outcome.ran and times.missed:
-                lines.append(_skipped_sentence(times.missed))
+                skipped = _planned_runs(times.missed, job)
+                lines.append(f"{skipped} skipped, this one took longer than the interval")
             lines.append(SLEEPING)
         return FinishedRun(
             job=job.id,
@@ -690,20 +692,11 @@ def _planned(job: Job, now: int) -> int:
     return now if job.due is None else job.due
 
 
-def _missed_sentence(count: int) -> str:
-    return (
-        "1 planned run was missed while no worker ran it"
-        if count == 1
-        else f"{count} planned runs were missed while no worker ran them"
-    )
-
-
-def _skipped_sentence(count: int) -> str:
-    return (
-        "1 planned run was skipped, this one took longer than the interval"
-        if count == 1
-        else f"{count} planned runs were skipped, this one took longer than the interval"
-    )
+def _planned_runs(count: int, job: Job) -> str:
+    """Return the beginning of a sentence on so many runs."""
+    if job.schedule.cron and count >= COUNTED:
+        return f"{COUNTED} or more planned runs were"
+    return "1 planned run was" if count == 1 else f"{count} planned runs were"
 
 
 def _writable(text: str) -> str:
