@@ -28,6 +28,8 @@ _PILL = re.compile(
 _ATTRIBUTE = re.compile(r"""([\w:-]{1,64})=(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 
 #: The editor puts an invisible space behind a pill, so that the cursor can stand there.
+#: The answer of an http step or a query, by its kind or by its node's id as scenarioctl makes them.
+_ANSWER = re.compile(r"(?:http|query)(?:\.|$)|(?:http|chainQuery)_", re.ASCII)
 _INVISIBLE = "\u200b\ufeff"
 _BLANK = _INVISIBLE + " \t\r\n"
 
@@ -158,7 +160,8 @@ def settled(value: Any, *, field: str) -> Any:
     for text, path in _all_pills(value):
         if isinstance(text, Unfilled):
             raise InvalidRequest(f"{field} {text.reason}")
-        raise WaitsForWebhook(f"{field} waits for webhook data: {{{{ {shorten(path)[1:-1]} }}}}")
+        source = "an earlier step's data" if _ANSWER.match(path) else "webhook data"
+        raise WaitsForWebhook(f"{field} waits for {source}: {{{{ {shorten(path)[1:-1]} }}}}")
     return value
 
 

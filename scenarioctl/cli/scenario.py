@@ -72,7 +72,8 @@ def show(scenario_id: str) -> None:
         click.echo()
         draw_table(("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in answer["nodes"]])
         for problem in answer["problems"]:
-            click.echo(f"\nProblem in {printable(problem['node'] or 'the diagram')}: {problem['problem']}")
+            what = "Filled in by a run," if problem.get("waiting") else "Problem"
+            click.echo(f"\n{what} in {printable(problem['node'] or 'the diagram')}: {problem['problem']}")
 
     print_answer(view, draw=draw)
 

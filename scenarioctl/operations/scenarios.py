@@ -167,7 +167,7 @@ class ScenarioView:
     created: str
     nodes: tuple[dict[str, str], ...]
     edges: tuple[dict[str, str], ...]
-    problems: tuple[dict[str, str], ...]
+    problems: tuple[dict[str, Any], ...]
 
     def answer(self) -> dict[str, Any]:
         return {
@@ -196,6 +196,8 @@ async def show_scenario(app: Application, request: ShowScenario) -> ScenarioView
         edges=tuple({"source": edge.source, "target": edge.target} for edge in diagram.edges),
         problems=tuple(
             {"node": problem.node, "problem": problem.sentence}
+            # Nothing to mend: a run brings it.
+            | ({"waiting": True} if problem.waiting else {})
             for problem in await problems(app.unconnected(), diagram)
         ),
     )

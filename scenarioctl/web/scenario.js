@@ -14,7 +14,8 @@ export async function scenarioView(id, signal) {
       h("p", { class: "hint" }, h("code", {}, scenario.id), " · created ", when(scenario.created))),
     await pictureOf(scenario, signal),
     steps(scenario),
-    problems(scenario.problems),
+    problems(scenario.problems.filter(({ waiting }) => !waiting)),
+    waiting(scenario.problems.filter(({ waiting }) => waiting)),
     transactionPart(scenario, signal),
     jobPart(scenario, signal),
     taking(scenario));
@@ -32,7 +33,18 @@ function problems(found) {
   if (!found.length) return null;
   return h("section", { class: "notice", "aria-labelledby": "problems" },
     h("h2", { id: "problems" }, found.length === 1 ? "One thing to mend" : `${found.length} things to mend`),
-    h("ul", {}, found.map(({ node, problem }) => h("li", {}, node ? h("code", {}, node) : "the diagram", ": ", problem))));
+    listed(found));
+}
+
+function waiting(found) {
+  if (!found.length) return null;
+  return h("section", { class: "notice", "aria-labelledby": "waiting" },
+    h("h2", { id: "waiting" }, "Filled in by a run"),
+    listed(found));
+}
+
+function listed(found) {
+  return h("ul", {}, found.map(({ node, problem }) => h("li", {}, node ? h("code", {}, node) : "the diagram", ": ", problem)));
 }
 
 function taking({ id }) {

@@ -85,6 +85,27 @@ def test_the_documented_link_opens_the_scenario(page: Page, daemon: Daemon) -> N
     assert page.complaints() == []
 
 
+def test_what_a_run_fills_in_is_told_apart_from_what_is_wrong(page: Page, daemon: Daemon) -> None:
+    uuid = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+    steps = [
+        {"type": "webhook", "name": "notes", "uuid": uuid},
+        {"type": "Remark", "chain": "polkadot", "text": "{{ note }}"},
+    ]
+    created = post(daemon, "/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"})
+    shown = post(daemon, "/api/scenario/show", {"id": created["result"]})
+
+    page.open(f"/#/create/?diagramData={created['result']}")
+    page.wait_for("Filled in by a run")
+
+    [problem] = shown["problems"]
+    assert (problem["problem"], problem["waiting"]) == (
+        "source.target waits for webhook data: {{ note }}",
+        True,
+    )
+    assert f"{problem['node']}: {problem['problem']}" in page.text()
+    assert "to mend" not in page.text()
+
+
 def test_a_swap_is_created_with_a_form(page: Page) -> None:
     page.open("/#/new/swap")
     page.fill("assetin", "5")
