@@ -211,6 +211,14 @@ def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere(served: Servin
     assert {described["operationId"] for _, _, described in operations()} <= reader.anchors
 
 
+def test_the_page_begins_with_every_path(served: Serving) -> None:
+    page = served.get("/docs").body.decode()
+
+    contents = page.partition("<nav>")[2].partition("</nav>")[0]
+    assert {path for _, path, _ in operations() if f"<code>{path}</code>" not in contents} == set()
+    assert "<code>$URL</code> is the address of this page without <code>/docs</code>" in page
+
+
 def test_the_page_forbids_all_but_its_own_style(served: Serving) -> None:
     import base64
     from hashlib import sha256

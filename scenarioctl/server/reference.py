@@ -16,6 +16,8 @@ h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }
 h3 { margin-top: 2.5rem; font-size: 1.1rem; }
 h3 code { font-size: 1rem; }
 nav ul { columns: 2; padding-left: 1.2rem; }
+nav li { break-inside: avoid; }
+nav li a { display: block; }
 code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
 pre { background: var(--soft); padding: 0.7rem; overflow-x: auto; border-radius: 6px; }
 table { border-collapse: collapse; width: 100%; }
@@ -44,14 +46,15 @@ def write_reference(document: Mapping[str, Any]) -> str:
         f"<title>{escape(info['title'])} HTTP interface</title><style>{_STYLE}</style></head><body>",
         f"<h1>{escape(info['title'])} {escape(info['version'])}: HTTP interface</h1>",
         f"<p>{_prose(info['description'])}</p>",
-        '<p>The same for programs: <a href="/openapi.json">/openapi.json</a>, OpenAPI 3.1.</p><nav>',
+        '<p>The same for programs: <a href="/openapi.json">/openapi.json</a>, OpenAPI 3.1. In the examples, '
+        "<code>$URL</code> is the address of this page without <code>/docs</code>.</p><nav>",
     ]
     for tag in (each["name"] for each in document["tags"]):
         if tag in by_tag:
             parts.append(f"<p><strong>{escape(tag)}</strong></p><ul>")
             parts += [
-                f'<li><a href="#{_anchor(described)}">{escape(described["summary"])}</a></li>'
-                for _, _, described in by_tag[tag]
+                f'<li><a href="#{_anchor(described)}"><code>{escape(path)}</code></a> {escape(described["summary"])}</li>'
+                for _, path, described in by_tag[tag]
             ]
             parts.append("</ul>")
     parts.append('<p><a href="#errors"><strong>Errors</strong></a></p></nav><main>')
