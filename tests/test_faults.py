@@ -1058,7 +1058,7 @@ def test_a_file_that_may_not_grow_fails_writes_and_jobs_catch_up_once_it_may(war
     unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     resource.prlimit(ward.pid, resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
     try:
-        for _ in range(40):
+        for _ in range(40 + largest // 100_000):
             status, answer = ward.ask("/saveUrl", {"url": document})
             if status != 200:
                 break
