@@ -1,7 +1,7 @@
 """A node for tests: JSON-RPC over a WebSocket on loopback, with the answers that a test gives it.
 
 An answer that is a function may raise `Refusal` for a JSON-RPC error, `Gone` to cut the connection, or `Silent` to say
-nothing; one that is a `Feed` begins a subscription.
+nothing; one that is a `Feed` begins a subscription, and a `Last` is given before the connection is closed.
 """
 
 import json
@@ -27,6 +27,13 @@ class Gone(Exception):
 
 class Silent(Exception):
     """No answer is ever given."""
+
+
+class Last:
+    """An answer behind which the node says farewell."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
 
 
 class Feed(list[Any]):
@@ -57,6 +64,10 @@ class Node(Server):
             except Silent:
                 continue
             feed = answer.get("result")
+            if isinstance(feed, Last):
+                await socket.send_str(json.dumps({**answer, "result": feed.answer}))
+                await socket.close()
+                return
             if not isinstance(feed, Feed):
                 await socket.send_str(json.dumps(answer))
                 continue

@@ -33,7 +33,7 @@ from tests.canned import (
     u128,
 )
 from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
-from tests.node import Feed, Gone, Node, Refusal
+from tests.node import Feed, Node, Refusal
 from tests.runtimes import bundled
 
 Ask = Callable[..., Ended]
@@ -499,14 +499,6 @@ def test_changes_are_followed_a_line_for_each(ask: Ask) -> None:
 
     assert answer(plain) == "20\t1\n22\t2\n23\t3"
     assert answer(as_json) == '{"block": 20, "result": "1"}\n{"block": 22, "result": "2"}'
-
-
-def test_following_ends_with_the_node(ask: Ask) -> None:
-    values: dict[str | None, str] = {"0x" + "14" * 32: "0x01000000"}
-    with Node(watching(values) | {"chain_subscribeNewHeads": Feed([Gone])}) as node:
-        ended = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--watch")
-
-    assert (ended.out, ended.code) == ("20\t1\n", 5)
 
 
 def test_following_ends_with_control_c(tmp_path: Path) -> None:

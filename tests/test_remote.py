@@ -24,6 +24,7 @@ from scenarioctl.server.app import decoder_of, find_handler
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.exchange import read_pairs
 from tests.conftest import BOB, Ended, Run
+from tests.node import Gone
 
 TRANSFER = (
     *("xcm", "asset-transfer", "--from", "polkadot", "--to", "assetHub", "--assetid", "DOT"),
@@ -55,7 +56,7 @@ class Script:
     #: In place of JSON.
     text: bytes | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    #: Answers one after the other, before `answer`.
+    #: Answers one after the other, before `answer`; `Gone` cuts the connection.
     first: list[Any] = field(default_factory=list)
     #: Answer without reading the body.
     hasty: bool = False
@@ -83,6 +84,9 @@ class Speaker(BaseHTTPRequestHandler):
             Sent(method=self.command, path=self.path, headers=dict(self.headers.items()), body=body)
         )
         answer = script.first.pop(0) if script.first else script.answer
+        if answer is Gone:
+            self.close_connection = True
+            return
         text = json.dumps(answer).encode() if script.text is None else script.text
         self.send_response(script.status)
         headers = {"Content-Type": "application/json", "Content-Length": str(len(text)), **script.headers}
@@ -739,3 +743,37 @@ def test_an_answer_that_is_beyond_all_size_is_refused(
     ended = scenarioctl("info", "abc", "--url", script.url)
 
     assert ended == Ended(out="", err=f"Error: the answer of {script.url} is larger than 10 bytes\n", code=5)
+
+
+def test_a_watched_query_goes_on_when_the_daemon_is_back_and_passes_over_no_block(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query, "POLL_SECONDS", 0)
+    monkeypatch.setattr(query, "SHORTEST_PAUSE", 0.01)
+    script.first = [{"result": "10"}, {"result": "7"}, Gone, Gone, {"result": "13"}]
+    script.first += [{"result": text} for text in ("8", "8", "9")]
+
+    ended = scenarioctl(
+        "query", "polkadot", "Balances", "TotalIssuance", "--watch", "--count", "3", "--url", script.url
+    )
+
+    assert (ended.out, ended.code) == ("10\t7\n11\t8\n13\t9\n", 0)
+    lost, back = ended.err.splitlines()
+    assert lost.startswith("lost after block 10, trying again for 300 seconds: ")
+    assert script.url in lost
+    assert back == f"following polkadot again at {script.url}, block 13"
+    blocks = [sent.fields.get("block") for sent in script.asked]
+    assert blocks == [None, "10", None, None, None, "11", "12", "13"]
+
+
+def test_a_watched_query_ends_where_the_daemon_stays_away(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query, "POLL_SECONDS", 0)
+    monkeypatch.setattr(query, "PATIENCE_SECONDS", 0.1)
+    script.first = [{"result": "10"}, {"result": "7"}, *[Gone] * 100]
+
+    ended = scenarioctl("query", "polkadot", "Balances", "TotalIssuance", "--watch", "--url", script.url)
+
+    assert (ended.out, ended.code) == ("10\t7\n", 5)
+    assert ended.err.splitlines()[-1].endswith("; nothing new came for 0.1 seconds")

@@ -91,6 +91,7 @@ class Client:
         self.tables = tables or Tables(known)
         self._cache = cache
         self._connection: Connection | None = None
+        self._avoided: tuple[str, ...] = ()
         #: Subscriptions that go on, on the connection that they were begun on.
         self._holds = 0
 
@@ -272,9 +273,14 @@ class Client:
             await self._run(self._connection.close)
             self._connection = None
 
+    async def leave(self) -> None:
+        """Let the connection go; what is asked next is asked at another endpoint first."""
+        self._avoided = (self.endpoint,)
+        await self._run(self._forget)
+
     def _open(self) -> Connection:
         if self._connection is None:
-            self._connection = self._connect()
+            self._connection = self._connect(*self._avoided)
         return self._connection
 
     def _connect(self, *avoid: str) -> Connection:

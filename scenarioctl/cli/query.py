@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -20,11 +20,26 @@ from scenarioctl.cli.base import (
     print_answer,
     printable,
     read_settings,
+    say,
 )
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import (
+    ChainRefused,
+    ChainUnreachable,
+    DaemonUnreachable,
+    InvalidRequest,
+    NotReady,
+    ScenarioctlError,
+    shorten,
+)
 
 #: How often a daemon is asked for the newest block: less than any chain's block takes.
 POLL_SECONDS = 2.0
+#: So long is a node that was lost, or a daemon, tried again before --watch ends.
+PATIENCE_SECONDS = 300.0
+#: Between two attempts; the first is made at once.
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
+#: A connection that stood so long was good: its loss is another one.
+STOOD_SECONDS = 30.0
 
 
 @click.command(
@@ -46,7 +61,12 @@ POLL_SECONDS = 2.0
     default=100,
     help="At most so many entries of a map (default 100, up to 10000).",
 )
-@click.option("--watch", is_flag=True, help="Follow new blocks: a line with block and value per change.")
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Follow new blocks: a line with block and value per change. A node that is lost is tried again, and so are others, "
+    "for five minutes; what changed meanwhile is printed too.",
+)
 @option("--count", metavar="NUMBER", default="", help="With --watch: end after so many lines.")
 @field_option
 def query(watch: bool, count: str, **fields: Any) -> None:
@@ -109,41 +129,102 @@ def _follow(count: int, **fields: Any) -> None:
 
 def _changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Sequence[str]]]:
     """Yield block, answer and warnings: of now, and at each new block that changes the answer."""
-    from scenarioctl.actions.chain_query import Change, watch
+    from scenarioctl.actions.chain_query import Change, Watch
     from scenarioctl.operations.queries import QueryChain, entry_limit, read_request
 
     app = open_application()
+    app.tell = _tell
     request = QueryChain(**fields)
-    changes = watch(app, read_request(app, request), limit=entry_limit(request.limit))
+    watch = Watch(app, read_request(app, request), limit=entry_limit(request.limit))
+    patience = Patience()
+    while True:
+        changes = watch.changes()
 
-    async def following() -> Change:
-        return await anext(changes)
+        async def following(changes: AsyncGenerator[Change] = changes) -> Change:
+            return await anext(changes)
 
-    try:
-        while True:
-            change = finish(following())
-            yield change.block, change.text, change.warnings
-    finally:
-        finish(changes.aclose())
+        try:
+            while True:
+                change = finish(following())
+                yield change.block, change.text, change.warnings
+        except ChainUnreachable as error:
+            if watch.number is None:
+                raise
+            finish(watch.leave())
+            patience.wait(error, watch.number)
+        finally:
+            finish(changes.aclose())
 
 
 def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Sequence[str]]]:
     """Yield the same of a daemon, which is asked for the chain's newest block again and again."""
     from time import sleep
 
+    from scenarioctl.actions.chain_query import MOST_MISSED, Unread
     from scenarioctl.cli.remote import ask
     from scenarioctl.operations.queries import QueryChain
 
     settings = read_settings()
-    newest = QueryChain(chain=fields["chain"], pallet_name="System", method_name="Number")
-    before, seen = None, None
+    head = QueryChain(chain=fields["chain"], pallet_name="System", method_name="Number")
+    before: str | None = None
+    seen: int | None = None
+    patience = Patience()
     while True:
-        block = ask(settings, "queries.query_chain", newest).answer()["result"]
-        if block != seen:
-            seen = block
-            result = ask(settings, "queries.query_chain", QueryChain(**{**fields, "block": block}))
-            text = result.answer()["result"]
-            if text != before:
-                before = text
-                yield int(block), text, result.warnings
+        try:
+            newest = int(ask(settings, "queries.query_chain", head).answer()["result"])
+            if patience.waited:
+                patience.waited = False
+                _tell(f"following {fields['chain']} again at {settings.url}, block {newest}")
+            following = newest if seen is None else seen + 1
+            first = max(following, newest - MOST_MISSED)
+            with Unread(_tell) as unread:
+                unread.add(range(following, first), f"they are more than {MOST_MISSED}")
+                for block in range(first, newest + 1):
+                    at = QueryChain(**{**fields, "block": str(block)})
+                    try:
+                        result = ask(settings, "queries.query_chain", at)
+                    except ChainRefused as error:
+                        if block == newest:
+                            raise
+                        unread.add(range(block, block + 1), str(error))
+                        continue
+                    seen, text = block, result.answer()["result"]
+                    if text != before:
+                        before = text
+                        yield block, text, result.warnings
+        except (ChainUnreachable, DaemonUnreachable, NotReady) as error:
+            if seen is None:
+                raise
+            patience.wait(error, seen)
+            continue
         sleep(POLL_SECONDS)
+
+
+class Patience:
+    """How long a lost node is tried again."""
+
+    def __init__(self) -> None:
+        #: Whether the last thing that happened is a loss.
+        self.waited = False
+        self._since = self._tried = 0.0
+        self._block: int | None = None
+        self._pause = 0.0
+
+    def wait(self, error: ScenarioctlError, block: int) -> None:
+        """Pause before the next attempt to go on behind *block*; raises *error* where there have been enough."""
+        from time import monotonic, sleep
+
+        now = monotonic()
+        if self._block != block or now - self._tried > STOOD_SECONDS:
+            self._since, self._block, self._pause = now, block, 0.0
+            _tell(f"lost after block {block}, trying again for {PATIENCE_SECONDS:g} seconds: {error}")
+        elif now + self._pause - self._since > PATIENCE_SECONDS:
+            raise type(error)(f"{error}; nothing new came for {PATIENCE_SECONDS:g} seconds")
+        sleep(self._pause)
+        self._pause = min(max(self._pause * 2, SHORTEST_PAUSE), LONGEST_PAUSE)
+        self._tried = monotonic()
+        self.waited = True
+
+
+def _tell(words: str) -> None:
+    say(printable(words))
