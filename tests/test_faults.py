@@ -696,6 +696,7 @@ def is_refused(ward: Ward) -> bool:
 
 
 def test_too_few_files_are_said_once_and_waited_for(roomy: Ward) -> None:
+    roomy.check()
     limits = resource.prlimit(roomy.pid, resource.RLIMIT_NOFILE)
     with dial(roomy.port, get("/healthz")) as within, ExitStack() as stack:
         (alive,) = read_replies(within, 1)
