@@ -633,6 +633,25 @@ def test_a_scenario_is_shown(scenarioctl: Run) -> None:
     assert ok(scenarioctl("scenario", "show", scenario_id, "--field", "problems")) == "[]\n"
 
 
+def test_a_swap_that_needs_a_quote_has_a_problem_only_where_no_chain_may_be_asked(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    flow = tmp_path / "swap.json"
+    flow.write_text('{"steps": [{"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2}]}')
+    scenario_id = created(scenarioctl, "create", "--file", str(flow))
+
+    shown = [
+        json.loads(ok(scenarioctl(*flag, "scenario", "show", scenario_id, "--field", "problems")))
+        for flag in ((), ("--offline",))
+    ]
+
+    assert shown[0] == []
+    assert [problem["problem"] for problem in shown[1]] == [
+        "a swap without a minimum received needs a quote from hydraDx, and --offline forbids asking: "
+        "give the minimum in the smallest unit with --min-amount-out (min_amount_out)"
+    ]
+
+
 def test_deleting(scenarioctl: Run) -> None:
     first, second = created(scenarioctl, *CREATE), created(scenarioctl, *CREATE_REMARK)
 
@@ -811,14 +830,17 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", **more}
 
 
-def on_a_terminal(home: Path, *line: str) -> tuple[str, str, int]:
-    """Run the real program with a terminal for its stdout; return what it drew, its stderr and exit status."""
+def on_a_terminal(home: Path, *line: str, both: bool = False) -> tuple[str, str, int]:
+    """Run the real program with a terminal for its stdout; return what it drew, its stderr and exit status.
+
+    With *both* its stderr is on the terminal too, as it is for people.
+    """
     ours, theirs = pty.openpty()
     # As wide as rich is told below; a fresh terminal has no width.
     process = subprocess.Popen(
         [PROGRAM, *line],
         stdout=theirs,
-        stderr=subprocess.PIPE,
+        stderr=theirs if both else subprocess.PIPE,
         stdin=subprocess.DEVNULL,
         text=True,
         env=environment(home, TERM="xterm-256color", COLUMNS="100"),
@@ -833,7 +855,7 @@ def on_a_terminal(home: Path, *line: str) -> tuple[str, str, int]:
         pass
     os.close(ours)
     _, said = process.communicate(timeout=20)
-    return drawn.decode().replace("\r\n", "\n"), said, process.returncode
+    return drawn.decode().replace("\r\n", "\n"), said or "", process.returncode
 
 
 def without_colours(text: str) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
-from scenarioctl.errors import Conflict, InvalidRequest, shorten
+from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, shorten
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
 from scenarioctl.operations.signing import check_output_format, write_transaction
@@ -199,6 +199,8 @@ async def show_scenario(app: Application, request: ShowScenario) -> ScenarioView
             # Nothing to mend: a run brings it.
             | ({"waiting": True} if problem.waiting else {})
             for problem in await problems(app.unconnected(), diagram)
+            # What a chain has to be asked for is no problem where it may be asked.
+            if app.settings.offline or problem.code != ChainUnreachable.code
         ),
     )
 
