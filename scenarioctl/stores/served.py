@@ -7,17 +7,21 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
-from scenarioctl.stores import StoredScenario
+from scenarioctl.stores import StoredScenario, connections, scenarios
 from scenarioctl.stores.connections import StoreFile, all_or_nothing, is_busy
 from scenarioctl.stores.sqlite import Action, SqliteStore, T
 
 #: Writes that one transaction takes: those that come meanwhile wait for the next one.
 _TOGETHER = 256
+#: Brief writes that the loop does at once, each of at most so many bytes: together they take a millisecond or two.
+_BRIEF_TOGETHER = 64
+_BRIEF_BYTES = 16 * 1024
 #: Writes that may be under way; whoever brings another one waits for room.
 _UNDER_WAY = 4096
 #: Scenarios that are kept in memory, each of at most so many bytes, until somebody writes.
@@ -31,7 +35,7 @@ class ServedStore(SqliteStore):
     """The same store on an event loop.
 
     What takes microseconds is read on the loop itself, with a connection of its own that never waits; the rest in
-    threads.  Everything is written by one thread, in transactions that hold all that was asked for meanwhile.
+    threads.  Everything is committed by one thread, in transactions that hold all that was asked for meanwhile.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,6 +45,7 @@ class ServedStore(SqliteStore):
                 self._database.execute("PRAGMA busy_timeout = 0")
             self._place = _Place(self._file)
             self._writer = _Writer(self._file, self._place)
+            self._writer.after = self._hand_over
         except BaseException:
             self._database.close()
             raise
@@ -80,13 +85,13 @@ class ServedStore(SqliteStore):
         with self._file.reporting():
             return action(database)
 
-    async def _write(self, action: Action[T]) -> T:
+    async def _write(self, action: Action[T], *, brief: bool = False) -> T:
         async with self._room:
             if self._closed:
                 raise RuntimeError("the store is closed")
             loop = asyncio.get_running_loop()
             answer: asyncio.Future[T] = loop.create_future()
-            self._gather(_Asked(action=action, answer=answer, loop=loop))
+            self._gather(_Asked(action=action, answer=answer, loop=loop, brief=brief))
             return await answer
 
     def _gather(self, asked: "_Asked") -> None:
@@ -102,7 +107,15 @@ class ServedStore(SqliteStore):
             asked.loop.call_soon(self._hand_over)
 
     def _hand_over(self) -> None:
-        gathered, self._gathered = self._gathered, []
+        gathered = self._gathered
+        if not gathered or self._writer.committing is gathered[0].loop:
+            # Called again once that is done.
+            return
+        if all(asked.brief for asked in gathered):
+            self._gathered = gathered[_BRIEF_TOGETHER:]
+            if self._writer.begin(gathered[:_BRIEF_TOGETHER]):
+                return
+        self._gathered = []
         for asked in gathered:
             self._writer.ask(asked)
 
@@ -123,6 +136,10 @@ class ServedStore(SqliteStore):
                 self._kept[id] = found
         return found
 
+    async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
+        action = partial(scenarios.put, scenario=scenario, replace=replace)
+        await self._write(action, brief=not replace and len(scenario.blob) <= _BRIEF_BYTES)
+
     async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
         # Where they come from is not known to bear another thread.
         return await super().put_scenarios(tuple(all), replace=replace)
@@ -132,7 +149,9 @@ class ServedStore(SqliteStore):
         if self._closed:
             return
         self._closed = True
-        self._hand_over()
+        gathered, self._gathered = self._gathered, []
+        for asked in gathered:
+            self._writer.ask(asked)
         await asyncio.to_thread(self._end)
         self._database.close()
 
@@ -177,25 +196,87 @@ class _Asked:
     action: Callable[[sqlite3.Connection], Any]
     answer: "asyncio.Future[Any]"
     loop: asyncio.AbstractEventLoop
+    #: Takes microseconds: the loop may do it itself.
+    brief: bool
 
 
 #: What an action answered, and what it raised.
 _Outcome = tuple[Any, BaseException | None]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Begun:
+    """A transaction that has only to be committed."""
+
+    batch: list[_Asked]
+    outcomes: list[_Outcome]
+
+
 class _Writer:
-    """The thread that writes."""
+    """The thread that writes.
+
+    Brief writes are done by the loop, if nothing else is to be written, and only committed here: a thread that runs
+    many short statements has to ask a busy loop for the interpreter after each.
+    """
 
     def __init__(self, file: StoreFile, place: _Place) -> None:
         self._file = file
         self._place = place
+        #: Called on the loop whenever what it waited for is written.
+        self.after: Callable[[], object] = bool
         self._database = file.open(shared=True)
-        self._queue: SimpleQueue[_Asked | None] = SimpleQueue()
+        self._patience = int(connections.BUSY_SECONDS * 1000)
+        self._queue: SimpleQueue[_Asked | _Begun | None] = SimpleQueue()
+        #: Held by whoever gives the thread work.
+        self._giving = threading.Lock()
+        #: What the thread was given, and what of it has ended: as long as they differ, the connection is the thread's.
+        self._given = 0
+        self._ended = 0
+        #: The loop whose brief writes are being committed.
+        self.committing: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
         self._thread.start()
 
     def ask(self, asked: _Asked) -> None:
-        self._queue.put(asked)
+        with self._giving:
+            self._given += 1
+            self._queue.put(asked)
+
+    def begin(self, batch: list[_Asked]) -> bool:
+        """Perform *batch* at once, and let the thread commit it; False, and nothing is done, where that cannot be."""
+        with self._giving:
+            if self._given != self._ended:
+                return False
+            outcomes = self._try(batch)
+            if outcomes is None:
+                return False
+            self._given += len(batch)
+            self.committing = batch[0].loop
+            self._queue.put(_Begun(batch=batch, outcomes=outcomes))
+            return True
+
+    def _try(self, batch: list[_Asked]) -> list[_Outcome] | None:
+        """Perform *batch* in a transaction that stays open; None where one fails, or another process is writing."""
+        database = self._database
+        try:
+            self._place.check()
+            database.execute("PRAGMA busy_timeout = 0")
+            try:
+                database.execute("BEGIN IMMEDIATE")
+            finally:
+                database.execute(f"PRAGMA busy_timeout = {self._patience}")
+            return [
+                # Who has gone meanwhile does not get what nobody waits for.
+                (None if asked.answer.cancelled() else asked.action(database), None)
+                for asked in batch
+            ]
+        except BaseException as error:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            if not isinstance(error, Exception):
+                raise
+            # The thread will find out what it is, and has the time.
+            return None
 
     def end(self) -> None:
         """Write what was asked for, then end."""
@@ -204,16 +285,32 @@ class _Writer:
         self._database.close()
 
     def _work(self) -> None:
-        while (batch := self._take()) is not None:
-            # Who has gone meanwhile does not get what nobody waits for.
-            batch = [asked for asked in batch if not asked.answer.cancelled()]
-            if batch:
-                _answer(batch, self._perform(batch))
+        while (work := self._take()) is not None:
+            if isinstance(work, _Begun):
+                batch, outcomes = work.batch, self._commit(work)
+                self._ended += len(batch)
+                self.committing = None
+            else:
+                # Who has gone meanwhile does not get what nobody waits for.
+                batch = [asked for asked in work if not asked.answer.cancelled()]
+                outcomes = self._perform(batch) if batch else []
+                self._ended += len(work)
+            _answer(batch, outcomes, self.after)
 
-    def _take(self) -> list[_Asked] | None:
+    def _commit(self, begun: _Begun) -> list[_Outcome]:
+        try:
+            self._database.execute("COMMIT")
+        except sqlite3.Error:
+            # A full disk makes SQLite roll back by itself.
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            return self._perform(begun.batch)
+        return begun.outcomes
+
+    def _take(self) -> list[_Asked] | _Begun | None:
         first = self._queue.get()
-        if first is None:
-            return None
+        if first is None or isinstance(first, _Begun):
+            return first
         batch = [first]
         try:
             while len(batch) < _TOGETHER:
@@ -221,7 +318,8 @@ class _Writer:
                 if asked is None:
                     self._queue.put(None)
                     break
-                batch.append(asked)
+                # Nothing is begun while others wait here.
+                batch.append(cast("_Asked", asked))
         except Empty:
             pass
         return batch
@@ -289,20 +387,20 @@ class _Writer:
         return explained
 
 
-def _answer(batch: list[_Asked], outcomes: list[_Outcome]) -> None:
+def _answer(batch: list[_Asked], outcomes: list[_Outcome], after: Callable[[], object]) -> None:
     """Tell those who wait, waking each loop once."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[_Asked, _Outcome]]] = {}
     for asked, outcome in zip(batch, outcomes, strict=True):
         loops.setdefault(asked.loop, []).append((asked, outcome))
     for loop, answers in loops.items():
         try:
-            loop.call_soon_threadsafe(_resolve, answers)
+            loop.call_soon_threadsafe(_resolve, answers, after)
         except RuntimeError:
             # That loop has ended, and nobody waits on it.
             continue
 
 
-def _resolve(answers: list[tuple[_Asked, _Outcome]]) -> None:
+def _resolve(answers: list[tuple[_Asked, _Outcome]], after: Callable[[], object]) -> None:
     for asked, (answer, error) in answers:
         if asked.answer.done():
             continue
@@ -310,3 +408,4 @@ def _resolve(answers: list[tuple[_Asked, _Outcome]]) -> None:
             asked.answer.set_result(answer)
         else:
             asked.answer.set_exception(error)
+    after()
