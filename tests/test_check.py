@@ -1,6 +1,7 @@
 """A check claims nothing that no chain has shown: `ok` needs the beneficiary's credit, all else has its sentence."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import encode_compact
-from tests.conftest import BOB, BOB_HEX, DATA, Run
+from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
 from tests.network import FakeNetwork, table_of
 from tests.node import Refusal
 from tests.test_cli import on_a_terminal, without_colours
@@ -777,3 +778,217 @@ def test_bad_input_is_refused_in_a_sentence(check: Check, words: tuple[str, ...]
     answer = check(*words)
 
     assert answer == {"error": error, "code": "invalid_request", "exit": 2}
+
+
+# Remarks and flows
+
+CREATE_REMARK = (
+    "create",
+    "remark",
+    "--chain",
+    "polkadot",
+    "--text",
+    "paid in full",
+    "--check",
+    "--sender",
+    ALICE,
+)
+STEPS = """
+[[steps]]
+type = "xTransfer"
+source_chain = "polkadot"
+dest_chain = "assetHub"
+destination_address = "{to}"
+amount = "1.5"
+assetid = "DOT"
+
+[[steps]]
+type = "Remark"
+chain = "polkadot"
+text = "paid in full"
+"""
+
+
+def with_remarks(network: FakeNetwork, remarked: Any = None) -> None:
+    """Let a remark on polkadot pass beside the transfer, or end as *remarked* says."""
+
+    def tried(arguments: bytes) -> Any:
+        if b"paid in full" in arguments:
+            return remarked or call_effects()
+        return call_effects((RELAY_TO_HUB, message()))
+
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = tried
+
+
+def create_flow(network: FakeNetwork, scenarioctl: Run, text: str, *, as_json: bool = True) -> Ended:
+    path = network.config.with_name("flow.toml")
+    path.write_text(text, encoding="utf-8")
+    words = ("create", "--file", str(path), "--check", "--sender", ALICE, *(["--json"] if as_json else []))
+    return scenarioctl("--config", str(network.config), *words)
+
+
+def count_stored(network: FakeNetwork, scenarioctl: Run) -> int:
+    listed = scenarioctl("--config", str(network.config), "--json", "scenario", "list")
+    total: int = json.loads(listed.out)["total"]
+    return total
+
+
+def test_a_remark_is_tried_for_its_sender(network: FakeNetwork, scenarioctl: Run) -> None:
+    with_remarks(network)
+
+    plain = scenarioctl("--config", str(network.config), *CREATE_REMARK)
+    as_json = scenarioctl("--config", str(network.config), "--json", *CREATE_REMARK)
+
+    answer = json.loads(as_json.out)
+    check = answer["check"]
+    assert (plain.err, plain.code, len(plain.out)) == ("", 0, 10)
+    assert (check["verdict"], check["reasons"], check["warnings"]) == ("ok", [], [])
+    assert [(step["chain"], step["what"], step["human"]) for step in check["steps"]] == [
+        ("polkadot", "transaction fee", "0.016 DOT")
+    ]
+    tried = dict(network.chains["polkadot"].asked)["DryRunApi_dry_run_call"]
+    # By Alice, and the call itself: System.remark_with_event with its text.
+    assert tried.startswith(b"\0\1" + ALICE_KEY + b"\x00\x07" + encode_compact(12) + b"paid in full")
+    assert count_stored(network, scenarioctl) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            balance(free=DOT // 100),
+            "the check refuses this transaction: the sender can spend 0.01 DOT on polkadot: the fee of 0.016 DOT is taken only where "
+            "the existential deposit of 1 DOT stays",
+        ),
+        (
+            lambda network: with_remarks(
+                network, call_effects(result=module_error("System", "CallFiltered"))
+            ),
+            "the check refuses this transaction: polkadot refuses the call: System.CallFiltered",
+        ),
+    ],
+    ids=["a sender who cannot pay", "a chain that refuses the call"],
+)
+def test_a_remark_that_would_not_go_through_is_not_stored(
+    network: FakeNetwork, scenarioctl: Run, change: Change, sentence: str
+) -> None:
+    with_remarks(network)
+    change(network)
+
+    ended = scenarioctl("--config", str(network.config), *CREATE_REMARK)
+
+    assert (ended.out, ended.code) == ("", 6)
+    assert ended.err.startswith(f"Error: {sentence}")
+    assert count_stored(network, scenarioctl) == 0
+
+
+def test_each_step_of_a_flow_is_tried_before_it_is_stored(network: FakeNetwork, scenarioctl: Run) -> None:
+    with_remarks(network)
+
+    ended = create_flow(network, scenarioctl, STEPS.format(to=BOB))
+
+    answer = json.loads(ended.out)
+    assert ended.code == 0
+    assert ended.err == (
+        "each step was checked by itself, on what the chains hold now and not on what the steps before it leave\n"
+    )
+    assert [(each["summary"], each["verdict"]) for each in answer["checks"]] == [
+        ("polkadot > xTransfer > assetHub", "ok"),
+        ("polkadot > Remark > polkadot", "ok"),
+    ]
+    assert answer["checks"][0]["arrival"]["credited"]["human"] == "1.498 DOT"
+    exported = scenarioctl(
+        *("--config", str(network.config), "--json", "scenario", "export", answer["result"], "--as", "json")
+    )
+    assert [each["node"] for each in answer["checks"]] == [
+        node["id"] for node in json.loads(exported.out)["nodes"] if node["type"] == "action"
+    ]
+
+
+def test_a_flow_one_of_whose_steps_would_fail_is_not_stored(network: FakeNetwork, scenarioctl: Run) -> None:
+    with_remarks(network, call_effects(result=module_error("System", "CallFiltered")))
+
+    ended = create_flow(network, scenarioctl, STEPS.format(to=BOB), as_json=False)
+
+    assert (ended.out, ended.code) == ("", 6)
+    assert re.fullmatch(
+        r"Error: node '[^']+': the check refuses this transaction: polkadot refuses the call: System.CallFiltered.*\n",
+        ended.err,
+    )
+    assert count_stored(network, scenarioctl) == 0
+
+
+def test_a_step_that_waits_for_data_is_said_not_to_be_checked(network: FakeNetwork, scenarioctl: Run) -> None:
+    with_remarks(network)
+    webhook = '[[steps]]\ntype = "webhook"\nname = "payouts"\n'
+
+    ended = create_flow(network, scenarioctl, webhook + STEPS.format(to="{{ address }}"))
+
+    answer = json.loads(ended.out)
+    assert [each["summary"] for each in answer["checks"]] == ["polkadot > Remark > polkadot"]
+    assert re.fullmatch(
+        r"node '[^']+' was not checked: target.address waits for webhook data: \{\{ address \}\}\n", ended.err
+    )
+    assert count_stored(network, scenarioctl) == 1
+
+
+def test_a_flow_without_transactions_says_that_nothing_was_checked(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
+    ended = create_flow(network, scenarioctl, '[[steps]]\ntype = "delay"\nseconds = 1\n')
+
+    assert ended.err == "nothing was checked: no step of this flow drafts a transaction now\n"
+    assert json.loads(ended.out)["checks"] == []
+
+
+def test_a_flow_that_nobody_can_try_is_not_stored(network: FakeNetwork, scenarioctl: Run) -> None:
+    network.cut("assetHub")
+
+    ended = create_flow(network, scenarioctl, STEPS.format(to=BOB), as_json=False)
+
+    assert (ended.out, ended.code) == ("", 5)
+    assert (
+        "could not prove that this transaction does what it should: assetHub cannot be reached" in ended.err
+    )
+    assert count_stored(network, scenarioctl) == 0
+
+
+def test_on_a_terminal_each_step_of_a_flow_has_its_table(network: FakeNetwork, tmp_path: Path) -> None:
+    with_remarks(network)
+    flow = network.config.with_name("flow.toml")
+    flow.write_text(STEPS.format(to=BOB), encoding="utf-8")
+    words = ("create", "--file", str(flow), "--check", "--sender", ALICE)
+
+    drawn, _, code = on_a_terminal(tmp_path, "--config", str(network.config), *words, both=True)
+
+    assert code == 0
+    lines = without_colours(drawn).splitlines()
+    titles = [line for line in lines if line.startswith("node ")]
+    assert [title.partition(": ")[2] for title in titles] == [
+        "polkadot > xTransfer > assetHub",
+        "polkadot > Remark > polkadot",
+    ]
+    assert lines.count("ok") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (CREATE_REMARK[:-2], "sender is missing, a check is made for the account that will sign"),
+        (
+            ("create", "--check", "remark", "--chain", "polkadot", "--text", "x"),
+            "check stands before remark, expected it behind that",
+        ),
+        (
+            ("create", "--sender", ALICE, "remark", "--chain", "polkadot", "--text", "x"),
+            "sender stands before remark, expected it behind that",
+        ),
+    ],
+    ids=["no sender", "check before the command", "sender before the command"],
+)
+def test_what_a_check_needs_is_told(
+    network: FakeNetwork, scenarioctl: Run, words: tuple[str, ...], sentence: str
+) -> None:
+    ended = scenarioctl("--config", str(network.config), *words)
+
+    assert (ended.out, ended.err, ended.code) == ("", f"Error: {sentence}\n", 2)

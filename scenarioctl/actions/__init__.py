@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
     from scenarioctl.actions.drafting import Drafted
+    from scenarioctl.actions.pills import WaitsForWebhook
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Registry
@@ -187,6 +188,27 @@ async def draft_first(app: "Application", diagram: "Diagram", *, sender: bytes |
         if len(drafting) == 1:
             raise
         raise type(error)(f"node {shorten(node.id)}: {error}") from None
+
+
+async def draft_each(
+    app: "Application", diagram: "Diagram", *, sender: bytes
+) -> "AsyncGenerator[tuple[str, Drafted | WaitsForWebhook]]":
+    """Yield the node of each step that drafts a transaction, and the transaction, checked for *sender*.
+
+    In place of one that waits for data that is not there yet comes what it waits for.
+    """
+    from scenarioctl.actions.pills import WaitsForWebhook
+
+    for node in diagram.in_order():
+        drafter = _drafter_of(node)
+        if drafter is None:
+            continue
+        try:
+            yield node.id, await _draft_checked(drafter, app, diagram, node, sender)
+        except WaitsForWebhook as error:
+            yield node.id, error
+        except ScenarioctlError as error:
+            raise type(error)(f"node {shorten(node.id)}: {error}") from None
 
 
 async def _draft_checked(

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import asked_for_json, printable
+from scenarioctl.cli.base import asked_for_json, option, printable
 
 check_option = click.option(
     "--check",
     is_flag=True,
     help="Try it on every chain it touches for --sender first; print it only if it passes.",
 )
+sender_option = option("--sender", metavar="ADDRESS", default="", help="Account that will sign, for --check.")
 
 _STYLES = {"ok": "bold green", "refused": "bold red", "unknown": "bold yellow"}
 #: What each line of a check is called on a terminal.
@@ -29,7 +30,11 @@ _WORDS = {
 def show_check(result: Any) -> None:
     """Draw the check of a transaction beside it: on stderr, and only where a person looks."""
     if sys.stderr.isatty() and not asked_for_json():
-        check = result.answer().get("check")
+        answer = result.answer()
+        for check in answer.get("checks", ()):
+            click.echo(printable(f"node {check['node']}: {check['summary']}"), err=True)
+            draw_check({**check, "warnings": []}, err=True)
+        check = answer.get("check")
         if check is not None:
             # The warnings stand on stderr already, wherever that leads.
             draw_check({**check, "warnings": []}, err=True)

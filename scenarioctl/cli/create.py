@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from scenarioctl.cli.base import Group, field_option, option, perform, print_answer, read_text
-from scenarioctl.cli.checking import check_option, show_check
+from scenarioctl.cli.checking import check_option, sender_option, show_check
 from scenarioctl.cli.fields import TOKENS, swap_options, transfer_options
 from scenarioctl.cli.signing import transaction_options
 from scenarioctl.errors import InvalidRequest
@@ -34,13 +34,23 @@ class CreateGroup(Group):
     default="",
     help="Syntax of the flow, where the file's name does not tell.",
 )
+@click.option(
+    "--check",
+    is_flag=True,
+    help="With --file: try each transaction for --sender first; create the scenario only if all pass.",
+)
+@sender_option
 @click.pass_context
-def create(context: click.Context, flow: str | None, syntax: str) -> None:
+def create(context: click.Context, flow: str | None, syntax: str, check: bool, sender: str) -> None:
     """Create a scenario; its id is printed.
 
     With --file, create one of several steps: docs/flow.md describes the file.
     """
     if context.invoked_subcommand is not None:
+        if check or sender:
+            raise InvalidRequest(
+                f"{'check' if check else 'sender'} stands before {context.invoked_subcommand}, expected it behind that"
+            )
         if flow is not None:
             raise InvalidRequest(f"--file does not go with {context.invoked_subcommand}: give one of the two")
         return
@@ -55,7 +65,10 @@ def create(context: click.Context, flow: str | None, syntax: str) -> None:
         "CreateFlow",
         flow=read_text(flow, field="file", limit=FLOW_LIMIT),
         syntax=syntax,
+        check=check,
+        sender=sender,
     )
+    show_check(result)
     print_answer(result, plain=result.answer()["result"])
 
 
@@ -66,7 +79,7 @@ def create(context: click.Context, flow: str | None, syntax: str) -> None:
 )
 @transfer_options("source_chain", "dest_chain", "destination_address", amount=TOKENS)
 @check_option
-@option("--sender", metavar="ADDRESS", default="", help="Account that will sign, for --check.")
+@sender_option
 def scenario(**fields: Any) -> None:
     """Create a transfer scenario between two chains, or within one."""
     result = perform("creation.create_scenario", "CreateScenario", **fields)
@@ -109,9 +122,12 @@ def swap(**fields: Any) -> None:
 @option("--chain", metavar="CHAIN", required=True, help="Chain to write to.")
 @option("--text", metavar="TEXT", required=True, help="What to write.")
 @click.option("--plain", is_flag=True, help="System.remark, which leaves no event.")
+@check_option
+@sender_option
 def remark(**fields: Any) -> None:
     """Create a scenario that writes a text to a chain's history."""
     result = perform("creation.create_remark", "CreateRemark", **fields)
+    show_check(result)
     print_answer(result, plain=result.answer()["result"])
 
 

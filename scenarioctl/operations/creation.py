@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
-from scenarioctl.model.diagram import read_diagram
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of, passed
 from scenarioctl.operations.scenarios import Facts, store_document
 from scenarioctl.operations.signing import check_output_format, write_transaction
 
 if TYPE_CHECKING:
+    from scenarioctl.actions.drafting import Drafted
     from scenarioctl.model.checks import Check
 
 __all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "create_swap"]
@@ -48,7 +49,6 @@ class Created:
 
 
 async def create_scenario(app: Application, request: CreateScenario) -> Created:
-    from scenarioctl.actions import draft_first
     from scenarioctl.actions.transfer import draft_plan, draw_plan, plan
     from scenarioctl.formats.shapes import Canvas
 
@@ -78,9 +78,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Created:
             summary=f"{source} > xTransfer > {destination}", chains=tuple(sorted({source, destination}))
         )
         return Created(id=await store_document(app, document, facts=facts), warnings=transaction.warnings)
-    drafted = await draft_first(app, read_diagram(document), sender=sender)
-    check = passed(drafted.transaction)
-    return Created(id=await store_document(app, document), warnings=drafted.transaction.warnings, check=check)
+    return await _store_checked(app, document, sender)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,13 +143,20 @@ class CreateRemark:
     text: str
     #: `System.remark`, which leaves no event, in place of `System.remark_with_event`.
     plain: bool = False
+    #: Check the remark on its chain for `sender`, and create the scenario only if it passes.
+    check: bool = False
+    #: Account that will sign: SS58 or 0x public key.
+    sender: str = ""
 
 
 async def create_remark(app: Application, request: CreateRemark) -> Created:
     from scenarioctl.actions import remark_diagram
 
     document = remark_diagram(app, chain=request.chain, text=request.text, plain=request.plain)
-    return await _store_drafting(app, document)
+    sender = check_sender(request.check, request.sender)
+    if sender is None:
+        return await _store_drafting(app, document)
+    return await _store_checked(app, document, sender)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,18 +193,81 @@ class CreateFlow:
     flow: Any
     #: `toml` or `json`.
     syntax: str = "toml"
+    #: Check each step that drafts a transaction for `sender`, and create the scenario only if all pass.
+    check: bool = False
+    #: Account that will sign: SS58 or 0x public key.
+    sender: str = ""
 
 
-async def create_flow(app: Application, request: CreateFlow) -> Created:
+@dataclass(frozen=True, kw_only=True)
+class CreatedFlow:
+    id: str
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    #: What was checked, and found good; None where no check was asked for.
+    checks: "tuple[tuple[Drafted, Check], ...] | None" = None
+
+    def answer(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"result": self.id}
+        if self.checks is not None:
+            answer["checks"] = [
+                {"node": drafted.node, "summary": drafted.summary, **check.answer()}
+                for drafted, check in self.checks
+            ]
+        return answer
+
+
+async def create_flow(app: Application, request: CreateFlow) -> CreatedFlow:
     from scenarioctl.actions import flow_diagram, problems
     from scenarioctl.formats.flow import read_flow
 
     document = flow_diagram(app, read_flow(request.flow, syntax=request.syntax))
-    for problem in await problems(app.unconnected(), read_diagram(document)):
+    sender = check_sender(request.check, request.sender)
+    diagram = read_diagram(document)
+    for problem in await problems(app.unconnected(), diagram):
         # What a webhook will fill, or a chain has to be asked for, is judged when it runs.
         if not problem.waiting and problem.code == InvalidRequest.code:
             raise InvalidRequest(f"node {shorten(problem.node)}: {problem.sentence}")
-    return Created(id=await store_document(app, document))
+    if sender is None:
+        return CreatedFlow(id=await store_document(app, document))
+    return await _store_checked_flow(app, document, diagram, sender)
+
+
+async def _store_checked_flow(
+    app: Application, document: Any, diagram: Diagram, sender: bytes
+) -> CreatedFlow:
+    """Store a flow each of whose transactions passes, by itself, on what the chains hold now."""
+    from contextlib import aclosing
+
+    from scenarioctl.actions import draft_each
+
+    checks, notes, warnings = [], [], []
+    async with aclosing(draft_each(app, diagram, sender=sender)) as drafting:
+        async for node, outcome in drafting:
+            name = f"node {shorten(node)}"
+            if isinstance(outcome, ScenarioctlError):
+                notes.append(f"{name} was not checked: {outcome}")
+                continue
+            try:
+                check = passed(outcome.transaction)
+            except ScenarioctlError as error:
+                raise type(error)(f"{name}: {error}") from None
+            if check is not None:
+                checks.append((outcome, check))
+            notes += [f"{name}: {note}" for note in outcome.transaction.notes]
+            warnings += [f"{name}: {warning}" for warning in outcome.transaction.warnings]
+    if not checks:
+        notes.append("nothing was checked: no step of this flow drafts a transaction now")
+    elif len(checks) > 1:
+        notes.append(
+            "each step was checked by itself, on what the chains hold now and not on what the steps before it leave"
+        )
+    return CreatedFlow(
+        id=await store_document(app, document),
+        warnings=tuple(warnings),
+        notes=tuple(notes),
+        checks=tuple(checks),
+    )
 
 
 async def _store_drafting(app: Application, document: Any) -> Created:
@@ -219,3 +287,12 @@ async def _store_drafting(app: Application, document: Any) -> Created:
     else:
         warnings = drafted.transaction.warnings
     return Created(id=await store_document(app, document, diagram), warnings=warnings)
+
+
+async def _store_checked(app: Application, document: Any, sender: bytes) -> Created:
+    """Store a scenario of one transaction that passes for *sender*."""
+    from scenarioctl.actions import draft_first
+
+    drafted = await draft_first(app, read_diagram(document), sender=sender)
+    check = passed(drafted.transaction)
+    return Created(id=await store_document(app, document), warnings=drafted.transaction.warnings, check=check)
