@@ -274,8 +274,7 @@ def check_id(id: object, *, field: str = "id") -> str:
 
 def check_listing(*, limit: object, after: object, search: object, sort: object) -> None:
     """Refuse what no store can list by."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LIMIT_MAX:
-        raise InvalidRequest(f"limit {shorten(limit)} is out of range, expected 1 to {LIMIT_MAX}")
+    check_limit(limit)
     if sort not in SORTS:
         raise InvalidRequest(f"sort {shorten(sort)} is unknown, expected one of: {', '.join(SORTS)}")
     check_text(after, field="after")
@@ -283,6 +282,11 @@ def check_listing(*, limit: object, after: object, search: object, sort: object)
         raise InvalidRequest(
             f"search {shorten(search)} is too long, expected at most {_SEARCH_MAX} characters"
         )
+
+
+def check_limit(limit: object) -> None:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LIMIT_MAX:
+        raise InvalidRequest(f"limit {shorten(limit)} is out of range, expected 1 to {LIMIT_MAX}")
 
 
 def check_text(value: object, *, field: str) -> str:

@@ -168,10 +168,6 @@ def claim_due(database: Connection, claim: Claim) -> list[ClaimedJob]:
     ]
 
 
-def owned(database: Connection, owner: str) -> set[str]:
-    return {id for (id,) in database.execute("SELECT id FROM jobs WHERE owner <> '' AND owner = ?", (owner,))}
-
-
 def holds(database: Connection, owner: str) -> bool:
     """Return whether the store knows *owner* at all."""
     return (
@@ -185,7 +181,8 @@ def holds(database: Connection, owner: str) -> bool:
 
 
 def renew(database: Connection, owner: str, *, deadline: int) -> set[str]:
-    held = owned(database, owner)
+    rows = database.execute("SELECT id FROM jobs WHERE owner <> '' AND owner = ?", (owner,))
+    held = {id for (id,) in rows}
     if held:
         _renew(database, owner, deadline)
     return held

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.jobs import (
     Claim,
     ClaimedJob,
@@ -23,11 +22,11 @@ from scenarioctl.model.jobs import (
     WebhookEvent,
 )
 from scenarioctl.stores import (
-    LIMIT_MAX,
     JobPage,
     ScenarioPage,
     StoredScenario,
     check_id,
+    check_limit,
     check_listing,
     check_text,
     inbox,
@@ -127,8 +126,7 @@ class SqliteStore:
         return await self._read(partial(jobs.get, id=id))
 
     async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LIMIT_MAX:
-            raise InvalidRequest(f"limit {shorten(limit)} is out of range, expected 1 to {LIMIT_MAX}")
+        check_limit(limit)
         if after:
             check_id(after, field="after")
         return await self._read(
@@ -145,7 +143,7 @@ class SqliteStore:
         return await self._write(partial(jobs.claim_due, claim=claim))
 
     async def renew_leases(self, owner: str, *, moment: int, lease: int) -> set[str]:
-        if not await self._read(partial(jobs.owned, owner=owner)):
+        if not await self._read(partial(jobs.holds, owner=owner)):
             return set()
         return await self._write(partial(jobs.renew, owner=owner, deadline=moment + lease))
 

@@ -293,6 +293,8 @@ class Worker:
                 if not job.schedule.cron or job.planned is None or job.owner:
                     continue
                 times = first_times(job.schedule, now)
+                # Thousands of cron lines take a while.
+                await asyncio.sleep(0)
                 if job.planned > times.planned and await self.app.store.plan_job(
                     job.id, epoch=job.epoch, due=times.due, planned=times.planned
                 ):
