@@ -36,7 +36,7 @@ from scenarioctl.errors import (
 )
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.operations.outcomes import OUTCOMES
-from scenarioctl.server.access import Access
+from scenarioctl.server.access import Access, address_of
 from scenarioctl.server.decoding import Decoder
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.limits import Limits
@@ -308,7 +308,7 @@ class Front:
             else:
                 point, parameters = self._routes.find(method, request.rel_url.raw_path)
                 row = point.row
-                terms.limits.admit(terms.access.admit(request, row))
+                terms.limits.admit(self._admit(request, row))
                 response = await point.answer(request, parameters, headers)
             status = response.status
             return response
@@ -355,6 +355,14 @@ class Front:
                         "milliseconds": round(seconds * 1000, 3),
                     },
                 )
+
+    def _admit(self, request: web.BaseRequest, row: Endpoint) -> str:
+        """Return the name of the client; one that has no good token is counted too."""
+        try:
+            return self._terms.access.admit(request, row)
+        except Unauthorized:
+            self._terms.limits.admit(address_of(request))
+            raise
 
     def _describe(self, request: web.BaseRequest, headers: CIMultiDict[str]) -> web.StreamResponse:
         """Answer `OPTIONS`: what a path takes, and what a page of an allowed origin may ask."""
