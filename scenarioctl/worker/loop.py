@@ -566,7 +566,7 @@ class Worker:
         for owner in others:
             if is_gone(owner):
                 freed = await self.app.store.free_leases(owner)
-                log.warning("a worker is gone without having stopped: its %d runs are run again", freed)
+                log.warning("a worker is gone without having stopped, runs that it had begun: %d", freed)
                 self._wake.set()
         if others:
             self._must_claim = True
@@ -685,7 +685,10 @@ class Worker:
     async def _give_back(self) -> None:
         freed = await self.app.store.free_leases(self.owner)
         if freed:
-            log.info("%d runs were given up at the stop and are run again", freed)
+            log.info(
+                "given up at the stop, for the next start to run again unless their jobs are stopped: %d",
+                freed,
+            )
 
 
 def _planned(job: Job, now: int) -> int:
