@@ -114,12 +114,45 @@ export async function call(method, path, fields = {}, signal = undefined) {
 export const post = (path, fields, signal) => call("POST", path, fields, signal);
 export const get = (path, fields, signal) => call("GET", path, fields, signal);
 
+// A browser opens six connections to one address, and a stream keeps one: pages that nobody looks at give theirs back.
+function seen(signal) {
+  return new Promise((settle) => {
+    const look = () => {
+      if (document.visibilityState === "hidden" && !signal.aborted) return;
+      document.removeEventListener("visibilitychange", look);
+      signal.removeEventListener("abort", look);
+      settle();
+    };
+    document.addEventListener("visibilitychange", look);
+    signal.addEventListener("abort", look);
+    look();
+  });
+}
+
+function whileSeen(signal) {
+  const connection = new AbortController();
+  const close = () => connection.abort();
+  const look = () => { if (document.visibilityState === "hidden") close(); };
+  signal.addEventListener("abort", close);
+  document.addEventListener("visibilitychange", look);
+  addEventListener("pagehide", close);
+  const forget = () => {
+    signal.removeEventListener("abort", close);
+    document.removeEventListener("visibilitychange", look);
+    removeEventListener("pagehide", close);
+  };
+  return [connection.signal, forget];
+}
+
 // Server-sent events by fetch: an EventSource could not carry the token.
 export async function follow(path, fields, tell, signal) {
   let last = "";
-  while (!signal.aborted) {
+  for (;;) {
+    await seen(signal);
+    if (signal.aborted) return;
+    const [connected, forget] = whileSeen(signal);
     try {
-      const answer = await admitted("GET", path, last ? { ...fields, after: last } : fields, signal);
+      const answer = await admitted("GET", path, last ? { ...fields, after: last } : fields, connected);
       if (!answer.ok) throw await refusalOf(answer);
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let buffer = "";
@@ -140,8 +173,10 @@ export async function follow(path, fields, tell, signal) {
         }
       }
     } catch (error) {
-      if (signal.aborted || error.name === "AbortError") return;
+      if (signal.aborted) return;
       if (error instanceof Refusal && error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
+    } finally {
+      forget();
     }
     await new Promise((wake) => setTimeout(wake, 1000));
   }

@@ -158,6 +158,30 @@ def test_a_job_is_started_watched_and_stopped(page: Page, daemon: Daemon) -> Non
     assert page.complaints() == []
 
 
+def test_more_tabs_than_a_browser_has_connections_do_not_starve_each_other(
+    page: Page, daemon: Daemon
+) -> None:
+    scenario = a_remark(daemon)
+    first = page.browser.current_window_handle
+    try:
+        for _ in range(8):
+            page.browser.switch_to.new_window("tab")
+            page.browser.get(f"{page.url}/#/create/?diagramData={scenario}")
+            page.wait_for("Copy hex")
+
+        # One that is looked at again goes on where it was.
+        page.browser.switch_to.window(page.browser.window_handles[1])
+        post(daemon, "/job/start", {"id": scenario, "every": "1h"})
+        page.wait_for("workload executed")
+        assert page.text().count("Starting worker") == 1
+    finally:
+        for handle in page.browser.window_handles:
+            if handle != first:
+                page.browser.switch_to.window(handle)
+                page.browser.close()
+        page.browser.switch_to.window(first)
+
+
 def test_a_diagram_is_imported_by_typing_pasting_and_dropping(page: Page) -> None:
     share = base64.b64encode(zlib.compress(json.dumps(diagram_of("plain")).encode())).decode()
 
