@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
+from scenarioctl.chains import connection
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import connect
 from scenarioctl.chains.pool import Pool
@@ -16,6 +18,7 @@ from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainUnreachable
 from tests.canned import answers
+from tests.loopback import Server
 from tests.node import Feed, Node, Silent
 from tests.runtimes import bundled
 
@@ -214,3 +217,40 @@ def test_nobody_waits_for_the_farewell_of_a_node(tmp_path: Path) -> None:
 
     assert said == "a block"
     assert passed < 0.5
+
+
+class Flood(Server):
+    """Begins one message in answer to the first request, and never ends it."""
+
+    def __init__(self, fragments: bool) -> None:
+        super().__init__()
+        self.fragments = fragments
+
+    async def talk(self, http: web.Request, socket: web.WebSocketResponse) -> None:
+        await socket.receive()
+        transport = http.transport
+        assert transport is not None
+        if not self.fragments:
+            transport.write(b"\x81\x7f" + (2**62).to_bytes(8, "big"))
+        # Of a fragmented message, each frame but the first continues the one before.
+        part = b"\x7e\xff\xff" + b"0" * 65535
+        first = b"\x01"
+        while not transport.is_closing():
+            transport.write(first + part if self.fragments else part)
+            first = b"\x00"
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("fragments", [False, True], ids=["one frame", "many frames"])
+def test_a_message_without_end_is_not_read_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, fragments: bool
+) -> None:
+    monkeypatch.setattr(connection, "LARGEST", 1_000_000)
+    with Flood(fragments) as flood:
+        chain = polkadot_at(flood.url)
+        with pytest.raises(ChainUnreachable) as refused:
+            connect(chain)
+
+    assert str(refused.value) == (
+        f"polkadot cannot be reached ({flood.url} did not answer chain_getBlockHash and 1 more: it sent more than 1000000 bytes)"
+    )

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -74,8 +75,13 @@ class Connection:
         started = time.perf_counter()
         try:
             # No proxy of the environment, and no redirect to where the configuration does not point.
-            self._socket = websocket.create_connection(
-                endpoint, timeout=opening, redirect_limit=0, http_no_proxy=["*"], skip_utf8_validation=True
+            self._socket: Any = websocket.create_connection(
+                endpoint,
+                timeout=opening,
+                redirect_limit=0,
+                http_no_proxy=["*"],
+                skip_utf8_validation=True,
+                class_=_bounded(),
             )
         except (OSError, websocket.WebSocketException, ValueError) as error:
             raise ChainUnreachable(f"{endpoint} did not open: {_reason(error)}") from None
@@ -176,7 +182,7 @@ class Connection:
     def abort(self) -> None:
         """Cut the connection, from whatever thread: one that waits for an answer on it waits no longer."""
         with suppress(Exception):
-            self._socket.abort()  # type: ignore[no-untyped-call]
+            self._socket.abort()
 
     def close(self) -> None:
         with suppress(Exception):
@@ -184,7 +190,7 @@ class Connection:
             self._socket.close(timeout=0)
         with suppress(Exception):
             # Where the other side closed first, closing leaves the socket open.
-            self._socket.shutdown()  # type: ignore[no-untyped-call]
+            self._socket.shutdown()
 
     def _send(self, request: dict[str, Any], method: str) -> None:
         import websocket
@@ -201,9 +207,10 @@ class Connection:
         if deadline is not None:
             self._socket.settimeout(max(min(deadline - time.monotonic(), patience), 0.001))
         try:
+            self._socket.room = LARGEST
             text = self._socket.recv()
             self.heard = time.monotonic()
-            message = json.loads(text) if 0 < len(text) <= LARGEST else None
+            message = json.loads(text) if text else None
         except (OSError, websocket.WebSocketException, ValueError, RecursionError) as error:
             kind = Silence if isinstance(error, websocket.WebSocketTimeoutException) else ChainUnreachable
             raise kind(f"{self.endpoint} did not answer {method}: {_reason(error)}") from None
@@ -335,6 +342,24 @@ def _close_losers(ended: "Attempts") -> None:
 
 def _unreachable(chain: Chain, reasons: list[str]) -> ChainUnreachable:
     return ChainUnreachable(f"{chain.name} cannot be reached ({'; '.join(reasons)})")
+
+
+@cache
+def _bounded() -> Any:
+    """Return the class of sockets that read no more than `room` bytes: one message of a node could fill the memory."""
+    import websocket
+
+    class Bounded(websocket.WebSocket):
+        room = LARGEST
+
+        def _recv(self, bufsize: int) -> bytes:
+            data: bytes = super()._recv(bufsize)  # type: ignore[no-untyped-call]
+            self.room -= len(data)
+            if self.room < 0:
+                raise websocket.WebSocketPayloadException(f"it sent more than {LARGEST} bytes")
+            return data
+
+    return Bounded
 
 
 def _reason(error: Exception) -> str:
