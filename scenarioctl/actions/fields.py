@@ -61,28 +61,33 @@ class Fields:
 
     def account(self, key: str) -> str:
         """Return an address as it was written, its checksum verified."""
+        return self.parsed_account(key)[0]
+
+    def parsed_account(self, key: str) -> tuple[str, bytes | None]:
+        """Return an address as it was written and the account it names; None where a pill will name it."""
         value = self._values.get(key)
         if isinstance(value, str) and has_pill(value):
-            return value
+            return value, None
         from scenarioctl.chains.addresses import parse_account
 
-        parse_account(value, field=self.name(key))
-        return str(value)
+        account = parse_account(value, field=self.name(key))
+        return str(value), account
 
     def amount(self, key: str, asset: "Asset | str") -> str:
         """Return whole tokens as text, exact in *asset*'s decimals."""
+        return self.scaled_amount(key, asset)[0]
+
+    def scaled_amount(self, key: str, asset: "Asset | str") -> tuple[str, int | None]:
+        """Return whole tokens as text, and in the smallest unit; None where a pill has to come first."""
         value = self._values.get(key)
         if isinstance(value, str) and has_pill(value):
-            return value
-        number = parse_number(value, field=self.name(key))
+            return value, None
+        field = self.name(key)
+        number = parse_number(value, field=field)
+        raw = None
         if not isinstance(asset, str):
-            to_raw(
-                number,
-                known_decimals(asset, self.name(key), value),
-                field=self.name(key),
-                symbol=asset.symbol,
-            )
-        return to_text(number)
+            raw = to_raw(number, known_decimals(asset, field, value), field=field, symbol=asset.symbol)
+        return to_text(number), raw
 
 
 def known_decimals(asset: "Asset", field: str, value: object) -> int:

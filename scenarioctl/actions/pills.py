@@ -132,7 +132,8 @@ class JsonText(Text):
 
 def has_pill(value: object) -> bool:
     """Return whether *value* is a text with a pill in it."""
-    return isinstance(value, str) and next(_find(value), None) is not None
+    # Most texts hold nothing that begins like one.
+    return isinstance(value, str) and _PILL.search(value) is not None and next(_find(value), None) is not None
 
 
 def is_pill(text: str) -> bool:

@@ -4,13 +4,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_transfer
 from scenarioctl.actions.fields import Fields, known_decimals
-from scenarioctl.actions.pills import has_pill
 from scenarioctl.actions.sides import Side, outline_source, read_sides
 from scenarioctl.actions.words import side_words
 from scenarioctl.errors import InvalidRequest
@@ -101,7 +99,11 @@ class Plan:
     asset: "Asset | str"
     #: Whole tokens.
     amount: str
+    #: The same in the smallest unit; None where a pill has to come first.
+    raw: int | None
     address: str
+    #: Whose address it is; None where a pill will name it.
+    account: bytes | None
 
 
 def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> Plan:
@@ -110,34 +112,31 @@ def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> P
     source = fields.chain(app, "source_chain")
     destination = fields.chain(app, "dest_chain")
     asset = fields.asset(app, source, "assetid")
+    amount, raw = fields.scaled_amount("amount", asset)
+    address, account = fields.parsed_account("destination_address")
     return Plan(
         source=source,
         destination=destination,
         asset=asset,
-        amount=fields.amount("amount", asset),
-        address=fields.account("destination_address"),
+        amount=amount,
+        raw=raw,
+        address=address,
+        account=account,
     )
 
 
 async def draft_plan(app: "Application", planned: Plan) -> "UnsignedTransaction | None":
     """Return the transaction that `draft` would make of the drawn plan; None where a pill has to come first."""
-    from scenarioctl.chains.addresses import parse_account
-
     asset = planned.asset
-    if (
-        isinstance(asset, str)
-        or asset.decimals is None
-        or has_pill(planned.amount)
-        or has_pill(planned.address)
-    ):
+    if isinstance(asset, str) or planned.raw is None or planned.account is None:
         return None
     return await draft_transfer(
         app,
         source=planned.source,
         destination=planned.destination,
         asset=asset,
-        amount=to_raw(Decimal(planned.amount), asset.decimals, symbol=asset.symbol),
-        beneficiary=parse_account(planned.address, field="destination_address"),
+        amount=planned.raw,
+        beneficiary=planned.account,
     )
 
 

@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, TooLarge
-from scenarioctl.formats.documents import MAX_BYTES, canonical_json
+from scenarioctl.formats.documents import MAX_BYTES, canonical_json, plain_json
 
 
-def pack(document: object) -> bytes:
-    """Return *document* as it is stored; TooLarge above 16 MiB of JSON."""
+def pack(document: object, *, plain: bool = False) -> bytes:
+    """Return *document* as it is stored; TooLarge above 16 MiB of JSON.  What is *plain* goes through `plain_json`."""
     import lz4.frame
 
-    text = canonical_json(document)
+    text = plain_json(document) if plain else canonical_json(document)
     if len(text) > MAX_BYTES:
         raise TooLarge(f"the diagram is {len(text)} bytes of JSON, the limit is {MAX_BYTES}")
     packed: bytes = lz4.frame.compress(text, content_checksum=True)

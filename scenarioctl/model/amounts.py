@@ -30,17 +30,19 @@ def parse_number(value: object, *, field: str, zero: bool = False, expected: str
         raise InvalidRequest(
             f"{field} {shorten(text)} is too long, expected at most {_LENGTH_MAX} characters"
         )
-    shown = _show(value, text)
-    if text.startswith("-") and _NUMBER.fullmatch(text[1:]):
-        least = "zero or more" if zero else "a number above zero"
-        raise InvalidRequest(f"{field} {shown} is negative, expected {least}")
     if not _NUMBER.fullmatch(text):
+        shown = _show(value, text)
+        if text.startswith("-") and _NUMBER.fullmatch(text[1:]):
+            least = "zero or more" if zero else "a number above zero"
+            raise InvalidRequest(f"{field} {shown} is negative, expected {least}")
         raise InvalidRequest(f"{field} {shown} is not a number, expected {expected}")
     number = Decimal(text)
     if number.adjusted() > 60 and number:
-        raise InvalidRequest(f"{field} {shown} is more than any chain can hold (2^128 - 1 smallest units)")
+        raise InvalidRequest(
+            f"{field} {_show(value, text)} is more than any chain can hold (2^128 - 1 smallest units)"
+        )
     if not number and not zero:
-        raise InvalidRequest(f"{field} {shown} is zero, expected a number above zero")
+        raise InvalidRequest(f"{field} {_show(value, text)} is zero, expected a number above zero")
     return number
 
 
@@ -66,7 +68,7 @@ def to_raw(amount: Decimal, decimals: int, *, field: str = "amount", symbol: str
         # 1e-9999 is short, its text is not.
         text = to_text(amount) if amount.adjusted() > -_LENGTH_MAX else str(amount)
         raise InvalidRequest(f"{field} {text} has too many decimals, {symbol} has {decimals}")
-    return _within_u128(raw, to_text(amount), field)
+    return raw if raw <= U128_MAX else _within_u128(raw, to_text(amount), field)
 
 
 def to_whole(raw: int, decimals: int) -> str:

@@ -291,13 +291,14 @@ async def store_document(
 ) -> str:
     """Store a diagram document under a fresh id, and return the id.
 
-    *diagram* is what was read of it already, *facts* what is known of it without.
+    *diagram* is what was read of it already, *facts* what is known of it without: it was drawn here, from texts.
     """
     from scenarioctl.formats.blob import pack
     from scenarioctl.stores import StoredScenario
 
+    plain = app.served and facts is not None
     facts = facts or _facts_of(app, diagram or read_diagram(document, field="diagram"))
-    blob = pack(document)
+    blob = pack(document, plain=plain)
     now = app.clock()
     for _ in range(8):
         scenario = StoredScenario(
