@@ -723,6 +723,44 @@ def test_too_few_files_are_said_once_and_waited_for(roomy: Ward) -> None:
     assert roomy.running.log.count("connections have to wait") == 1
 
 
+def test_what_no_file_can_be_opened_for_is_said_to_be_that(tmp_path: Path) -> None:
+    with warded(tmp_path / "home") as ward:
+        limits = resource.prlimit(ward.pid, resource.RLIMIT_NOFILE)
+        with dial(ward.port, get("/healthz")) as within:
+            read_replies(within, 1)
+            taken = max(int(file.name) for file in Path(f"/proc/{ward.pid}/fd").iterdir())
+            resource.prlimit(ward.pid, resource.RLIMIT_NOFILE, (taken + 1, limits[1]))
+            # It reads what it needs for this the first time that it does it.
+            within.sendall(CREATE + get("/docs"))
+            refused = read_replies(within, 2)
+            resource.prlimit(ward.pid, resource.RLIMIT_NOFILE, limits)
+            within.sendall(CREATE + get("/docs"))
+            created, docs = read_replies(within, 2)
+        ward.scenarios.add(created.json()["result"])
+        ward.check()
+
+    sentence = "the daemon can open no more files (Too many open files), try again later (LimitNOFILE=)"
+    assert [(each.status, each.json()) for each in refused] == [
+        (503, {"error": sentence, "code": "not_ready"})
+    ] * 2
+    assert docs.status == 200
+
+
+def test_runs_that_wait_keep_nobody_else_waiting(tmp_path: Path) -> None:
+    edge = {"id": "e", "source": "d", "target": "r"}
+    with Serving(tmp_path, requests=1) as serving:
+        document = {"nodes": [node("d", "delay", seconds="30"), REMARK], "edges": [edge]}
+        id = serving.post("/saveUrl", {"url": json.dumps(document)}).json()["shortUrl"]
+        with dial(serving.api, post(json.dumps({"id": id, "timeout": 1}).encode(), path="/job/run")) as runs:
+            told = [serving.post("/job/status", {"id": id}).status for _ in range(20)]
+            goes_on = is_open(runs)
+            runs.settimeout(20)
+            (ended,) = read_replies(runs, 1)
+
+    assert (told, goes_on) == ([200] * 20, True)
+    assert (ended.status, ended.json()["error"]) == (504, "the run took longer than its timeout of 1s")
+
+
 @pytest.fixture(scope="module")
 def webhook(shared: Ward) -> str:
     document = json.loads((DATA / "diagrams" / "webhook_query.json").read_text())

@@ -1,6 +1,7 @@
 """THE table of endpoints.  To add one, add a row; the handler must be in its module's `__all__`."""
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +21,11 @@ class Endpoint:
     server: str = "api"
     #: The documented answer's flag, which an error answers with too, as false; empty where it has none.
     flag: str = ""
+    #: May go on for hours: it waits for webhooks, pauses and web servers, and takes the place of no request that does not.
+    waits: bool = False
 
 
-def _row(method: str, path: str, operation: str, *also: str, **more: str) -> Endpoint:
+def _row(method: str, path: str, operation: str, *also: str, **more: Any) -> Endpoint:
     return Endpoint(method=method, path=path, operation=operation, also=also, **more)
 
 
@@ -68,7 +71,7 @@ ENDPOINTS = (
     _row("POST", "/api/tx/assemble", "assembly.assemble_transaction"),
     _row("POST", "/job/start", "jobs.start_job", scope="jobs", server="worker", flag="success"),
     _row("POST", "/job/stop", "jobs.stop_job", scope="jobs", server="worker", flag="success"),
-    _row("POST", "/job/run", "jobs.run_job", scope="jobs", server="worker", flag="success"),
+    _row("POST", "/job/run", "jobs.run_job", scope="jobs", server="worker", flag="success", waits=True),
     _row("GET", "/job/list", "jobs.list_jobs", server="worker"),
     _row("POST", "/job/status", "jobs.job_status", server="worker"),
     _row("POST", "/scenario/worker/logs", "jobs.job_log", server="worker", flag="success"),

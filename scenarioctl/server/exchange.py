@@ -1,6 +1,7 @@
 """One request and its answer: admission, body, decoding, handler, JSON, errors, figures; one wrapper, no middlewares."""
 
 import asyncio
+import errno
 import itertools
 import json
 import logging
@@ -27,6 +28,7 @@ from scenarioctl.errors import (
     BadRequest,
     InvalidRequest,
     MethodNotAllowed,
+    NotReady,
     ScenarioctlError,
     TooLarge,
     TooSlow,
@@ -87,6 +89,8 @@ _HEAD = (
 #: What such a page may read of an answer, beside its body.
 _EXPOSED = "X-Request-Id, Retry-After, Scenarioctl-Notes, Scenarioctl-Warnings"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+#: What the system says where it has no room for another open file.
+_NO_FILES = (errno.EMFILE, errno.ENFILE)
 #: Operations of these scopes write, or send: once begun they are not given up because a client went away.
 _READING = frozenset({"read"})
 
@@ -241,7 +245,8 @@ class Operation:
         return self._decoder.join(self._decoder.read_query(read_pairs(query)), value)
 
     async def _perform(self, decoded: Any) -> Any:
-        async with self._terms.limits.place(), self._terms.app.session() as session:
+        place = self._terms.limits.place(waits=self.row.waits)
+        async with place, self._terms.app.session() as session:
             return await self._handler(session, decoded)
 
 
@@ -329,6 +334,10 @@ class Front:
             # The client has gone; there is nobody to answer.
             raise
         except Exception as bug:
+            if isinstance(bug, OSError) and bug.errno in _NO_FILES:
+                response = self._refuse(request, _no_files(bug), row, headers)
+                status = response.status
+                return response
             log.exception(
                 "bug while answering %s %s",
                 method,
@@ -404,6 +413,11 @@ class Front:
             f"this is a bug in scenarioctl, not in what was sent; its log has the traceback under request id {identity}{done}"
         )
         return error_response(error, row.flag if row else "", headers)
+
+
+def _no_files(error: OSError) -> NotReady:
+    # Not even one to read a part of the program from, or a table.
+    return NotReady(f"the daemon can open no more files ({error.strerror}), try again later (LimitNOFILE=)")
 
 
 def error_response(error: ScenarioctlError, flag: str, headers: CIMultiDict[str]) -> web.Response:

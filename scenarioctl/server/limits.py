@@ -24,6 +24,8 @@ class Limits:
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clients = Rates(settings.rate, clock)
         self._turns = Turns(settings.requests)
+        #: Of requests that wait for others than the daemon: as many, besides.
+        self._long = Turns(settings.requests)
         #: Connections that are open.
         self.open = 0
         self.change(settings)
@@ -31,7 +33,7 @@ class Limits:
     def change(self, settings: Settings) -> None:
         """Take over the limits of *settings*."""
         self._clients.per_second = settings.rate
-        self._turns.at_once = settings.requests
+        self._turns.at_once = self._long.at_once = settings.requests
         self.connections = settings.connections
         self.seconds = float(settings.request_seconds)
 
@@ -43,19 +45,19 @@ class Limits:
                 f"this client sends more than {self._clients.per_second} requests per second", wait
             )
 
-    def place(self) -> "Turns":
+    def place(self, *, waits: bool = False) -> "Turns":
         """`async with limits.place():` around the work on a request, not around the sending of its answer."""
-        return self._turns
+        return self._long if waits else self._turns
 
     @property
     def busy(self) -> int:
         """Requests that are worked on."""
-        return self._turns.busy
+        return self._turns.busy + self._long.busy
 
     @property
     def waiting(self) -> int:
         """Requests that wait for their turn."""
-        return self._turns.waiting
+        return self._turns.waiting + self._long.waiting
 
 
 class Rates:
