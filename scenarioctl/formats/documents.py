@@ -31,7 +31,7 @@ def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:
             text,
             object_pairs_hook=_read_object,
             parse_int=_read_int,
-            parse_float=_read_float,
+            parse_float=read_float,
             parse_constant=_refuse_constant,
         )
     except json.JSONDecodeError as error:
@@ -127,7 +127,8 @@ def _read_int(text: str) -> int:
     return int(text)
 
 
-def _read_float(text: str) -> float:
+def read_float(text: str) -> float:
+    """Return the number that a JSON text writes with a point or an exponent; raises where that loses digits."""
     value = float(text)
     # Fifteen digits always survive; beyond, the shortest text of the double has to be the same number.
     if len(text) < 16 and "e" not in text and "E" not in text:

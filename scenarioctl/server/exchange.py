@@ -36,7 +36,7 @@ from scenarioctl.errors import (
     UnsupportedType,
     shorten,
 )
-from scenarioctl.formats.documents import parse_json
+from scenarioctl.formats.documents import parse_json, read_float
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.server.access import Access, address_of
 from scenarioctl.server.decoding import Decoder
@@ -63,6 +63,7 @@ _LOOK = 0.25
 _PLAIN = 2**63
 #: Bodies below this are tried as a flat object first.
 _SMALL = 4096
+_FLAT = msgspec.json.Decoder(float_hook=read_float)
 #: Bytes of a header with notes or warnings.
 _HEADER_MAX = 4096
 #: Where `OPTIONS` comes from a web page: what it may send and read.
@@ -492,8 +493,9 @@ def read_flat(body: bytes) -> dict[str, Any] | None:
     if b"\\" in body:
         return None
     try:
-        value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = _FLAT.decode(body)
+    except Exception:
+        # parse_json says what it is.
         return None
     if type(value) is not dict:
         return None
@@ -505,7 +507,7 @@ def read_flat(body: bytes) -> dict[str, Any] | None:
         elif kind is int:
             if not -_PLAIN < each < _PLAIN:
                 return None
-        elif kind is not bool and each is not None:
+        elif kind is not bool and kind is not float and each is not None:
             return None
     # Two quotes around each: no key was given twice.
     return value if body.count(b'"') == 2 * texts else None
