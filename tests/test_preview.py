@@ -47,8 +47,10 @@ PROGRAM = Path(sys.executable).parent / "scenarioctl"
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Application:
-    return make_app(tmp_path)
+def app(tmp_path: Path) -> Iterator[Application]:
+    made = make_app(tmp_path)
+    yield made
+    wait(made.close())
 
 
 def wait(work: Coroutine[Any, Any, T]) -> T:

@@ -259,6 +259,8 @@ class TestDrafts:
 
         assert two.run(diagram(remark("x"))).drafts[0].expires == NOW + 2 * 3600 * SECOND
         assert never.run(diagram(remark("x"))).drafts[0].expires is None
+        for stage in (two, never):
+            asyncio.run(stage.app.store.close())
 
     def test_a_scenario_that_runs_in_a_circle_fails(self, stage: Stage) -> None:
         running = stage.run(diagram(remark("a"), remark("b"), edges="ab ba"))
