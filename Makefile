@@ -4,14 +4,18 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: demo test check soak live bench bench-live generate clean
+.PHONY: demo test acceptance check soak live bench bench-live generate clean
 
 demo: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
 
 # What is live is replayed here, see docs/live.md.
 test: $(VENV)/.developed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not soak"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not soak and not acceptance"
+
+# A browser, other people's clients (npm), fuzzed requests and load: about two minutes more.
+acceptance: $(VENV)/.developed
+	tests/clients/run $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "acceptance and not soak"
 
 check: $(VENV)/.developed
 	$(BIN)/ruff check .

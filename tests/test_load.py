@@ -22,6 +22,8 @@ from benchmarks.http import ACCOUNT, SCENARIO, TRANSFER, cpu_seconds, request_by
 from benchmarks.jobs import application, prepare
 from tests.daemons import Daemon, daemon, wait_until
 
+pytestmark = pytest.mark.acceptance
+
 Tell = Callable[[str], None]
 
 #: Megabytes by which a daemon may be larger after its requests than after the first tenth of them.

@@ -13,6 +13,8 @@ from scenarioctl.server.openapi import describe
 from tests.conftest import BOB, DATA
 from tests.serving import Serving
 
+pytestmark = pytest.mark.acceptance
+
 #: 502 to 504 are answers as good as others: the chains are not there.  What is of the right type may still be refused.
 CONFIG = """
 [checks.not_a_server_error]

@@ -16,6 +16,8 @@ from selenium.webdriver.common.keys import Keys
 from tests.browser.conftest import Daemon, Page
 from tests.conftest import BOB
 
+pytestmark = pytest.mark.acceptance
+
 #: Where tests/clients/run has put the packages of npm.
 AXE = Path(os.environ.get("SCENARIOCTL_CLIENTS", "/nowhere"), "node_modules/axe-core/axe.min.js")
 

@@ -18,6 +18,8 @@ import requests
 
 from tests.conftest import BOB, BOB_HEX, DATA
 
+pytestmark = pytest.mark.acceptance
+
 HERE = Path(__file__).parent
 #: Where `run` put the packages; a test's own environment does not say it any more.
 PACKAGES = os.environ.get("SCENARIOCTL_CLIENTS", "")
