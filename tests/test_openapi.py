@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from hashlib import blake2b
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tests.conftest import ROOT
 from tests.serving import Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
+WORKER = json.loads(json.dumps(describe(ENDPOINTS, {"worker", "both"})))
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,19 @@ def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
 def test_it_is_what_the_servers_give(served: Serving) -> None:
     replies = [served.get("/openapi.json", port=port) for port in (served.api, served.worker)]
 
-    assert [reply.json() for reply in replies] == [DOCUMENT, DOCUMENT]
+    assert [reply.json() for reply in replies] == [DOCUMENT, WORKER]
+
+
+@pytest.mark.parametrize("role", ["all", "api", "worker"])
+def test_each_port_has_every_path_that_it_describes(tmp_path: Path, role: str) -> None:
+    with Serving(tmp_path, role=role) as serving:
+        for port in filter(None, (serving.api, serving.worker)):
+            paths = serving.get("/openapi.json", port=port).json()["paths"]
+
+            for path, methods in paths.items():
+                reply = serving.send("OPTIONS", re.sub(r"\{\w+\}", "x", path), port=port)
+                assert (path, reply.status) == (path, 204)
+                assert {method.upper() for method in methods} <= set(reply.headers["allow"].split(", "))
 
 
 def test_it_is_valid_openapi_3_1() -> None:
@@ -71,9 +85,9 @@ def test_every_path_of_the_tables_is_in_it_and_no_other() -> None:
     assert {(method, path) for method, path, _ in operations()} == tables
 
 
-def test_each_role_describes_what_it_serves() -> None:
-    api = describe(ENDPOINTS, role="api")["paths"]
-    worker = describe(ENDPOINTS, role="worker")["paths"]
+def test_each_server_describes_what_it_serves() -> None:
+    api = describe(ENDPOINTS, {"api", "both"})["paths"]
+    worker = WORKER["paths"]
 
     assert "/api/scenario/info" in api
     assert "/job/start" not in api
@@ -141,8 +155,25 @@ def test_an_endpoint_is_described_with_fields_answer_and_example(row: Endpoint) 
         jsonschema_rs.validate(body_schema(decoder, field_notes(request_type)), example)
         decoder.decode(example, dict.fromkeys(decoder.in_path, "x"))
     answer = ANSWERS[row.operation].answer
-    if answer is not None and "…" not in json.dumps(answer, ensure_ascii=False):
+    # As tools copy it: an example that is cut short is none.
+    assert "…" not in json.dumps([example, answer], ensure_ascii=False)
+    if answer is not None:
         jsonschema_rs.validate(dict(ANSWERS[row.operation].schema), answer)
+
+
+def test_the_examples_are_what_the_servers_answer(served: Serving) -> None:
+    for operation, path, taken in (
+        ("transfers.asset_transfer", "/api/xcm/asset-transfer", ("txdata",)),
+        ("creation.create_swap", "/api/create/swap", ("swap", "swap_tx")),
+    ):
+        said: Any = served.post(path, dict(ANSWERS[operation].request)).json()
+        example = ANSWERS[operation].answer
+        for name in taken:
+            said, example = said[name], example[name]
+
+        assert (operation, said) == (operation, example)
+    sent, answer = ANSWERS["broadcasts.broadcast"].request["tx"], ANSWERS["broadcasts.broadcast"].answer
+    assert answer["hash"] == "0x" + blake2b(bytes.fromhex(sent[2:]), digest_size=32).hexdigest()
 
 
 def test_every_operation_has_a_row_of_answers() -> None:

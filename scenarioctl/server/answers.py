@@ -109,6 +109,20 @@ class Answered:
 
 _ACCOUNT = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 _REMARK = "0x240400071468656c6c6f"
+_TRANSFER = (
+    "0x3101041f0d05010100c91f05040002043205011f00828d5b0001050002043205011f0105040d010204000101008eaf0415"
+    "1687736326c9fea17e25fc5287613693c912909cb226aa4794f26a4800"
+)
+_SWAP = "0xac043b05050000000a00000000e40b5402000000000000000000000000093d00000000000000000000000000"
+#: Signed by the development key //Alice, for the nonce 5.
+_SIGNED = (
+    "0xbd018400d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d0140c490cc9431726d344be1c0"
+    "4e6f9aab747f7dc27f91565f8fc1c5d09adae66d6e461dff7c8a6f884fed03c3ed4cc633bc53043180bdd10e9ed338e370a7"
+    "648d0014000000001468656c6c6f"
+)
+_HASH = "0xb221f1cf8189bcd4a0fb670613f2d68c93d61d958c03a6fba0644f6a04689863"
+#: The smallest picture that there is: one dot.
+_DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _UUID = "6f1c2d3e-4b5a-4c6d-8e7f-0a1b2c3d4e5f"
 _DIAGRAM = "eJyrVspLTS1WsoqOrdVRSk1JTwXSSrUAQFwGDg=="
 
@@ -121,7 +135,7 @@ ANSWERS: Mapping[str, Answered] = {
     "previews.preview_scenario": Answered(
         schema=fields(info=TEXT, img={"type": "string", "contentEncoding": "base64"}),
         request={"scenario_id": "Xq3b9LmZt"},
-        answer={"info": "assetHub > xTransfer > hydraDx", "img": "iVBORw0KGgo…"},
+        answer={"info": "assetHub > xTransfer > hydraDx", "img": _DOT},
     ),
     "templates.count_templates": Answered(
         schema=fields(Amount=NUMBER), request={"chain": "hydraDx"}, answer={"Amount": 3}
@@ -145,7 +159,7 @@ ANSWERS: Mapping[str, Answered] = {
         request={"id": "Xq3b9LmZt"},
         answer={
             "result": {
-                "tx": "0x…",
+                "tx": _TRANSFER,
                 "summary": "assetHub > xTransfer > hydraDx",
                 "asset": "1984",
                 "amount": "1.5",
@@ -177,7 +191,7 @@ ANSWERS: Mapping[str, Answered] = {
         request={"assetin": 5, "assetout": 10, "amount": 1, "min_amount_out": "4000000"},
         answer={
             "success": True,
-            "swap": {"swap_tx": "0x…", "scenarioid": "Xq3b9LmZt", "spec_version": 428},
+            "swap": {"swap_tx": _SWAP, "scenarioid": "Xq3b9LmZt", "spec_version": 428},
         },
     ),
     "creation.create_remark": Answered(
@@ -227,7 +241,7 @@ ANSWERS: Mapping[str, Answered] = {
             "amount": 1500000,
             "destinationaddress": _ACCOUNT,
         },
-        answer={"txdata": "0x…", "spec_version": 2003001},
+        answer={"txdata": _TRANSFER, "spec_version": 2003001},
     ),
     "channels.open_channels": Answered(
         schema=fields(open_hrmp_channels=items(NUMBER), sourcechain=NUMBER),
@@ -251,8 +265,8 @@ ANSWERS: Mapping[str, Answered] = {
             fee=or_null(DIGITS),
             events=items(ANYTHING),
         ),
-        request={"chain": "polkadot", "tx": "0x4502840000…"},
-        answer={"status": "broadcasted", "hash": "0x…"},
+        request={"chain": "polkadot", "tx": _SIGNED},
+        answer={"status": "broadcasted", "hash": _HASH},
     ),
     "contracts.contract_info": Answered(
         schema=fields(

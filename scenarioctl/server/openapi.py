@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import is_dataclass
 from functools import cache
 from typing import Any
@@ -59,9 +59,10 @@ _OF_OPERATIONS = (
 _OF_SOME = {"run_job": ("timed_out", "request_failed"), "readiness": ("not_ready",), "events": ("not_found",)}
 
 
-def describe(endpoints: Sequence[Endpoint], *, role: str = "all") -> dict[str, Any]:
-    """Return the OpenAPI document of the servers of *role*; of both, where a process has both."""
-    served = {"both", *({"api", "worker"} if role == "all" else {role})}
+def describe(
+    endpoints: Sequence[Endpoint], served: Set[str] = frozenset({"api", "worker", "both"})
+) -> dict[str, Any]:
+    """Return the OpenAPI document of a server that has the rows of *served*: of the port that is asked, not of another."""
     paths: dict[str, dict[str, Any]] = {}
     for row in (*endpoints, *PAGES):
         if row.server not in served:

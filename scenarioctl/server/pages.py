@@ -5,6 +5,7 @@ import logging
 import platform
 from collections.abc import Awaitable, Callable, Mapping, Set
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -88,13 +89,13 @@ class Page:
 
 def page_points(grounds: Grounds, served: Set[str]) -> list[Point]:
     """Return what answers the pages of a server that has the rows of *served*."""
-    writers = {
+    writers: dict[str, Callable[[Grounds], Awaitable[tuple[bytes, str]]]] = {
         "health": _health,
         "readiness": _readiness,
         "version": _version,
         "metrics": _metrics,
-        "openapi": _openapi,
-        "docs": _docs,
+        "openapi": partial(_openapi, served=served),
+        "docs": partial(_docs, served=served),
     }
     points: list[Point] = []
     for row in PAGES:
@@ -103,14 +104,8 @@ def page_points(grounds: Grounds, served: Set[str]) -> list[Point]:
         if row.operation == "events":
             points.append(EventStream(row, grounds.follower))
         else:
-            points.append(Page(row, _bind(writers[row.operation], grounds)))
+            points.append(Page(row, partial(writers[row.operation], grounds)))
     return points
-
-
-def _bind(
-    write: Callable[[Grounds], Awaitable[tuple[bytes, str]]], grounds: Grounds
-) -> Callable[[], Awaitable[tuple[bytes, str]]]:
-    return lambda: write(grounds)
 
 
 async def _health(grounds: Grounds) -> tuple[bytes, str]:  # noqa: ARG001 - that it answers is the answer
@@ -149,15 +144,15 @@ async def _metrics(grounds: Grounds) -> tuple[bytes, str]:
     return await grounds.metrics.write(), CONTENT_TYPE
 
 
-async def _openapi(grounds: Grounds) -> tuple[bytes, str]:
+async def _openapi(grounds: Grounds, served: Set[str]) -> tuple[bytes, str]:
     from scenarioctl.server.openapi import describe
 
-    return encode(describe(grounds.endpoints, role=grounds.role)), JSON
+    return encode(describe(grounds.endpoints, served)), JSON
 
 
-async def _docs(grounds: Grounds) -> tuple[bytes, str]:
+async def _docs(grounds: Grounds, served: Set[str]) -> tuple[bytes, str]:
     from scenarioctl.server.openapi import describe
     from scenarioctl.server.reference import write_reference
 
-    document = describe(grounds.endpoints, role=grounds.role)
+    document = describe(grounds.endpoints, served)
     return write_reference(document).encode(), "text/html; charset=utf-8"
