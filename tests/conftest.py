@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# An example that takes long on a busy machine is no wrong answer.
+settings.register_profile("scenarioctl", deadline=None)
+settings.load_profile("scenarioctl")
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
