@@ -101,6 +101,12 @@ SETTINGS = (
         help="connections that are open at once; further ones are closed",
     ),
     Setting(
+        name="client_connections",
+        kind="number",
+        default="1024",
+        help="how many of them one client may have (an address, a user of a Unix socket); 0: all",
+    ),
+    Setting(
         name="request_seconds",
         kind="number",
         default="30",
@@ -184,6 +190,7 @@ class Settings:
     rate: int = 0
     requests: int = 256
     connections: int = 2048
+    client_connections: int = 1024
     request_seconds: int = 30
     webhook_rate: int = 20
     webhook_limit: int = 1024 * 1024

@@ -1,6 +1,8 @@
 """The daemon as a process: where it listens, what its signals do, what systemd hears, what it logs."""
 
+import contextlib
 import logging
+import multiprocessing
 import os
 import re
 import signal
@@ -10,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +24,7 @@ from scenarioctl.server.journal import Line, is_for_journal
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Address, open_listeners, parse_address, take_activated
 from scenarioctl.server.notify import Supervisor
-from tests.daemons import Daemon, NotifySocket, daemon, start, wait_until
+from tests.daemons import PROGRAM, Daemon, NotifySocket, daemon, start, wait_until
 
 # -- where it listens ----------------------------------------------------------------------------------------------
 
@@ -172,6 +175,60 @@ def test_the_socket_of_a_later_daemon_is_not_removed(tmp_path: Path) -> None:
 
     assert path.exists()
     second.close()
+
+
+def open_at(path: str, barrier: Any, answers: Any, finish: Any) -> None:
+    """Try to listen at *path* with all the others; say whether it went well, and stay until *finish*."""
+    barrier.wait()
+    try:
+        (listener,) = open_listeners((f"unix:{path}",), field="listen")
+    except Conflict:
+        answers.put("in use")
+        return
+    answers.put("listens")
+    finish.wait(30)
+    listener.close()
+
+
+def test_of_daemons_that_start_at_once_one_takes_the_place_of_a_stale_socket(tmp_path: Path) -> None:
+    """Two saw the same dead socket, and the second removed what the first had made in its place."""
+    path = tmp_path / "api.sock"
+    context = multiprocessing.get_context("fork")
+    found, reached = [], []
+    for _ in range(20):
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(str(path))
+        barrier, answers, finish = context.Barrier(4), context.Queue(), context.Event()
+        racers = [
+            context.Process(target=open_at, args=(str(path), barrier, answers, finish)) for _ in range(4)
+        ]
+        for each in racers:
+            each.start()
+        found.append(sorted(answers.get(timeout=30) for _ in racers))
+        with socket.socket(socket.AF_UNIX) as client:
+            reached.append(client.connect_ex(str(path)))
+        finish.set()
+        for each in racers:
+            each.join(30)
+        assert not path.exists()
+
+    assert found == [["in use", "in use", "in use", "listens"]] * 20
+    assert reached == [0] * 20
+
+
+def test_a_daemon_that_ends_leaves_the_socket_of_the_next_alone(tmp_path: Path) -> None:
+    """A number that a file system gives out again told nothing of whose the socket was."""
+    path = tmp_path / "api.sock"
+    for _ in range(10):
+        (first,) = open_listeners((f"unix:{path}",), field="listen")
+        first.socket.close()
+        (second,) = open_listeners((f"unix:{path}",), field="listen")
+
+        first.close()
+
+        assert path.exists()
+        second.close()
+        assert not path.exists()
 
 
 def test_files_and_paths_that_can_be_no_socket_are_named(tmp_path: Path) -> None:
@@ -432,6 +489,7 @@ def test_a_daemon_starts_reloads_and_stops_as_systemd_expects(tmp_path: Path) ->
             config.write_text("rate = ")
             running.process.send_signal(signal.SIGHUP)
             running.said("the settings stay as they were: config ")
+            refused = systemd.heard_with("READY")["STATUS"]
             config.write_text('private_targets = ["10.0.0.0/99"]')
             running.process.send_signal(signal.SIGHUP)
             running.said(
@@ -455,11 +513,105 @@ def test_a_daemon_starts_reloads_and_stops_as_systemd_expects(tmp_path: Path) ->
     assert beats == ["1", "1", "1"]
     assert reload.keys() == {"RELOADING", "MONOTONIC_USEC"}
     assert again["READY"] == "1"
+    assert re.sub(r":\d+", "", refused) == (
+        "Serving on http://127.0.0.1, http://127.0.0.1; 0 runs go on; the settings of the last reload are refused, the log says why"
+    )
     assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
     assert b"Connection: close\r\n" in answer
     assert ended == 0
     assert "Traceback" not in running.log
     assert " info settings read anew, changed: rate, log_level\n" in running.log
+
+
+def requesting(connection: socket.socket) -> bytes:
+    """Ask on *connection*, and return all that comes until its end."""
+    connection.settimeout(30)
+    with contextlib.suppress(OSError):
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return read_all(connection)
+
+
+def read_all(connection: socket.socket) -> bytes:
+    read = b""
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(65536):
+            read += part
+    return read
+
+
+def test_a_daemon_that_stops_answers_those_who_have_only_just_come(tmp_path: Path) -> None:
+    """Under load, each restart closed a connection or two whose request was on its way."""
+    with daemon(tmp_path / "home") as running, contextlib.ExitStack() as stack:
+        port = running.port()
+        running.ask("/healthz")
+
+        def dial() -> socket.socket:
+            return stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+
+        # Some wait to be let in, with their request or without; the last ones come at the very end.
+        running.process.send_signal(signal.SIGSTOP)
+        waiting = [dial() for _ in range(100)]
+        for each in waiting[::2]:
+            each.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        running.process.send_signal(signal.SIGTERM)
+        running.process.send_signal(signal.SIGCONT)
+        running.said("stopping at SIGTERM")
+        later = [requesting(each) for each in waiting[1::2]]
+        answers = [read_all(each) for each in waiting[::2]] + later
+        ended = running.process.wait(30)
+
+    assert {each.partition(b"\r\n")[0] for each in answers} == {b"HTTP/1.1 200 OK"}
+    assert all(each.endswith(b'{"status":"ok"}') for each in answers)
+    assert all(b"\r\nConnection: close\r\n" in each for each in later)
+    assert ended == 0
+
+
+def test_a_small_answer_tells_that_its_connection_ends(tmp_path: Path) -> None:
+    with daemon(tmp_path / "home", "--offline") as running:
+        body = b'{"chain": "polkadot", "text": "gm"}'
+        with half_sent(running, "/api/create/remark", body) as kept:
+            running.process.send_signal(signal.SIGTERM)
+            running.said("stopping at SIGTERM")
+            port = running.port()
+            wait_until(lambda: not listens(port))
+            kept.sendall(body[len(body) // 2 :])
+            answer = read_all(kept)
+        ended = running.process.wait(30)
+
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\nConnection: close\r\n")
+    assert ended == 0
+
+
+def test_what_the_watchdog_ends_says_where_it_stood(tmp_path: Path) -> None:
+    with daemon(tmp_path / "home", variables={"WATCHDOG_USEC": "60000000"}) as running:
+        ended = running.end(signal.SIGABRT)
+
+    assert ended == -signal.SIGABRT
+    assert "Fatal Python error: Aborted" in running.log
+    assert "in run_daemon" in running.log
+
+
+def test_why_a_daemon_does_not_start_is_an_error_to_the_journal(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("rate = 'x'\n")
+    found = []
+    for variables in ({}, {"JOURNAL_STREAM": "{st_dev}:{st_ino}"}):
+        with (tmp_path / "log").open("wb+") as log:
+            stat = os.fstat(log.fileno())
+            process = subprocess.run(
+                [*PROGRAM, "--config", str(config), "daemon"],
+                stderr=log,
+                env=os.environ
+                | {
+                    name: value.format(st_dev=stat.st_dev, st_ino=stat.st_ino)
+                    for name, value in variables.items()
+                },
+            )
+            log.seek(0)
+            found.append((process.returncode, log.read().decode()))
+
+    sentence = "Error: rate 'x' (config.toml) is not a whole number, expected one like 100\n"
+    assert found == [(2, sentence), (2, f"<3>{sentence}")]
 
 
 EVERY_ADDRESS = (

@@ -255,6 +255,56 @@ def test_connections_beyond_the_limit_are_closed_at_once_and_the_others_served()
     assert asyncio.run(play()) == ([True, True], b"HTTP/1.1 200 OK", 2)
 
 
+def test_one_client_cannot_take_the_connections_of_all(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    limits = Limits(replace(SETTINGS, connections=5, client_connections=2))
+    path = str(tmp_path / "api.sock")
+
+    async def play() -> tuple[list[bytes], bytes, bytes]:
+        runner = web.ServerRunner(Server(cast(Any, answer), limits), shutdown_timeout=0.1)
+        async with served(limits) as port:
+            await runner.setup()
+            await web.UnixSite(runner, path).start()
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+            while limits.open < 2:
+                await asyncio.sleep(0)
+            beyond = [await ask(port) for _ in range(3)]
+            # Somebody else: of another address, and on a Unix socket.
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0))
+            writer.write(GET)
+            other = await reader.read(15)
+            writer.close()
+            reader, writer = await asyncio.open_unix_connection(path)
+            writer.write(GET)
+            local = await reader.read(15)
+            writer.close()
+            for _, writer in held:
+                writer.close()
+                await writer.wait_closed()
+            while limits.open:
+                await asyncio.sleep(0)
+            again = await ask(port)
+            await runner.cleanup()
+        return beyond, other + local, again[:15]
+
+    assert asyncio.run(play()) == ([b"", b"", b""], b"HTTP/1.1 200 OK" * 2, b"HTTP/1.1 200 OK")
+    # Said once, however often it comes again.
+    assert [each.getMessage() for each in caplog.records] == [
+        "connections of 127.0.0.1 are closed at once: it has 2 open (client_connections=)"
+    ]
+
+
+def test_a_proxy_may_be_let_have_all_connections() -> None:
+    limits = Limits(replace(SETTINGS, connections=5, client_connections=0))
+
+    entered = [limits.enter("127.0.0.1") for _ in range(7)]
+    limits.leave("127.0.0.1")
+
+    assert (entered, limits.open) == ([True] * 5 + [False] * 2, 4)
+    assert limits.enter("127.0.0.1")
+
+
 @pytest.mark.parametrize("before", [b"", GET], ids=["at once", "after a request"])
 def test_who_dribbles_a_header_is_cut_off(before: bytes) -> None:
     async def play() -> float:

@@ -4,11 +4,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from scenarioctl.server.units import program, service_unit, socket_unit
+from scenarioctl.server.units import interpreter, program, service_unit, shut_folder, socket_unit
 from tests.conftest import ROOT, Run
 from tests.daemons import daemon
 
@@ -21,12 +22,16 @@ def analyze(*line: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([ANALYZE, *line], capture_output=True, text=True)
 
 
-def test_the_program_prints_units_with_its_own_path(scenarioctl: Run) -> None:
+def test_the_program_prints_units_with_its_own_path(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Where the tests run may be anywhere.
+    monkeypatch.setattr("scenarioctl.server.units.shut_folder", lambda *_: None)
     service = scenarioctl("daemon", "--print-unit")
     sockets = scenarioctl("daemon", "--print-socket-unit")
     both = scenarioctl("daemon", "--print-unit", "--print-socket-unit")
 
-    assert (service.out, service.err, service.code) == (service_unit(*program()), "", 0)
+    assert (service.out, service.err, service.code) == (service_unit(*program(), python=interpreter()), "", 0)
     assert re.search(rf"^ExecStart={re.escape(' '.join(program()))} daemon$", service.out, re.MULTILINE)
     assert (sockets.out, sockets.err, sockets.code) == (socket_unit(), "", 0)
     assert (both.out, both.code) == ("", 2)
@@ -50,6 +55,37 @@ def test_the_unit_runs_the_daemon_that_was_asked_for(scenarioctl: Run) -> None:
         "",
         "Error: --store does not go with the units, whose service has folders of its own: leave it out\n",
         2,
+    )
+
+
+def test_a_program_that_the_services_user_cannot_get_to_is_told_of(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        top = Path(name)
+        top.chmod(0o755)
+        (top / "shut").mkdir(mode=0o750)
+        (top / "shut" / "python").touch()
+        (top / "bin").mkdir()
+        (top / "bin" / "scenarioctl").touch()
+        (top / "bin" / "python").symlink_to(top / "shut" / "python")
+
+        found = [
+            shut_folder(str(top / "bin" / "scenarioctl")),
+            shut_folder(str(top / "bin" / "scenarioctl"), str(top / "shut" / "python")),
+            # Where a link leads to counts too.
+            shut_folder(str(top / "bin" / "python")),
+            shut_folder(str(top / "none" / "scenarioctl")),
+        ]
+        monkeypatch.setattr("sys.executable", str(top / "bin" / "python"))
+        service = scenarioctl("daemon", "--print-unit")
+
+    assert found == [None, top / "shut", top / "shut", top / "none"]
+    assert service.out == service_unit(str(top / "bin" / "scenarioctl"))
+    assert (service.err, service.code) == (
+        f"Warning: the service has a user of its own, who may not enter {top}/shut, where the program or its Python is: "
+        "install it where everybody may, as in /opt/scenarioctl, and print the unit from there\n",
+        0,
     )
 
 
@@ -112,9 +148,24 @@ def test_the_service_is_exposed_to_little(tmp_path: Path) -> None:
     assert float(found[1]) <= 1.5
 
 
+def test_the_service_has_no_power_over_its_settings() -> None:
+    """ConfigurationDirectory= gave the folder to the service's user, who could have put another file in its place."""
+    assert not re.search(r"^ConfigurationDirectory", service_unit("/usr/bin/scenarioctl"), re.MULTILINE)
+
+
+def test_an_api_and_a_worker_with_units_of_their_own_share_user_and_folders() -> None:
+    """A dynamic user goes by the unit's name, unless told: the second unit took the store from the first."""
+    unit = service_unit("/usr/bin/scenarioctl").splitlines()
+
+    assert {"DynamicUser=yes", "User=scenarioctl", "RuntimeDirectoryPreserve=yes"} <= set(unit)
+
+
 def test_homes_are_out_of_sight_unless_the_program_lives_there() -> None:
     assert "\nProtectHome=yes\n" in service_unit("/opt/scenarioctl/bin/scenarioctl")
     assert "\nProtectHome=read-only\n" in service_unit("/home/ops/.local/bin/scenarioctl")
+    assert "\nProtectHome=read-only\n" in service_unit(
+        "/opt/scenarioctl/bin/scenarioctl", python="/root/.pyenv/versions/3.13.1/bin/python3.13"
+    )
 
 
 #: PR_SET_MDWE with PR_MDWE_REFUSE_EXEC_GAIN: what MemoryDenyWriteExecute=yes asks of the kernel, since Linux 6.3.

@@ -1,9 +1,12 @@
 """`scenarioctl daemon`: the HTTP servers and the job worker."""
 
+import os
+import sys
+
 import click
 
 from scenarioctl.cli.base import Command, option, say
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, ScenarioctlError
 
 
 @click.command(
@@ -50,7 +53,7 @@ def daemon(
     Ends at SIGTERM or Ctrl-C, once requests and runs that go on have ended; reads its settings anew at SIGHUP.
     """
     if print_unit or print_socket_unit:
-        from scenarioctl.server.units import program, service_unit, socket_unit
+        from scenarioctl.server.units import interpreter, program, service_unit, shut_folder, socket_unit
 
         if print_unit and print_socket_unit:
             raise InvalidRequest("--print-unit and --print-socket-unit are two files, expected one of them")
@@ -59,10 +62,20 @@ def daemon(
             raise InvalidRequest(
                 f"{asked[0]} does not go with --print-socket-unit: change ListenStream= in what it prints"
             )
-        click.echo(service_unit(*program(), options=asked) if print_unit else socket_unit(), nl=False)
+        if print_socket_unit:
+            click.echo(socket_unit(), nl=False)
+            return
+        click.echo(service_unit(*program(), options=asked, python=interpreter()), nl=False)
+        shut = shut_folder(program()[0], interpreter())
+        if shut is not None:
+            say(
+                f"Warning: the service has a user of its own, who may not enter {shut}, where the program or its Python is: "
+                "install it where everybody may, as in /opt/scenarioctl, and print the unit from there"
+            )
         return
     from scenarioctl.config import Settings, load_settings
     from scenarioctl.server.daemon import run_daemon
+    from scenarioctl.server.journal import ERROR, is_for_journal
 
     flags = dict(click.get_current_context().find_root().ensure_object(dict))
     flags |= {"listen": listen or None, "worker_listen": worker_listen or None}
@@ -70,7 +83,14 @@ def daemon(
     def load() -> Settings:
         return load_settings(flags)
 
-    run_daemon(load, role=role, force=force, tell=say)
+    for_journal = is_for_journal(sys.stderr, os.environ)
+    try:
+        run_daemon(load, role=role, force=force, tell=say)
+    except ScenarioctlError:
+        if for_journal:
+            # In front of the sentence that follows: why it does not start is an error to systemd too.
+            click.echo(ERROR, nl=False, err=True)
+        raise
 
 
 def _asked(

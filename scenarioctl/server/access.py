@@ -18,6 +18,8 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import Forbidden, InvalidRequest, Unauthorized, shorten
 
 if TYPE_CHECKING:
+    from asyncio import BaseTransport
+
     from aiohttp.web import BaseRequest
 
 #: What a token can be good for.
@@ -221,9 +223,18 @@ def check_binding(access: Access, exposed: Sequence[str], *, force: bool) -> Non
 
 def address_of(request: "BaseRequest") -> str:
     """Return where a client calls from: its IP address, of IPv6 the network, on a Unix socket its user's id."""
-    remote = request.remote
+    return _client(request.remote or "", request)
+
+
+def peer_of(transport: "BaseTransport") -> str:
+    """Return the same of a connection."""
+    peer = transport.get_extra_info("peername")
+    return _client(str(peer[0]) if isinstance(peer, tuple) else "", transport)
+
+
+def _client(remote: str, caller: "BaseRequest | BaseTransport") -> str:
     if not remote:
-        return _user_of(request)
+        return _user_of(caller)
     if ":" in remote:
         # One customer has a whole /64 to call from.
         found = _address(remote)
@@ -232,8 +243,8 @@ def address_of(request: "BaseRequest") -> str:
     return remote
 
 
-def _user_of(request: "BaseRequest") -> str:
-    connection = request.get_extra_info("socket")
+def _user_of(caller: "BaseRequest | BaseTransport") -> str:
+    connection = caller.get_extra_info("socket")
     try:
         size = struct.calcsize("3i")
         _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))

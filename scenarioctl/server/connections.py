@@ -8,6 +8,7 @@ from aiohttp import web
 
 from scenarioctl.errors import BadRequest
 from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.server.access import peer_of
 
 if TYPE_CHECKING:
     from scenarioctl.server.limits import Limits
@@ -17,6 +18,8 @@ _LINE_MAX = 16 * 1024
 _HEADERS_MAX = 100
 #: Seconds for which the rest of a body is read that was refused, so that its sender gets to read why.
 _LINGERING = 3.0
+#: Seconds that the first request of a connection may take to come while the daemon stops.
+_WELCOME = 1.0
 
 
 class Connection(web.RequestHandler):
@@ -37,25 +40,29 @@ class Connection(web.RequestHandler):
             access_log=None,  # type: ignore[arg-type]  # the exchange logs
         )
         self._limits = limits
-        self._is_open = False
+        #: Whose it is, once it counts; empty before, and after its end.
+        self._client = ""
+        #: Until when its first request is waited for, though the daemon stops.
+        self._welcome = 0.0
         self._is_retired = False
         self._stall: asyncio.TimerHandle | None = None
         #: What is worked on ends when the client goes; a write does not.
         self.gives_up = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if self._limits.open >= self._limits.connections:
+        client = peer_of(transport)
+        if not self._limits.enter(client):
             cast("asyncio.Transport", transport).abort()
             return
-        self._limits.open += 1
-        self._is_open = True
+        self._client = client
+        self._welcome = self._loop.time() + _WELCOME
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        if not self._is_open:
+        if not self._client:
             return
-        self._is_open = False
-        self._limits.open -= 1
+        self._limits.leave(self._client)
+        self._client = ""
         self._end_stall()
         task = self._task_handler
         super().connection_lost(exc)
@@ -63,16 +70,17 @@ class Connection(web.RequestHandler):
             task.cancel()
 
     def data_received(self, data: bytes) -> None:
-        if self._is_open:
+        if self._client:
             super().data_received(data)
 
     def retire(self) -> bool:
         """Take no further request, and close once the last is answered; return whether one is worked on still.
 
-        Unlike `close`, which also cuts off the rest of a body that is on its way.
+        Unlike `close`, which also cuts off the rest of a body that is on its way.  Of a client that has only just come, the
+        request is on its way.
         """
         self._is_retired = True
-        if self._request_in_progress or self._messages:
+        if self._request_in_progress or self._messages or self._loop.time() < self._welcome:
             return True
         self.close()
         return False
@@ -80,7 +88,8 @@ class Connection(web.RequestHandler):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        if self._is_retired and isinstance(resp, web.StreamResponse):
+        self._welcome = 0.0
+        if self._is_retired:
             resp.force_close()
         return await super().finish_response(request, resp, start_time)
 

@@ -1,6 +1,7 @@
 """The daemon as a process: its sockets, its worker, its signals, and what systemd hears of it."""
 
 import asyncio
+import faulthandler
 import logging
 import os
 import resource
@@ -66,6 +67,9 @@ def run_daemon(
     settings = load()
     start_logging(settings.log_level, environment=environment)
     supervisor = Supervisor(environment)
+    if supervisor.watchdog:
+        # What the watchdog ends (SIGABRT) says in the log where it stood.
+        faulthandler.enable()
     listeners = _listen(settings, role, environment)
     try:
         access, limits = Access(settings), Limits(settings)
@@ -170,6 +174,8 @@ class Daemon:
         self._role = role
         self._worker = Worker(app) if "worker" in ROLES[role] else None
         self._is_stopping = False
+        #: The last reload changed nothing.
+        self._is_refused = False
         self._stop = asyncio.Event()
 
     async def run(self) -> None:
@@ -190,7 +196,7 @@ class Daemon:
 
         site = build_site(self._app, self._access, self._limits, role=self._role, worker=self._worker)
         runners = [site.runner(name, shutdown_timeout=_CLOSING) for name in self._listeners]
-        doors: list[Door] = []
+        doors: list[tuple[Door, bool]] = []
         stop_worker = asyncio.Event()
         worker: asyncio.Task[None] | None = None
         watchdog: asyncio.Task[None] | None = None
@@ -198,7 +204,7 @@ class Daemon:
             for runner, listeners in zip(runners, self._listeners.values(), strict=True):
                 await runner.setup()
                 assert runner.server is not None  # noqa: S101 - it is, after the setup
-                doors += [Door(each.socket, runner.server) for each in listeners]
+                doors += [(Door(each.socket, runner.server), each.is_lent) for each in listeners]
             if self._worker is not None:
                 worker = asyncio.create_task(self._worker.run(stop_worker), name="worker")
             if self._supervisor.watchdog:
@@ -213,10 +219,12 @@ class Daemon:
             self._supervisor.stopping()
             site.stopping()
             stop_worker.set()
-            for door in doors:
-                door.close()
+            for door, is_lent in doors:
+                door.close(for_good=not is_lent)
             for listener in _all(self._listeners):
                 listener.close()
+            for door, _ in doors:
+                await door.settle()
             # Requests and runs come to their end side by side; each bounds its own.
             ends: list[Awaitable[object]] = [self._let_end(site, runners)]
             if worker is not None:
@@ -257,7 +265,8 @@ class Daemon:
     def _status(self) -> str:
         names = ", ".join(listener.name for listener in _all(self._listeners))
         running = f"; {self._worker.running} runs go on" if self._worker is not None else ""
-        return f"Serving on {names}{running}"
+        refused = "; the settings of the last reload are refused, the log says why" * self._is_refused
+        return f"Serving on {names}{running}{refused}"
 
     async def _beat(self) -> None:
         """Tell systemd that the loop lives, which runs this, and the worker."""
@@ -288,8 +297,10 @@ class Daemon:
         if self._is_stopping:
             return
         self._supervisor.reloading()
+        self._is_refused = True
         try:
             self._take_over(self._load())
+            self._is_refused = False
         except ScenarioctlError as error:
             log.error("the settings stay as they were: %s", error)  # noqa: TRY400 - the sentence says it
         except Exception:

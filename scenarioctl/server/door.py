@@ -8,11 +8,14 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 log = logging.getLogger("scenarioctl.daemon")
 
 #: Connections that are let in before others have their turn.
 _AT_ONCE = 64
+#: Connections that may stand before a socket.
+_LINE = 1024
 #: Seconds between two tries where the system has no room for another connection.
 _PAUSE = 0.1
 #: Seconds for which the log is silent about it, once it has been told.
@@ -32,26 +35,40 @@ class Door:
         listener.setblocking(False)
         self._loop.add_reader(listener, self._let_in)
 
-    def close(self) -> None:
-        """Let nobody in any more; the socket is its owner's to close."""
+    def close(self, *, for_good: bool) -> None:
+        """Let nobody in any more; the socket is its owner's to close.
+
+        *for_good* lets those in who stand before it: nobody else will, where the socket is not systemd's.
+        """
         if self._pause is not None:
             self._pause.cancel()
             self._pause = None
         else:
             self._loop.remove_reader(self._socket)
+        with suppress(OSError):
+            for _ in range(_LINE if for_good else 0):
+                self._let_one_in()
+
+    async def settle(self) -> None:
+        """Wait until all who were let in have a protocol."""
+        while self._entering:
+            await asyncio.wait(self._entering)
 
     def _let_in(self) -> None:
         for _ in range(_AT_ONCE):
             try:
-                connection, _ = self._socket.accept()
+                self._let_one_in()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
                 self._rest(error)
                 return
-            task = self._loop.create_task(self._enter(connection))
-            self._entering.add(task)
-            task.add_done_callback(self._entering.discard)
+
+    def _let_one_in(self) -> None:
+        connection, _ = self._socket.accept()
+        task = self._loop.create_task(self._enter(connection))
+        self._entering.add(task)
+        task.add_done_callback(self._entering.discard)
 
     async def _enter(self, connection: socket.socket) -> None:
         try:

@@ -254,10 +254,9 @@ class Operation:
 class Reply:
     """A small JSON answer, written in one piece: all that aiohttp's protocol asks of an answer, and no more."""
 
-    __slots__ = ("_data",)
+    __slots__ = ("_data", "keep_alive")
 
     status = 200
-    keep_alive = True
 
     def __init__(self, body: bytes, headers: Mapping[str, str]) -> None:
         if len(headers) == _USUAL:
@@ -268,6 +267,12 @@ class Reply:
             length = f"Content-Length: {len(body)}\r\nDate: {_date()}\r\n\r\n"
             head = f"HTTP/1.1 200 OK\r\n{lines}{length}".encode("ascii")
         self._data = head + body
+        self.keep_alive = True
+
+    def force_close(self) -> None:
+        """Tell the client that its connection ends with this answer."""
+        self._data = self._data.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
+        self.keep_alive = False
 
     async def prepare(self, request: web.BaseRequest) -> None:
         transport = request.transport

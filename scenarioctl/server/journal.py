@@ -11,6 +11,8 @@ from typing import Any, TextIO
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 #: syslog's numbers, which journald reads in front of a line.
 _PRIORITIES = ((logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6))
+#: In front of a line that says why the daemon does not start.
+ERROR = "<3>"
 #: What every record has; whatever else is on one came as `extra`.
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 

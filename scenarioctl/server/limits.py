@@ -1,6 +1,7 @@
 """How much the daemon takes on: requests per client and at once, and connections."""
 
 import asyncio
+import logging
 import math
 import time
 from collections import deque
@@ -10,12 +11,16 @@ from types import TracebackType
 from scenarioctl.config import Settings
 from scenarioctl.errors import RateLimited
 
+log = logging.getLogger("scenarioctl.daemon")
+
 #: For each request that is worked on, so many may wait …
 _WAITING_PER_REQUEST = 4
 #: … so many seconds.
 _WAITING_SECONDS = 10.0
 #: Clients whose rate is remembered, before those that are quiet are forgotten.
 _REMEMBERED = 10_000
+#: Seconds for which the log is silent about connections that are closed, once it has been told.
+_SILENCE = 60.0
 
 
 class Limits:
@@ -26,8 +31,13 @@ class Limits:
         self._turns = Turns(settings.requests)
         #: Of requests that wait for others than the daemon: as many, besides.
         self._long = Turns(settings.requests)
-        #: Connections that are open.
+        #: Connections that are open …
         self.open = 0
+        #: … and how many of them each client has.
+        self._open_of: dict[str, int] = {}
+        #: When the log told last that some were closed.
+        self._told = -math.inf
+        self._clock = clock
         self.change(settings)
 
     def change(self, settings: Settings) -> None:
@@ -35,7 +45,39 @@ class Limits:
         self._clients.per_second = settings.rate
         self._turns.at_once = self._long.at_once = settings.requests
         self.connections = settings.connections
+        self.client_connections = settings.client_connections
         self.seconds = float(settings.request_seconds)
+
+    def enter(self, client: str) -> bool:
+        """Count a connection of *client*, as `peer_of` names it; False, and not counted, where there are too many."""
+        of_client = self._open_of.get(client, 0)
+        if self.open >= self.connections:
+            self._tell("connections are closed at once: %d are open (connections=)", self.open)
+            return False
+        if self.client_connections and of_client >= self.client_connections:
+            self._tell(
+                "connections of %s are closed at once: it has %d open (client_connections=)",
+                client,
+                of_client,
+            )
+            return False
+        self.open += 1
+        self._open_of[client] = of_client + 1
+        return True
+
+    def leave(self, client: str) -> None:
+        """Count a connection of *client* no more."""
+        self.open -= 1
+        left = self._open_of.pop(client) - 1
+        if left:
+            self._open_of[client] = left
+
+    def _tell(self, sentence: str, *values: object) -> None:
+        """Warn, once a minute at most: whoever is sent away comes again."""
+        now = self._clock()
+        if now - self._told >= _SILENCE:
+            self._told = now
+            log.warning(sentence, *values)
 
     def admit(self, client: str) -> None:
         """Count a request of *client*, as `Access` names it; RateLimited where it sends too many."""

@@ -1,12 +1,15 @@
 """Where the daemon listens: HOST:PORT, unix:PATH, and the sockets that systemd hands over."""
 
 import errno
+import fcntl
 import ipaddress
 import os
 import socket
 import stat
-from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scenarioctl.errors import Conflict, InvalidRequest, shorten
@@ -18,6 +21,8 @@ BACKLOG = 1024
 _FIRST = 3
 #: Bytes of the longest path that a Unix socket can have.
 _PATH_MAX = 107
+#: Seconds for which another daemon is let make its sockets first; its probe of a socket may take one.
+_LOCK_SECONDS = 5.0
 _EXPECTED = "expected HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket"
 
 
@@ -39,21 +44,23 @@ class Listener:
     name: str
     #: Reached from other machines.
     is_exposed: bool = False
+    #: Systemd's: it listens on when the daemon is gone.
+    is_lent: bool = False
     #: Of a Unix socket that is the daemon's own: device and inode, to unlink no other.
     file: tuple[Path, int, int] | None = None
 
     def close(self) -> None:
         """Stop listening, and remove the path of a Unix socket of one's own."""
+        # The path first: nobody replaces a socket that listens, nor gets its inode.
+        if self.file is not None and self.socket.fileno() >= 0:
+            path, device, inode = self.file
+            try:
+                found = path.stat(follow_symlinks=False)
+                if (found.st_dev, found.st_ino) == (device, inode):
+                    path.unlink()
+            except OSError:
+                pass
         self.socket.close()
-        if self.file is None:
-            return
-        path, device, inode = self.file
-        try:
-            found = path.stat(follow_symlinks=False)
-            if (found.st_dev, found.st_ino) == (device, inode):
-                path.unlink()
-        except OSError:
-            pass
 
 
 def parse_address(text: str, *, field: str = "listen") -> Address:
@@ -146,9 +153,10 @@ def _listen_on_path(path: str, text: str, field: str) -> Listener:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o117)
     try:
-        _remove_stale(place, text, field)
-        sock.bind(path)
-        sock.listen(BACKLOG)
+        with _alone_in(place.parent):
+            _remove_stale(place, text, field)
+            sock.bind(path)
+            sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
         raise _unusable(text, field, error) from None
@@ -159,6 +167,36 @@ def _listen_on_path(path: str, text: str, field: str) -> Listener:
         os.umask(before)
     made = place.stat(follow_symlinks=False)
     return Listener(socket=sock, name=f"unix:{path}", file=(place, made.st_dev, made.st_ino))
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Keep other daemons from making sockets in *folder* meanwhile.
+
+    Of two that find the same stale socket, the second would else remove what the first has made in its place.
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        # It is not there, which the socket will say, or may not be read, and is nothing to lock.
+        yield
+        return
+    try:
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.01)
+            except OSError:
+                # A file system that knows no locks.
+                break
+            else:
+                break
+        # Who holds it for so long is no daemon that starts.
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _remove_stale(path: Path, text: str, field: str) -> None:
@@ -217,7 +255,7 @@ def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[L
     try:
         for number in range(int(count)):
             name = named[number] if number < len(named) else ""
-            opened.append(_describe(_inherited(_FIRST + number, name)))
+            opened.append(replace(_describe(_inherited(_FIRST + number, name)), is_lent=True))
             taken[_server_of(name, in_order)].append(opened[-1])
     except BaseException:
         for listener in opened:

@@ -1,5 +1,6 @@
 """The units for systemd, with the reason of every line; `packaging/` has them as for a program in /usr/bin."""
 
+import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,7 +37,7 @@ RestartSec=5
 TimeoutStopSec=60
 
 # Settings: /etc/scenarioctl/config.toml, which the service's user must be able to read (it holds hashes of tokens only).
-ConfigurationDirectory=scenarioctl
+# (No ConfigurationDirectory=: systemd 252 makes that user its owner, who could give himself tokens.)
 Environment=XDG_CONFIG_HOME=%E
 # The store: /var/lib/scenarioctl/scenarios.db, for this service's eyes alone.
 StateDirectory=scenarioctl
@@ -45,17 +46,23 @@ Environment=SCENARIOCTL_STORE=%S/scenarioctl/scenarios.db
 # Runtime tables of connected chains, which may be lost at any time.
 CacheDirectory=scenarioctl
 Environment=SCENARIOCTL_CACHE=%C/scenarioctl
-# For listen = ["unix:/run/scenarioctl/api.sock"].
+# For listen = ["unix:/run/scenarioctl/api.sock"], which root alone may call: for others, use the socket unit.
+# It stays when one of several such services ends; a socket goes with its daemon.
 RuntimeDirectory=scenarioctl
+RuntimeDirectoryPreserve=yes
 
-# A user that exists while the service runs, and owns nothing but the folders above.
+# A user that exists while the service runs, and owns nothing but the folders above; the same one for units of other
+# names, so that an api and a worker share the store.
 DynamicUser=yes
+User=scenarioctl
 # Files that it makes are its own alone.
 UMask=0077
 # 2048 connections of clients, and those to chains and web servers.
 LimitNOFILE=8192
 # Threads for the store, chains and names.
 TasksMax=256
+# What the watchdog ends leaves no memory behind in a file: tokens and webhooks' data are in it.
+LimitCORE=0
 
 # No program that it could start gets rights that it has not.
 NoNewPrivileges=yes
@@ -110,7 +117,7 @@ Description=scenarioctl: sockets of the scenario API and the job worker
 # The first is the scenario API's, the second the job worker's.
 ListenStream=127.0.0.1:8080
 ListenStream=127.0.0.1:8081
-# For a Unix socket in their place (ListenStream=/run/scenarioctl.sock): its group may call.
+# For a Unix socket in their place (ListenStream=/run/scenarioctl.sock): its group may call, root unless SocketGroup= is given.
 SocketMode=0660
 # As many as the daemon takes itself.
 Backlog=1024
@@ -126,10 +133,28 @@ def program() -> tuple[str, ...]:
     return (str(script),) if script.is_file() else (sys.executable, "-m", "scenarioctl")
 
 
-def service_unit(*words: str, options: Sequence[str] = ()) -> str:
-    """Return the service's unit for the program that *words* call, as a daemon with *options*."""
-    if words[0].startswith(_HOMES):
-        protect_home = "# Other people's files are read-only, and not out of sight: the program is in a home itself.\nProtectHome=read-only"
+def shut_folder(*files: str) -> Path | None:
+    """Return the first folder on the way to one of *files* that others than its owner and group may not pass."""
+    for file in files:
+        # Links are followed from both of their ends.
+        for folder in (*reversed(Path(file).parents), *reversed(Path(file).resolve().parents)):
+            try:
+                if not folder.stat().st_mode & stat.S_IXOTH:
+                    return folder
+            except OSError:
+                return folder
+    return None
+
+
+def interpreter() -> str:
+    """Return where this installation's Python really is, which may be elsewhere than the program."""
+    return str(Path(sys.executable).resolve())
+
+
+def service_unit(*words: str, options: Sequence[str] = (), python: str = "") -> str:
+    """Return the service's unit for the program that *words* call, and *python* runs, as a daemon with *options*."""
+    if any(each.startswith(_HOMES) for each in (words[0], python)):
+        protect_home = "# Other people's files are read-only, and not out of sight: the program or its Python is in a home itself.\nProtectHome=read-only"
     else:
         protect_home = "# Homes are out of sight.\nProtectHome=yes"
     return _SERVICE.format(
