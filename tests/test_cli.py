@@ -13,9 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.shell_completion import BashComplete
 
 from scenarioctl import __version__
+from scenarioctl.chains.registry import ROLES
+from scenarioctl.cli.base import OneOption
+from scenarioctl.cli.main import cli
+from scenarioctl.cli.pictures import WAYS
 from scenarioctl.config import SETTINGS
+from scenarioctl.server.access import SCOPES
 from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
 from tests.test_parity import commands
 
@@ -996,3 +1002,59 @@ def test_the_examples_in_the_help_run(
             assert ended.code in (0, 3, 5), (words, ended)
             played += 1
     assert played > 8
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("job start ID --overlap ", ["skip", "queue"]),
+        ("job start ID --overlap q", ["queue"]),
+        ("job list --state p", ["paused"]),
+        ("chain list --role ", list(ROLES)),
+        ("chain list --sort ", ["name", "role", "symbol", "para_id"]),
+        ("chain check kus", ["kusama"]),
+        ("chain refresh polkadot hy", ["hydraDx"]),
+        ("query hy", ["hydraDx"]),
+        ("broadcast hy", ["hydraDx"]),
+        ("broadcast polkadot 0x --wait ", ["in-block", "finalized"]),
+        ("hrmp openchannels ", ["polkadot", "kusama", "paseo"]),
+        ("hrmp openchannels polkadot 2034 --direction e", ["egress"]),
+        ("scenario list --sort ", ["created", "id", "summary"]),
+        ("scenario export ID --as ", ["share", "json"]),
+        ("scenario preview ID --format ", ["png", "svg", "text"]),
+        ("scenario preview ID --theme d", ["dark"]),
+        ("scenario preview ID --draw ", list(WAYS)),
+        ("create --syntax ", ["toml", "json"]),
+        ("tx assemble 0x --scheme ", ["sr25519", "ed25519", "ecdsa"]),
+        ("tx payload 0x --crypto ", ["sr25519", "ed25519"]),
+        ("tx payload 0x --metadata-hash ", ["auto", "off"]),
+        ("tx payload 0x --era i", ["immortal"]),
+        ("xcm asset-transfer --output-format ", ["extrinsic", "call", "payload"]),
+        ("config token ops --scopes ", list(SCOPES)),
+        ("config token ops --scopes read,c", ["read,create"]),
+        ("config set webhook_r", ["webhook_rate"]),
+        ("daemon --role ", ["all", "api", "worker"]),
+    ],
+)
+def test_what_has_a_fixed_set_of_values_is_completed(line: str, offered: list[str]) -> None:
+    before, _, incomplete = line.rpartition(" ")
+    complete = BashComplete(cli, {}, "scenarioctl", "_SCENARIOCTL_COMPLETE")
+
+    assert [each.value for each in complete.get_completions(before.split(), incomplete)] == offered
+
+
+def test_choices_are_those_that_the_help_names() -> None:
+    """A value that was added to one and not to the other is noticed."""
+    offered, unexplained = 0, []
+    for name, command in commands().items():
+        for each in command.params:
+            if isinstance(each, OneOption):
+                words = re.findall(r"[\w-]+", each.help or "")
+                offered += len(each.choices)
+                unexplained += [
+                    f"{name} {each.opts[0]} {value}" for value in each.choices if value not in words
+                ]
+
+    assert offered > 30
+    # Its metavar names them.
+    assert unexplained == ["create --syntax toml", "create --syntax json"]

@@ -35,6 +35,7 @@ from scenarioctl.cli.signing import signer_options
 @option(
     "--scheme",
     metavar="KIND",
+    choices=("sr25519", "ed25519", "ecdsa"),
     default="",
     help="sr25519, ed25519 or ecdsa; by default the one that fits.",
 )

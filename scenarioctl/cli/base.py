@@ -28,9 +28,16 @@ class OneOption(click.Option):
     def __init__(self, names: Sequence[str], **attributes: Any) -> None:
         self.fallback = attributes.pop("default", None)
         self.is_needed = attributes.pop("required", False)
+        #: Values that the shell offers; the operation judges what is given.
+        self.choices: tuple[str, ...] = attributes.pop("choices", ())
+        if self.choices:
+            attributes["shell_complete"] = self._complete
         super().__init__(names, **{**attributes, "multiple": True})
         if self.is_needed and self.help:
             self.help += "  [required]"
+
+    def _complete(self, context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002
+        return [each for each in self.choices if each.startswith(incomplete)]
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         values = super().process_value(ctx, value)
@@ -60,6 +67,30 @@ def complete_chains(context: click.Context, parameter: click.Parameter, incomple
     return [chain.name for chain in CHAINS if chain.name.lower().startswith(incomplete.lower())]
 
 
+def complete_settings(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Complete the names of the settings."""
+    from scenarioctl.config import SETTINGS
+
+    return [each.name for each in SETTINGS if each.name.startswith(incomplete)]
+
+
+def complete_scopes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Complete a list of scopes, with commas between."""
+    from scenarioctl.server.access import SCOPES
+
+    before, comma, last = incomplete.rpartition(",")
+    given = before.split(",")
+    return [f"{before}{comma}{each}" for each in SCOPES if each.startswith(last) and each not in given]
+
+
+def complete_relays(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the names of the relay chains that are built in."""
+    from scenarioctl.chains.registry import CHAINS
+
+    relays = {chain.name for chain in CHAINS if chain.role == "relay"}
+    return [name for name in complete_chains(context, parameter, incomplete) if name in relays]
+
+
 def argument(name: str, *, metavar: str, **attributes: Any) -> Callable[[F], F]:
     """Return a click argument; its metavar tells what completes it."""
     return click.argument(name, metavar=metavar, shell_complete=COMPLETIONS.get(metavar), **attributes)
@@ -69,12 +100,17 @@ def argument(name: str, *, metavar: str, **attributes: Any) -> Callable[[F], F]:
 COMPLETIONS: Mapping[str, Callable[[click.Context, click.Parameter, str], list[Any]]] = {
     "FILE": complete_files,
     "PATH|-|STRING": complete_files,
+    "FILE|-": complete_files,
+    "FILE.png": complete_files,
     "CHAIN": complete_chains,
+    "CHAIN...": complete_chains,
+    "[CHAIN]...": complete_chains,
+    "RELAY": complete_relays,
 }
 
 
 def option(*names: str, **attributes: Any) -> Callable[[F], F]:
-    """Return a click option of which two different values are refused; its metavar tells what completes it."""
+    """Return a click option of which two different values are refused; `choices` or its metavar tell what completes it."""
     complete = COMPLETIONS.get(attributes.get("metavar", ""))
     if complete is not None:
         attributes.setdefault("shell_complete", complete)

@@ -7,6 +7,7 @@ import click
 
 from scenarioctl.cli.base import (
     Command,
+    argument,
     draw_facts,
     draw_json,
     field_option,
@@ -22,11 +23,12 @@ from scenarioctl.cli.base import (
     operation="broadcasts.broadcast",
     example="scenarioctl broadcast polkadot 0x45028400… --wait in-block",
 )
-@click.argument("chain", metavar="CHAIN")
+@argument("chain", metavar="CHAIN")
 @click.argument("tx", metavar="TX|-")
 @option(
     "--wait",
     metavar="STATE",
+    choices=("in-block", "finalized"),
     default="",
     help="Wait until it is in-block or finalized, and say what it did there.",
 )

@@ -6,6 +6,7 @@ import click
 
 from scenarioctl.cli.base import (
     Group,
+    argument,
     asked_for_json,
     draw_table,
     dump_json,
@@ -28,10 +29,17 @@ def chain() -> None:
 
 
 @chain.command("list")
-@option("--role", metavar="ROLE", default="", help="Only relay, asset_hub, dex, contracts or parachain.")
+@option(
+    "--role",
+    metavar="ROLE",
+    choices=("relay", "asset_hub", "dex", "contracts", "parachain"),
+    default="",
+    help="Only relay, asset_hub, dex, contracts or parachain.",
+)
 @option(
     "--sort",
     metavar="KEY",
+    choices=("name", "role", "symbol", "para_id"),
     default="",
     help="name, role, symbol or para_id; as in the registry where left out.",
 )
@@ -68,7 +76,7 @@ def list_(role: str, sort: str) -> None:
 
 
 @chain.command(example="scenarioctl chain check polkadot assetHub")
-@click.argument("chains", metavar="[CHAIN]...", nargs=-1)
+@argument("chains", metavar="[CHAIN]...", nargs=-1)
 def check(chains: tuple[str, ...]) -> None:
     """Ask every endpoint of the chains how it is, and tell whether the runtime table at hand is current.
 
@@ -97,7 +105,7 @@ def check(chains: tuple[str, ...]) -> None:
 
 
 @chain.command(example="scenarioctl chain refresh polkadot assetHub hydraDx")
-@click.argument("chains", metavar="CHAIN...", nargs=-1, required=True)
+@argument("chains", metavar="CHAIN...", nargs=-1, required=True)
 def refresh(chains: tuple[str, ...]) -> None:
     """Fetch the runtime tables that the chains have now, so that --offline builds with them."""
     app = open_application()

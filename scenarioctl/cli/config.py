@@ -9,6 +9,8 @@ import click
 from scenarioctl.cli.base import (
     Group,
     asked_for_json,
+    complete_scopes,
+    complete_settings,
     draw_table,
     dump_json,
     open_application,
@@ -99,7 +101,7 @@ def init() -> None:
 
 
 @config.command("set")
-@click.argument("key")
+@click.argument("key", shell_complete=complete_settings)
 @click.argument("value")
 def set_(key: str, value: str) -> None:
     """Write KEY = VALUE to config.toml: `store`, `offline`, `chains.rig.endpoints`, …
@@ -118,6 +120,7 @@ def set_(key: str, value: str) -> None:
 @option(
     "--scopes",
     metavar="LIST",
+    shell_complete=complete_scopes,
     help="What it is good for, with commas between: read, create, broadcast, jobs; read unless given.",
 )
 @click.option("--remove", is_flag=True, help="Forget the token NAME.")

@@ -31,6 +31,7 @@ class CreateGroup(Group):
 @option(
     "--syntax",
     metavar="toml|json",
+    choices=("toml", "json"),
     default="",
     help="Syntax of the flow, where the file's name does not tell.",
 )

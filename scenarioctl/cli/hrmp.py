@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Group, draw_table, field_option, option, perform, print_answer
+from scenarioctl.cli.base import Group, argument, draw_table, field_option, option, perform, print_answer
 
 
 @click.group(cls=Group)
@@ -13,11 +13,12 @@ def hrmp() -> None:
 
 
 @hrmp.command(operation="channels.open_channels", example="scenarioctl hrmp openchannels polkadot 2034")
-@click.argument("relay", metavar="RELAY")
+@argument("relay", metavar="RELAY")
 @click.argument("paraid", metavar="PARAID")
 @option(
     "--direction",
     metavar="WAY",
+    choices=("ingress", "egress", "both"),
     default="both",
     help="ingress (who sends to PARAID), egress (whom it sends to), or both (default).",
 )

@@ -51,6 +51,7 @@ def job() -> None:
 @option(
     "--overlap",
     metavar="POLICY",
+    choices=("skip", "queue"),
     default="",
     help="What becomes of a time that comes during a run: skip (default) or queue one.",
 )
@@ -117,7 +118,13 @@ def status(scenario_id: str) -> None:
 @job.command("list", operation="jobs.list_jobs", example="scenarioctl job list --state paused")
 @option("--limit", metavar="N", default=50, help="At most this many (default 50, at most 1000).")
 @option("--after", metavar="CURSOR", default="", help="Go on after the page that gave this cursor.")
-@option("--state", metavar="STATE", default="", help="Only those that are running, stopped or paused.")
+@option(
+    "--state",
+    metavar="STATE",
+    choices=("running", "stopped", "paused"),
+    default="",
+    help="Only those that are running, stopped or paused.",
+)
 def list_(**fields: Any) -> None:
     """List the jobs: id, state, schedule, next run, failures."""
     page = perform("jobs.list_jobs", "ListJobs", **fields).answer()

@@ -19,12 +19,24 @@ _ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}
 )
 @click.argument("scenario_id", metavar="ID")
 @option("--output", "-o", metavar="FILE", help="Write the picture there: .png, .svg or .txt; - is stdout.")
-@option("--format", metavar="FORMAT", help="png, svg or text, where FILE's name does not tell.")
-@option("--theme", metavar="THEME", default="light", help="light (default) or dark.")
+@option(
+    "--format",
+    metavar="FORMAT",
+    choices=("png", "svg", "text"),
+    help="png, svg or text, where FILE's name does not tell.",
+)
+@option(
+    "--theme", metavar="THEME", choices=("light", "dark"), default="light", help="light (default) or dark."
+)
 @option(
     "--width", metavar="N", default="", help="Pixels, 400 to 4096; of a text drawing characters, 40 to 1000."
 )
-@option("--draw", metavar="WAY", help="How this terminal shows pictures: kitty, iterm2, sixel, or text.")
+@option(
+    "--draw",
+    metavar="WAY",
+    choices=("kitty", "iterm2", "sixel", "text"),
+    help="How this terminal shows pictures: kitty, iterm2, sixel, or text.",
+)
 def preview(
     scenario_id: str,
     output: str | None,

@@ -9,6 +9,7 @@ import click
 
 from scenarioctl.cli.base import (
     Command,
+    argument,
     asked_for_json,
     draw_json,
     dump_json,
@@ -50,7 +51,7 @@ STOOD_SECONDS = 30.0
     "  scenarioctl query polkadot Balances ExistentialDeposit\n"
     "  scenarioctl query polkadot Core version",
 )
-@click.argument("chain", metavar="CHAIN")
+@argument("chain", metavar="CHAIN")
 @click.argument("pallet_name", metavar="PALLET")
 @click.argument("method_name", metavar="METHOD")
 @click.argument("params", metavar="[PARAM]...", nargs=-1)

@@ -43,7 +43,13 @@ def scenario() -> None:
 @option("--after", metavar="CURSOR", default="", help="Go on after the page that gave this cursor.")
 @option("--chain", metavar="CHAIN", default="", help="Only scenarios in which this chain appears.")
 @option("--search", metavar="TEXT", default="", help="Only those whose summary or id holds this text.")
-@option("--sort", metavar="KEY", default="created", help="created (default), id or summary.")
+@option(
+    "--sort",
+    metavar="KEY",
+    choices=("created", "id", "summary"),
+    default="created",
+    help="created (default), id or summary.",
+)
 @click.option("--descending", is_flag=True, help="Newest, or last in the alphabet, first.")
 def list_(**fields: Any) -> None:
     """List the stored scenarios: id, date, summary."""
@@ -138,7 +144,14 @@ def _read_source(source: str) -> str:
     operation="scenarios.export_scenario", example="scenarioctl scenario export 3kf9Qz7aB --as json"
 )
 @click.argument("scenario_id", metavar="ID")
-@option("--as", "form", metavar="FORM", default="share", help="share (default; for the web editor) or json.")
+@option(
+    "--as",
+    "form",
+    metavar="FORM",
+    choices=("share", "json"),
+    default="share",
+    help="share (default; for the web editor) or json.",
+)
 def export(scenario_id: str, form: str) -> None:
     """Print a scenario as the editor's share string, or as JSON."""
     if form not in {"share", "json"}:

@@ -18,6 +18,7 @@ SIGNER = (
     option(
         "--era",
         metavar="ERA",
+        choices=("immortal",),
         default="",
         help="immortal, a period in blocks, or the era's 0x hex; 64 by default, --offline immortal.",
     ),
@@ -36,6 +37,7 @@ SIGNER = (
     option(
         "--metadata-hash",
         metavar="auto|off|0xHASH",
+        choices=("auto", "off"),
         default="",
         help="Commit the signature to the runtime's metadata (CheckMetadataHash): auto computes its hash. "
         "auto by default where the connected chain takes it, --offline off.",
@@ -48,6 +50,7 @@ SIGNER = (
 OUTPUT_FORMAT = option(
     "--output-format",
     metavar="FORM",
+    choices=("extrinsic", "call", "payload"),
     default="extrinsic",
     help="extrinsic (default; bare, what wallets read), call (call data alone) or payload (what the sender signs).",
 )

@@ -49,6 +49,7 @@ def decode(tx: str, **fields: Any) -> None:
 @option(
     "--crypto",
     metavar="KIND",
+    choices=("sr25519", "ed25519"),
     default="sr25519",
     help="Kind of the sender's key, for Polkadot Vault: sr25519 (default) or ed25519.",
 )
