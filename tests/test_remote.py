@@ -735,6 +735,34 @@ def test_a_watched_query_asks_again_and_prints_what_changed(
     ]
 
 
+def test_a_constant_is_not_watched_at_a_daemon_either(scenarioctl: Run, script: Script) -> None:
+    """The daemon was asked for it for ever."""
+    ended = scenarioctl(
+        "query", "polkadot", "balances", "existential_deposit", "--watch", "--url", script.url
+    )
+
+    assert ended == Ended(
+        out="",
+        err="Error: Balances.ExistentialDeposit is a constant, which no block changes: leave --watch out\n",
+        code=2,
+    )
+    assert script.asked == []
+
+
+def test_what_the_daemon_alone_knows_is_watched_there(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query, "POLL_SECONDS", 0)
+    script.first = [{"result": text} for text in ("10", "7", "10", "7")]
+
+    chain = scenarioctl("query", "rig", "System", "Number", "--watch", "--count", "1", "--url", script.url)
+    item = scenarioctl(
+        "query", "polkadot", "NewPallet", "Deposit", "--watch", "--count", "1", "--url", script.url
+    )
+
+    assert (chain, item) == (Ended(out="10\t7\n", err="", code=0),) * 2
+
+
 def test_an_answer_that_is_beyond_all_size_is_refused(
     scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

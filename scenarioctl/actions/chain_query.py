@@ -167,10 +167,7 @@ class Watch:
             item = _judge_unreached(self._app, self._query)
             if not isinstance(item, Constant):
                 raise
-        if isinstance(item, Constant):
-            raise InvalidRequest(
-                f"{item.pallet}.{item.name} is a constant, which no block changes: leave --watch out"
-            )
+        _refuse_constant(item)
 
     def _say_resumed(self, number: int) -> None:
         behind = f", which is behind: block {self._resumed} is waited for" if number < self._resumed else ""
@@ -235,6 +232,25 @@ class Unread:
             first, last = min(self._blocks), max(self._blocks)
             which = f"block {first} was" if first == last else f"blocks {first} to {last} were"
             self._tell(f"{which} not read, a change there is not shown: {self._reason}")
+
+
+def check_watch(app: "Application", query: Query) -> None:
+    """Refuse what can never change, as far as the runtime at hand knows: somebody else asks the chain."""
+    try:
+        item = _judge_unreached(app, query)
+    except InvalidRequest:
+        # Whoever asks the chain has another runtime.
+        return
+    _refuse_constant(item)
+
+
+def _refuse_constant(item: "Item | None") -> None:
+    from scenarioctl.transactions.querying import Constant
+
+    if isinstance(item, Constant):
+        raise InvalidRequest(
+            f"{item.pallet}.{item.name} is a constant, which no block changes: leave --watch out"
+        )
 
 
 def _judge_unreached(app: "Application", query: Query) -> "Item | None":

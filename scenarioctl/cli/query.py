@@ -166,6 +166,7 @@ def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Seque
     from scenarioctl.operations.queries import QueryChain
 
     settings = read_settings()
+    _refuse_what_stands_still(fields)
     head = QueryChain(chain=fields["chain"], pallet_name="System", method_name="Number")
     before: str | None = None
     seen: int | None = None
@@ -199,6 +200,20 @@ def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Seque
             patience.wait(error, seen)
             continue
         sleep(POLL_SECONDS)
+
+
+def _refuse_what_stands_still(fields: Mapping[str, Any]) -> None:
+    """Refuse to follow a constant, as the daemon would be asked for it for ever; a chain of its alone is not known here."""
+    from scenarioctl.actions.chain_query import check_watch
+    from scenarioctl.operations.queries import QueryChain, read_request
+
+    app = open_application()
+    try:
+        query = read_request(app, QueryChain(**fields))
+    except InvalidRequest:
+        # The daemon says what it is.
+        return
+    check_watch(app, query)
 
 
 class Patience:
