@@ -575,9 +575,28 @@ def _edit_table(lines: list[str], names: list[str], value: Any) -> list[str]:
     while lines and not lines[-1].strip():
         lines.pop()
     if value is not None:
-        lines += ["", header] if lines else [header]
-        lines += tomli_w.dumps(value).rstrip("\n").splitlines()
+        lines = _add_table(lines, [header, *tomli_w.dumps(value).rstrip("\n").splitlines()])
     return lines
+
+
+def _add_table(lines: list[str], table: list[str]) -> list[str]:
+    """Return *lines* with a *table* behind the others of its kind, else behind their example, else at the end."""
+    kind = table[0].partition(".")[0].lstrip("[") + "."
+    starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
+    others = [number for number in starts if lines[number].lstrip(" \t[").startswith(kind)]
+    if others:
+        at = next((number for number in starts if number > others[-1]), len(lines))
+        while not lines[at - 1].strip() or lines[at - 1].lstrip().startswith("#"):
+            at -= 1
+    else:
+        at = next((number for number, each in enumerate(lines) if each.startswith(f"# [{kind}")), len(lines))
+        while at < len(lines) and lines[at].startswith("#"):
+            at += 1
+        if any(number < at for number in starts):
+            # It may stand among the keys of another table.
+            at = len(lines)
+    before = [*lines[:at], ""] if at else []
+    return [*before, *table, *lines[at:]]
 
 
 def _edit_line(lines: list[str], names: list[str], value: Any) -> list[str]:
@@ -589,18 +608,51 @@ def _edit_line(lines: list[str], names: list[str], value: Any) -> list[str]:
     if header:
         first = next((number for number in starts if lines[number].strip() == header), None)
         if first is None:
-            lines += ["", header] if lines else [header]
-            first = len(lines) - 1
+            lines = _add_table(lines, [header])
+            first = lines.index(header)
+            starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
         first += 1
     else:
         first = 0
     last = next((number for number in starts if number >= first), len(lines))
     for number in range(first, last):
         if lines[number].partition("=")[0].strip() == names[-1]:
-            lines[number] = line
+            lines[number : _end_of(lines, number, last)] = [line]
             break
     else:
-        while last > first and not lines[last - 1].strip():
-            last -= 1
-        lines.insert(last, line)
+        at = _place_of(lines, names[-1], first, last)
+        lines[at:at] = [line, ""] if at < last and lines[at].startswith("#") else [line]
     return lines
+
+
+def _end_of(lines: list[str], first: int, last: int) -> int:
+    """Return where the value ends that begins on line *first*: a list may go over several."""
+    import tomllib
+
+    for end in range(first + 1, last + 1):
+        try:
+            tomllib.loads("\n".join(lines[first:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+        return end
+    return first + 1
+
+
+def _place_of(lines: list[str], key: str, first: int, last: int) -> int:
+    """Return where *key* goes among the *lines* of its table: to its example, else behind the other keys."""
+    examples = [number for number in range(first, last) if lines[number].startswith(f"# {key} = ")]
+    if examples:
+        return examples[0] + 1
+    for number in range(last, first, -1):
+        if lines[number - 1].strip() and not lines[number - 1].lstrip().startswith("#"):
+            return number
+    if first:
+        # Right under the table's name.
+        return first
+    # Above the example of a table, and what explains it.
+    at = next((number for number in range(first, last) if lines[number].startswith("# [")), last)
+    while at < last and at > first and lines[at - 1].startswith("#"):
+        at -= 1
+    while at == last and at > first and not lines[at - 1].strip():
+        at -= 1
+    return at

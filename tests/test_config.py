@@ -175,6 +175,72 @@ def test_set_keeps_comments_and_order(tmp_path: Path) -> None:
     )
 
 
+def test_each_key_goes_to_its_place_in_the_template(tmp_path: Path) -> None:
+    """Keys were written under what explains tokens."""
+    config = tmp_path / "config.toml"
+    config.write_text(template())
+
+    for key, value in (
+        ("rate", "50"),
+        ("listen", "127.0.0.1:1"),
+        ("listen", "127.0.0.1:9090, unix:/run/api.sock"),
+        ("offline", "true"),
+        ("chains.rig.para_id", "1000"),
+        ("chains.other.para_id", "1001"),
+        ("chains.rig.symbol", "UNIT"),
+    ):
+        set_value(config, key, value, judge=accept)
+    write_value(config, ("tokens", "ops"), {"sha256": "00", "scopes": ["read"]}, judge=accept)
+    set_value(config, "log_level", "debug", judge=accept)
+
+    expected = template()
+    for example, lines in (
+        ("# rate = 0\n", "rate = 50\n"),
+        (
+            '# listen = ["127.0.0.1:8080"]\n',
+            'listen = [\n    "127.0.0.1:9090",\n    "unix:/run/api.sock",\n]\n',
+        ),
+        ("# offline = false\n", "offline = true\n"),
+        ('# log_level = "info"\n', 'log_level = "debug"\n'),
+        (
+            '# [[chains.rig.assets]]\n# id = "1984"\n# symbol = "USDT"\n# decimals = 6\n',
+            '\n[chains.rig]\npara_id = 1000\nsymbol = "UNIT"\n\n[chains.other]\npara_id = 1001\n',
+        ),
+        (
+            '# [tokens.ops]\n# sha256 = "…"\n# scopes = ["read", "create"]\n',
+            '\n[tokens.ops]\nsha256 = "00"\nscopes = [\n    "read",\n]\n',
+        ),
+    ):
+        assert expected.count(example) == 1
+        expected = expected.replace(example, example + lines)
+    assert config.read_text() == expected
+
+
+def test_a_key_that_has_no_example_goes_behind_the_others_and_above_tables(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    found = []
+    for text in (
+        "",
+        "# mine\n",
+        "rate = 1\n\n# Tables:\n# [tokens.ops]\n",
+        "# mine\n\n# Tables:\n# [tokens.ops]\n",
+        "# Tables:\n# [tokens.ops]\n",
+        'hosts = [\n  "a", # why\n]\n# end\n',
+    ):
+        config.write_text(text)
+        set_value(config, "offline", "true", judge=accept)
+        found.append(config.read_text())
+
+    assert found == [
+        "offline = true\n",
+        "# mine\noffline = true\n",
+        "rate = 1\noffline = true\n\n# Tables:\n# [tokens.ops]\n",
+        "# mine\n\noffline = true\n\n# Tables:\n# [tokens.ops]\n",
+        "offline = true\n\n# Tables:\n# [tokens.ops]\n",
+        'hosts = [\n  "a", # why\n]\noffline = true\n\n# end\n',
+    ]
+
+
 def test_set_writes_the_file_anew_where_one_line_would_not_do(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text('chains = {rig = {role = "relay"}}\n')
