@@ -11,6 +11,7 @@ import pytest
 
 from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainRefused, ScenarioctlError
+from scenarioctl.runtime.storage import storage_key
 from scenarioctl.transactions.quoting import STAND_IN, Quote, quote_swap, say_route
 from scenarioctl.transactions.swap import parse_route
 from tests.conftest import BOB_HEX, Run
@@ -33,6 +34,7 @@ from tests.pool import (
     pool,
     registered,
     subpool,
+    table,
     write_config,
 )
 
@@ -269,6 +271,35 @@ class TestTheRoute:
         assert quote.describe().startswith(
             f"2 DOT would bring {quote.amount_out / 10**6} USDT over 5>stableswap:102>102>omnipool>10 in the block"
         )
+
+    def test_a_pools_share_is_sold_without_there_being_more_of_it_than_before(self, tmp_path: Path) -> None:
+        """What the stand-in was given counted as issued, and each share of the pool as worth less."""
+        seen: list[Any] = []
+
+        def dry_run(_: Any, call: Any) -> Any:
+            seen.append(call["Utility"]["batch_all"]["calls"])
+            return dry_run_answer(executed(10**18, 13 * 10**6))
+
+        state = pool(subpool(SHARE, reserve=10**25, hub=5_000_000 * 10**12))
+        state["Tokens", "TotalIssuance", SHARE] = 10**24
+        with quoting(Chain(state, dry_run=dry_run), tmp_path) as ask:
+            ask("HDX", "10", 10**14, route="0>omnipool>102>stableswap:102>10")
+            ask("DOT", "10", TWO_DOT, route="5>xyk>102>stableswap:102>10")
+
+        issuance = storage_key(table(), "Tokens", "TotalIssuance", (SHARE,)).hex
+        kept = [bytes.fromhex(issuance[2:]), (10**24).to_bytes(16, "little")]
+        assert [list(call) for call in seen[0]] == [["Currencies"], ["Currencies"], ["System"], ["Utility"]]
+        assert seen[0][2] == {"System": {"set_storage": {"items": [kept]}}}
+        # What is earned on the way is no new share.
+        assert [list(call) for call in seen[-1]] == [["Currencies"], ["Currencies"], ["Utility"]]
+
+    @pytest.mark.parametrize("sender", [None, bytes.fromhex(BOB_HEX[2:])])
+    def test_nothing_is_no_quote(self, tmp_path: Path, sender: bytes | None) -> None:
+        chain = Chain(pool(), dry_run=lambda *_: dry_run_answer(executed(TWO_DOT, 0)))
+
+        error = refused(tmp_path, chain, "DOT", "10", TWO_DOT, route="5>aave>10", sender=sender)
+
+        assert str(error) == "amount is too small, 5>aave>10 would give nothing for 2 DOT"
 
     def test_the_impact_is_unknown_where_a_small_amount_is_not_traded(self, tmp_path: Path) -> None:
         def dry_run(_: Any, call: Any) -> Any:

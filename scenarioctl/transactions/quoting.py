@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.amounts import to_text, to_whole
+from scenarioctl.runtime.storage import storage_key
 from scenarioctl.transactions.dispatch import explain_dispatch_error
 from scenarioctl.transactions.dynamic_fees import (
     FeeParameters,
@@ -386,6 +387,10 @@ class _Market:
             sender = None
         given = before[-1].amount_out if before else amount
         received = await self._dry_run(hops, given, sender)
+        if not received:
+            raise InvalidRequest(
+                f"amount is too small, {say_route(hops)} would give nothing for {self._worded(hops[0].asset_in, given)}"
+            )
         impact = None
         if small := given // _SMALL_PART:
             # Without it the impact is unknown, and the quote good: some pools take no small amounts.
@@ -629,7 +634,8 @@ class _Market:
         if sender is None:
             balances = {self._native: _STAND_IN_NATIVE}
             balances[sold] = balances.get(sold, 0) + amount
-            origin, call = {"system": "Root"}, _funded(call, balances)
+            kept = await self._issuance(sold) if any(hop.pool_id == sold for hop in hops) else None
+            origin, call = {"system": "Root"}, _funded(call, balances, kept)
         try:
             answer = await self._client.runtime_call(
                 "DryRunApi", "dry_run_call", origin, call, 5, at=self._at
@@ -642,6 +648,12 @@ class _Market:
         if isinstance(received, str):
             raise ChainRefused(f"{self._chain} refuses {say_route(hops)} in a dry run: {received}")
         return received
+
+    async def _issuance(self, asset: int) -> tuple[str, str]:
+        """Return key and value of how much of a token there is, as they are stored."""
+        (issued,) = await self._values([("Tokens", "TotalIssuance", (asset,))])
+        key = storage_key(self._table, "Tokens", "TotalIssuance", (asset,))
+        return key.hex, "0x" + self._table.encode(key.entry.value_type, issued).hex()
 
 
 def percent(part: Fraction | int | None) -> str:
@@ -726,12 +738,20 @@ def _slip_part(side: PoolSide, change: Fraction, maximum: int) -> Fraction:
     return min(abs(changed) / after, Fraction(maximum, MILLION)) if after > 0 else Fraction(maximum, MILLION)
 
 
-def _funded(call: Mapping[str, Any], balances: Mapping[int, int]) -> dict[str, Any]:
-    """Return the batch in which root gives the stand-in *balances*, and the stand-in makes *call*."""
+def _funded(
+    call: Mapping[str, Any], balances: Mapping[int, int], kept: tuple[str, str] | None
+) -> dict[str, Any]:
+    """Return the batch in which root gives the stand-in *balances*, and the stand-in makes *call*.
+
+    What is given is new, and a pool reckons what its share is worth by how many there are: the entry *kept* of that
+    is put back.
+    """
     gifts = [
         {"Currencies": {"update_balance": {"who": STAND_IN, "currency_id": asset, "amount": amount}}}
         for asset, amount in balances.items()
     ]
+    if kept is not None:
+        gifts.append({"System": {"set_storage": {"items": [kept]}}})
     acted = {"Utility": {"dispatch_as": {"as_origin": {"system": {"Signed": STAND_IN}}, "call": call}}}
     return {"Utility": {"batch_all": {"calls": [*gifts, acted]}}}
 
