@@ -79,6 +79,7 @@ ASSETS: dict[str, list[dict[str, Any]]] = {
     "liveOmnipool": [
         {"id": "5", "symbol": "DOT", "decimals": 10},
         {"id": "10", "symbol": "USDT", "decimals": 6},
+        {"id": "18", "symbol": "DAI", "decimals": 18},
     ],
 }
 

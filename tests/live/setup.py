@@ -13,6 +13,7 @@ from scenarioctl.application import Application
 from scenarioctl.chains.registry import Chain
 from scenarioctl.cli.base import finish
 from scenarioctl.model.calls import Call
+from scenarioctl.runtime.storage import storage_key
 from scenarioctl.transactions.dry_run import Event
 from scenarioctl.transactions.extrinsic import SigningOptions, signing_payload
 from scenarioctl.transactions.signatures import signed_extrinsic
@@ -71,6 +72,26 @@ def blocks_after(app: Application, chain: Chain, number: int) -> Iterator[list[E
             block = finish(client.call("chain_getBlockHash", number))
             yield [_event(row["event"]) for row in finish(client.storage("System", "Events", at=block))]
         pause(0.1)
+
+
+def act_as_root(app: Application, chain: Chain, *calls: Call) -> list[Event]:
+    """Have the scheduler make small *calls* as root, and return the events of the block in which it did."""
+    client = app.client(chain)
+    table = finish(client.table())
+    number, _ = finish(client.head())
+    key = storage_key(table, "Scheduler", "Agenda", [number + 1])
+    agenda = finish(client.storage("Scheduler", "Agenda", number + 1))
+    for call in calls:
+        task = {"maybe_id": None, "priority": 0, "maybe_periodic": None, "origin": {"system": "Root"}}
+        agenda = [*agenda, {**task, "call": {"Inline": table.encode_call(call)}}]
+    value = "0x" + table.encode(key.entry.value_type, agenda).hex()
+    finish(client.submit("dev_setStorage", [[key.hex, value]]))
+    finish(client.submit("dev_newBlock"))
+    events = next(blocks_after(app, chain, number))
+    done = [event.fields["result"] for event in events if str(event) == "Scheduler.Dispatched"]
+    if done != [{"Ok": None}] * len(calls):
+        raise RuntimeError(f"{chain.name} did not do what root asked for: {done}")
+    return events
 
 
 def price_fees(app: Application, dex: Chain) -> None:

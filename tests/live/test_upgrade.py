@@ -33,7 +33,8 @@ REMARK = Call(pallet="System", method="remark_with_event", args={"remark": b"hel
 
 def counted_up(code: bytes, version: int) -> bytes:
     """Return the runtime *code* with the version after *version*, wherever it stands in it."""
-    zstd = pytest.importorskip("zstandard", reason="needs zstandard, to change the version in a runtime")
+    import zstandard as zstd
+
     if code.startswith(_COMPRESSED):
         code = zstd.ZstdDecompressor().decompress(code[len(_COMPRESSED) :], max_output_size=1 << 27)
     code = code.replace(struct.pack("<I", version), struct.pack("<I", version + 1))
@@ -95,6 +96,7 @@ async def upgrade(app: Application, seen: Seen) -> None:
 
 
 def test_an_upgrade_under_a_running_daemon_is_noticed_by_all(live_config: Path, relay: Live) -> None:
+    pytest.importorskip("zstandard", reason="needs zstandard, to change the version in a runtime")
     seen = Seen()
 
     async def work(app: Application) -> None:
