@@ -27,10 +27,10 @@ from scenarioctl.model.jobs import (
     MempoolDraft,
     Schedule,
 )
-from scenarioctl.operations.creation import CreateRemark, create_remark
+from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
-from scenarioctl.stores import StoredScenario
+from scenarioctl.stores import Retention, StoredScenario
 from scenarioctl.stores.presence import is_served
 from scenarioctl.worker.identity import is_gone, new_owner
 from scenarioctl.worker.loop import Pace, Worker
@@ -1103,6 +1103,47 @@ def test_drafts_for_an_older_runtime_are_flagged_in_list_and_log(
         )
         # Each was compared once.
         assert asked == [("polkadot", 1, 2)]
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_what_is_older_than_the_settings_want_goes_though_its_job_runs_no_more(bench: Bench) -> None:
+    bench.app.settings = replace(bench.app.settings, log_days=1, mempool_days=2, webhook_days=3)
+    webhook = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+
+    async def kept() -> tuple[int, int, int]:
+        events = await bench.store.list_events(webhook)
+        return len(await bench.log("one")), len(await bench.store.read_mempool("one")), len(events)
+
+    async def story() -> None:
+        await bench.start("one", every="366d")
+        await bench.time.let_pass(1)
+        await create_flow(
+            bench.app,
+            CreateFlow(flow={"steps": [{"type": "webhook", "name": "hook", "uuid": webhook}]}, syntax="json"),
+        )
+        await bench.store.put_event(webhook, {"a": 1}, now=bench.time.clock(), retention=Retention())
+        seen = [await kept()]
+        for _ in range(3):
+            await bench.time.let_pass(DAY // SECOND + 300)
+            seen.append(await kept())
+
+        assert seen == [(4, 1, 1), (0, 1, 1), (0, 0, 1), (0, 0, 0)]
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_worker_that_never_lives_for_long_lets_go_of_what_is_old_too(bench: Bench) -> None:
+    bench.app.settings = replace(bench.app.settings, log_days=1)
+
+    async def story() -> None:
+        await bench.start("one", every="366d")
+        await bench.time.let_pass(1)
+        assert len(await bench.log("one")) == 4
+        bench.time.now += 2 * DAY
+
+        await bench.time.let_pass(30)
+        assert await bench.log("one") == []
 
     play(bench, bench.worker(), story=story)
 

@@ -59,6 +59,8 @@ class Pace:
     slow: float = 15.0
     hygiene: float = 30.0
     prune: float = 300.0
+    #: And so soon after the start, for workers that never live for long.
+    first_prune: float = 20.0
     #: After an error of the store, doubled up to `patience`.
     retry: float = 0.2
     patience: float = 15.0
@@ -177,7 +179,7 @@ class Worker:
             asyncio.create_task(self._go_round(self.pace.renew, self.renew)),
             asyncio.create_task(self._go_round(self.pace.owners, self.free_dead)),
             asyncio.create_task(self._go_round(self.pace.hygiene, self.check_drafts)),
-            asyncio.create_task(self._go_round(self.pace.prune, self._prune)),
+            asyncio.create_task(self._go_round(self.pace.prune, self._prune, first=self.pace.first_prune)),
             asyncio.create_task(self._go_round(1.0, self._beat)),
             asyncio.create_task(self._wake_at(stop)),
         ]
@@ -638,10 +640,13 @@ class Worker:
 
         await index_webhooks(self.app)
 
-    async def _go_round(self, seconds: float, chore: Callable[[], Awaitable[None]]) -> None:
+    async def _go_round(
+        self, seconds: float, chore: Callable[[], Awaitable[None]], *, first: float | None = None
+    ) -> None:
+        await self.app.sleep(seconds if first is None else first)
         while True:
-            await self.app.sleep(seconds)
             await self._guarded("a chore of the worker failed", chore)
+            await self.app.sleep(seconds)
 
     async def _guarded(self, trouble: str, action: Callable[[], Awaitable[None]]) -> None:
         """Do what must not end the worker if it fails; it is tried again later."""
