@@ -552,6 +552,30 @@ def test_a_field_that_a_webhook_fills_is_kept_for_it(app: Application) -> None:
     ]
 
 
+def test_a_pill_names_a_step_by_its_id(app: Application) -> None:
+    """In the diagram it is the node's, of which a flow file knows nothing."""
+    document = draw(
+        app,
+        'id = "paid"\ntype = "webhook"\nname = "payments"\n',
+        'id = "rates"\ntype = "http"\nurl = "https://example.org/{{ paid.currency }}"\nbody = { to = ["{{paid.to}}", "{{ to }}"] }\n',
+        'id = "supply"\ntype = "chainQuery"\nchain = "polkadot"\npallet_name = "Balances"\nmethod_name = "TotalIssuance"\n',
+        'id = "said"\ntype = "Remark"\nchain = "polkadot"\ntext = "{{ rates.body.n }} {{ supply }} {{ later.body }} {{ eventData.content.paid }}"\n',
+        'id = "later"\ntype = "http"\nurl = "https://example.org/{{ said.x }}"\n',
+    )
+
+    found = forms(document)
+    assert found["http_000002"]["url"] == "https://example.org/{{ webhook_000001.currency }}"
+    assert found["http_000002"]["requestContent"] == '{"to": [{{ webhook_000001.to }}, {{ to }}]}'
+    (remark,) = [form for form in found.values() if form.get("action") == "Remark"]
+    # A step that comes later gives nothing, and neither does a remark: these are a webhook's fields.
+    assert remark["actionData"]["source"]["target"] == (
+        "{{ http_000002.body.n }} {{ chainQuery_000003 }} {{ later.body }} {{ eventData.content.paid }}"
+    )
+    assert [form["url"] for name, form in found.items() if name.startswith("http_")][1] == (
+        "https://example.org/{{ said.x }}"
+    )
+
+
 def test_a_file_above_the_limit_is_not_parsed() -> None:
     with pytest.raises(TooLarge) as refused:
         read_flow("#" * (1024 * 1024 + 1))

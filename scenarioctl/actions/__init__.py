@@ -265,6 +265,7 @@ def query_diagram(app: "Application", *, canvas: "Canvas | None" = None, **field
 
 def flow_diagram(app: "Application", flow: "Flow", *, canvas: "Canvas | None" = None) -> "dict[str, Any]":
     """Return the document of a flow file; InvalidRequest names the step and the field that cannot be used."""
+    from scenarioctl.actions.pills import rename
     from scenarioctl.formats.shapes import Canvas
 
     canvas = canvas or Canvas()
@@ -273,16 +274,20 @@ def flow_diagram(app: "Application", flow: "Flow", *, canvas: "Canvas | None" = 
         for number in step.after:
             followers[number] += 1
     last: dict[int, str] = {}
+    #: What the file calls a step that gives data -> its node.
+    nodes: dict[str, str] = {}
     for number in flow.order:
         step = flow.steps[number]
         before = [last[source] for source in step.after]
         # Where one step ends on the chain that the next one starts on, the editor shows one box for both.
         start = before[0] if len(before) == 1 and followers[step.after[0]] == 1 else ""
-        fields = {name: value for name, value in step.fields.items() if value is not None}
+        fields = {name: rename(value, nodes) for name, value in step.fields.items() if value is not None}
         first, last[number] = _draw(step.kind, canvas, app, fields, step.place, start)
         if first != start:
             for source in before:
                 canvas.connect(source, first)
+        if step.id and step.kind in ("webhook", "http", "chainQuery"):
+            nodes[step.id] = last[number]
     return canvas.document(name=flow.name)
 
 

@@ -216,6 +216,29 @@ def resolve(value: Any, content: object, *, field: str) -> Any:
     return filled
 
 
+def rename(value: Any, names: Mapping[str, str]) -> Any:
+    """Return *value*, a text or any JSON, in whose pills what a path begins with has another of *names*."""
+    if isinstance(value, str):
+        return _rename_in_text(value, names) if names else value
+    if isinstance(value, Mapping):
+        return {key: rename(entry, names) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [rename(entry, names) for entry in value]
+    return value
+
+
+def _rename_in_text(text: str, names: Mapping[str, str]) -> str:
+    parts = []
+    at = 0
+    for pill in _find(text):
+        name = names.get(pill.path[0])
+        if name is not None:
+            parts += [text[at : pill.start], f"{{{{ {'.'.join((name, *pill.path[1:]))} }}}}"]
+            at = pill.end
+    parts.append(text[at:])
+    return "".join(parts)
+
+
 def display(text: str) -> str:
     """Return *text* with the editor's pills written as a person writes them."""
     parts = []

@@ -44,6 +44,8 @@ class FlowStep:
     fields: Mapping[str, Any]
     #: Numbers of the steps that come right before, counted from 0.
     after: tuple[int, ...]
+    #: What other steps call it; empty where they do not.
+    id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +120,8 @@ def _read_steps(name: str, entries: list[Any]) -> Flow:
         place = f"steps[{number}]"
         after = _after(entry, number, numbers, place)
         pairs += [(source, number) for source in after]
-        steps.append(FlowStep(kind=kind, place=place, fields=_fields(entry, kind, place), after=after))
+        fields = _fields(entry, kind, place)
+        steps.append(FlowStep(kind=kind, place=place, fields=fields, after=after, id=entry.get("id", "")))
     cycle = find_cycle(len(steps), pairs)
     if cycle:
         names = [entries[number].get("id") or f"steps[{number}]" for number in [*cycle, cycle[0]]]
