@@ -25,12 +25,13 @@ from scenarioctl.model.jobs import (
     JobState,
     LogLine,
     MempoolDraft,
+    Retention,
     Schedule,
 )
 from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
-from scenarioctl.stores import Retention, StoredScenario
+from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.presence import is_served
 from scenarioctl.worker.identity import is_gone, new_owner
 from scenarioctl.worker.loop import Pace, Worker
