@@ -728,15 +728,15 @@ def test_importing_answers_in_json_when_asked(scenarioctl: Run) -> None:
 
 def test_chains_are_listed(scenarioctl: Run) -> None:
     assert ok(scenarioctl("chain", "list")) == (
-        "polkadot\trelay\tDOT\t-\t2000000\tPolkadot\n"
-        "assetHub\tasset_hub\tDOT\t1000\t2003001\tPolkadot Asset Hub\n"
-        "hydraDx\tdex\tHDX\t2034\t428\tHydration\n"
-        "kusama\trelay\tKSM\t-\t1009002\tKusama\n"
-        "assetHub_kusama\tasset_hub\tKSM\t1000\t1009003\tKusama Asset Hub\n"
-        "paseo\trelay\tPAS\t-\t-\tPaseo\n"
-        "assetHub_paseo\tasset_hub\tPAS\t1000\t-\tPaseo Asset Hub\n"
-        "pop\tcontracts\tPAS\t4001\t-\tPop Network Testnet\n"
-        "passetHub\tcontracts\tPAS\t1111\t-\tPasset Hub\n"
+        "polkadot\trelay\tDOT\t-\t2000000\tbundled\tPolkadot\n"
+        "assetHub\tasset_hub\tDOT\t1000\t2003001\tbundled\tPolkadot Asset Hub\n"
+        "hydraDx\tdex\tHDX\t2034\t428\tbundled\tHydration\n"
+        "kusama\trelay\tKSM\t-\t1009002\tbundled\tKusama\n"
+        "assetHub_kusama\tasset_hub\tKSM\t1000\t1009003\tbundled\tKusama Asset Hub\n"
+        "paseo\trelay\tPAS\t-\t-\t-\tPaseo\n"
+        "assetHub_paseo\tasset_hub\tPAS\t1000\t-\t-\tPaseo Asset Hub\n"
+        "pop\tcontracts\tPAS\t4001\t-\t-\tPop Network Testnet\n"
+        "passetHub\tcontracts\tPAS\t1111\t-\t-\tPasset Hub\n"
     )
 
 
@@ -772,6 +772,7 @@ def test_chains_in_json(scenarioctl: Run, tmp_path: Path) -> None:
         "aliases": [],
         "testnet": True,
         "spec_version": None,
+        "source": None,
         "endpoints": ["ws://127.0.0.1:9944"],
     }
 
@@ -826,7 +827,7 @@ def test_settings_are_made_shown_and_changed(scenarioctl: Run) -> None:
     }
     assert set(shown) == {each.name for each in SETTINGS} | {"config", "chains", "tokens"}
     assert (shown["config"], shown["chains"], shown["tokens"]) == (str(path), ["rig"], [])
-    assert ok(scenarioctl("chain", "list")).splitlines()[-1] == "rig\trelay\tUNIT\t-\t-\trig"
+    assert ok(scenarioctl("chain", "list")).splitlines()[-1] == "rig\trelay\tUNIT\t-\t-\t-\trig"
 
 
 # Where the answer goes

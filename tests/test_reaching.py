@@ -15,7 +15,8 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.cli.base import finish
 from scenarioctl.contracts.presence import is_contract
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.runtime.table import RuntimeTable, load_cached
+from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.table import RuntimeTable, load_cached, save_cached
 from scenarioctl.runtime.types import TypeTable
 from tests.canned import BOB_KEY, GENESIS, answers, opaque, prefix, two_x64_concat
 from tests.conftest import BOB, DATA, Run
@@ -219,6 +220,21 @@ def test_a_table_is_fetched_into_the_cache_and_told_from_where(scenarioctl: Run,
         "state": "current",
         "source": "cached",
         "spec_version": 1006000,
+    }
+
+
+def test_the_list_of_chains_tells_a_table_that_was_fetched_from_one_that_came_along(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    paseo = Registry({}).find("paseo")
+    save_cached(read_metadata(OLDER.read_bytes()), paseo.genesis, tmp_path / "cache" / "runtimes" / "paseo")
+
+    ended = scenarioctl("--config", configure(tmp_path), "--json", "chain", "list", "--role", "relay")
+
+    assert {row["name"]: (row["spec_version"], row["source"]) for row in json.loads(ended.out)["chains"]} == {
+        "polkadot": (2000000, "bundled"),
+        "kusama": (1009002, "bundled"),
+        "paseo": (1006000, "cached"),
     }
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.probing import Probe
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
 
 
 @click.group(cls=Group)
@@ -60,7 +61,7 @@ def list_(role: str, sort: str) -> None:
         click.echo(dump_json({"chains": rows}))
         return
     draw_table(
-        ("chain", "role", "native", "para id", "runtime", "title"),
+        ("chain", "role", "native", "para id", "runtime", "table", "title"),
         [
             (
                 row["name"],
@@ -68,6 +69,7 @@ def list_(role: str, sort: str) -> None:
                 row["symbol"],
                 "-" if row["para_id"] is None else row["para_id"],
                 row["spec_version"] or "-",
+                row["source"] or "-",
                 row["title"],
             )
             for row in rows
@@ -164,9 +166,8 @@ def _bundled_words(row: dict[str, Any]) -> str:
 
 def _describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> dict[str, Any]:
     """Return what the endpoints of a chain told, and whether the table at hand is the one they run."""
-    from scenarioctl.runtime.table import load_bundled, load_cached
+    from scenarioctl.runtime.table import load_cached
 
-    bundled = load_bundled(each.name)
     tables = [app.known_runtime(each)]
     runs = {(one.spec_name, one.spec_version) for one in probes if one.healthy}
     if each.genesis:
@@ -176,12 +177,11 @@ def _describe_state(app: "Application", each: "Chain", probes: "list[Probe]") ->
     current = [known for known in at_hand if (known.spec_name, known.spec_version) in runs]
     table = next(iter([*current, *at_hand]), None)
     state = "none" if table is None else "current" if current else "stale" if runs else "unknown"
-    source = None if table is None else "bundled" if table is bundled else "cached"
     return {
         "name": each.name,
         "table": {
             "state": state,
-            "source": source,
+            "source": _source_of(table, each),
             "spec_version": table.spec_version if table else None,
         },
         "endpoints": [
@@ -197,6 +197,14 @@ def _describe_state(app: "Application", each: "Chain", probes: "list[Probe]") ->
             for one in probes
         ],
     }
+
+
+def _source_of(table: "RuntimeTable | None", each: "Chain") -> str | None:
+    from scenarioctl.runtime.table import load_bundled
+
+    if table is None:
+        return None
+    return "bundled" if table is load_bundled(each.name) else "cached"
 
 
 def _state_lines(row: dict[str, Any]) -> list[tuple[object, ...]]:
@@ -219,7 +227,7 @@ def _state_lines(row: dict[str, Any]) -> list[tuple[object, ...]]:
     return lines or [(row["name"], "-", "-", "-", "-", at_hand, "no endpoints")]
 
 
-def _describe(app: Any, each: Any) -> dict[str, Any]:
+def _describe(app: "Application", each: "Chain") -> dict[str, Any]:
     table = app.known_runtime(each)
     return {
         "name": each.name,
@@ -234,5 +242,6 @@ def _describe(app: Any, each: Any) -> dict[str, Any]:
         "aliases": list(each.aliases),
         "testnet": each.testnet,
         "spec_version": table.spec_version if table else None,
+        "source": _source_of(table, each),
         "endpoints": list(each.endpoints),
     }
