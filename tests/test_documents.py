@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
-from scenarioctl.formats.documents import MAX_BYTES, canonical_json, parse_json, plain_json, write_json
+from scenarioctl.formats.documents import MAX_BYTES, canonical_json, parse_json, write_json
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 documents = st.recursive(
@@ -116,25 +116,6 @@ def test_canonical_json_is_compact_sorted_utf8() -> None:
 
 def test_written_json_keeps_the_order_of_keys() -> None:
     assert write_json({"b": 1, "a": 2}) == b'{"b":1,"a":2}'
-
-
-_plain = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=30,
-)
-
-
-@settings(deadline=None)
-@given(_plain)
-def test_plain_json_is_canonical_json_where_there_are_no_fractions(document: Any) -> None:
-    assert plain_json(document) == canonical_json(document)
-
-
-@pytest.mark.parametrize("value", ["\ud800", 10**5000], ids=["surrogate", "huge"])
-def test_what_json_cannot_express_is_not_written_as_plain_json(value: object) -> None:
-    with pytest.raises(InvalidRequest, match=r"^the document holds "):
-        plain_json([value])
 
 
 @pytest.mark.parametrize("value", [float("nan"), "\ud800", 10**5000], ids=["nan", "surrogate", "huge"])

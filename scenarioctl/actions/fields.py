@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.pills import has_pill
+from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
 from scenarioctl.model.diagram import name_of
@@ -68,8 +69,6 @@ class Fields:
         value = self._values.get(key)
         if isinstance(value, str) and has_pill(value):
             return value, None
-        from scenarioctl.chains.addresses import parse_account
-
         account = parse_account(value, field=self.name(key))
         return str(value), account
 

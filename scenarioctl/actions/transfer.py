@@ -2,16 +2,19 @@
 
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.chain import draw_chain, editor_id
-from scenarioctl.actions.drafting import Drafted, draft_transfer
+from scenarioctl.actions.drafting import Drafted, draft_transfer, judge_transfer
 from scenarioctl.actions.fields import Fields, known_decimals
 from scenarioctl.actions.sides import Side, outline_source, read_sides
 from scenarioctl.actions.words import side_words
+from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.formats.documents import canonical_json
+from scenarioctl.formats.shapes import Canvas, Stencil
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
 from scenarioctl.model.diagram import Diagram, Node
 
@@ -19,8 +22,6 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.formats.shapes import Canvas
-    from scenarioctl.model.calls import UnsignedTransaction
 
 #: As the mempool calls it.
 TX_TYPE = "xTransfer"
@@ -44,8 +45,6 @@ def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     """Return the transaction; with a *sender* it is built for them, and checked."""
-    from scenarioctl.chains.addresses import parse_account
-
     source_side, target_side = read_sides(diagram, node)
     source, destination = source_side.chain(app), target_side.chain(app)
     asset = source_side.asset(app, source)
@@ -125,12 +124,15 @@ def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> P
     )
 
 
-async def draft_plan(app: "Application", planned: Plan) -> "UnsignedTransaction | None":
-    """Return the transaction that `draft` would make of the drawn plan; None where a pill has to come first."""
+def judge_plan(app: "Application", planned: Plan) -> tuple[str, ...] | None:
+    """Return the warnings of the transaction that `draft` would make of the drawn plan; None where a pill has to come first.
+
+    No node is asked.  InvalidRequest where there would be none; without a runtime table at hand the first draft will judge.
+    """
     asset = planned.asset
     if isinstance(asset, str) or planned.raw is None or planned.account is None:
         return None
-    return await draft_transfer(
+    return judge_transfer(
         app,
         source=planned.source,
         destination=planned.destination,
@@ -138,6 +140,33 @@ async def draft_plan(app: "Application", planned: Plan) -> "UnsignedTransaction 
         amount=planned.raw,
         beneficiary=planned.account,
     )
+
+
+def draw_document(app: "Application", planned: Plan) -> dict[str, Any]:
+    """Return the diagram of a transfer alone."""
+    canvas = Canvas()
+    draw_plan(canvas, planned, app)
+    return canvas.document()
+
+
+def write_plan(app: "Application", planned: Plan) -> bytes:
+    """Return the diagram of a transfer alone, as canonical JSON."""
+    if not app.served or isinstance(planned.asset, str):
+        return canonical_json(draw_document(app, planned))
+    # A daemon draws the same few chains and assets again and again.
+    source, destination, asset = planned.source, planned.destination, planned.asset
+    key = ("transfer", source.name, destination.name, asset.id)
+    kept = app.assets.kept.get(key)
+    if kept is None or kept[0] is not asset or kept[1] is not source or kept[2] is not destination:
+
+        def draw(canvas: Canvas, texts: Sequence[str]) -> None:
+            amount, address = texts
+            draw_plan(canvas, replace(planned, amount=amount, address=address), app)
+
+        kept = asset, source, destination, Stencil(draw, 2)
+        app.assets.keep(key, kept)
+    written: bytes = kept[3].write(planned.amount, planned.address)
+    return written
 
 
 def draw_plan(canvas: "Canvas", planned: Plan, app: "Application", *, start: str = "") -> tuple[str, str]:

@@ -3,15 +3,19 @@
 import json
 from typing import Any
 
+import lz4.frame
+
 from scenarioctl.errors import InvalidRequest, TooLarge
-from scenarioctl.formats.documents import MAX_BYTES, canonical_json, plain_json
+from scenarioctl.formats.documents import MAX_BYTES, canonical_json
 
 
-def pack(document: object, *, plain: bool = False) -> bytes:
-    """Return *document* as it is stored; TooLarge above 16 MiB of JSON.  What is *plain* goes through `plain_json`."""
-    import lz4.frame
+def pack(document: object) -> bytes:
+    """Return *document* as it is stored; TooLarge above 16 MiB of JSON."""
+    return pack_text(canonical_json(document))
 
-    text = plain_json(document) if plain else canonical_json(document)
+
+def pack_text(text: bytes) -> bytes:
+    """Return a document, written as canonical JSON, as it is stored; TooLarge above 16 MiB."""
     if len(text) > MAX_BYTES:
         raise TooLarge(f"the diagram is {len(text)} bytes of JSON, the limit is {MAX_BYTES}")
     packed: bytes = lz4.frame.compress(text, content_checksum=True)
@@ -20,8 +24,6 @@ def pack(document: object, *, plain: bool = False) -> bytes:
 
 def unpack(blob: bytes, *, name: str = "the stored diagram") -> Any:
     """Return the document in *blob*, whole or not at all; *name* says in an error whose it is."""
-    import lz4.frame
-
     decompressor = lz4.frame.LZ4FrameDecompressor()
     try:
         text = decompressor.decompress(blob, max_length=MAX_BYTES + 1)

@@ -59,20 +59,6 @@ def canonical_json(document: object) -> bytes:
     return _write(document, sort_keys=True)
 
 
-def plain_json(document: object) -> bytes:
-    """Return the same as `canonical_json`, in a seventh of the time, of a *document* that holds no fractions.
-
-    For the daemon, which has the library loaded anyway.
-    """
-    import msgspec
-
-    try:
-        return msgspec.json.encode(document, order="sorted")
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        # Its own sentences, and what the library does not know.
-        return canonical_json(document)
-
-
 def write_json(document: object) -> bytes:
     """Return *document* as compact JSON in UTF-8, keys in their own order."""
     return _write(document, sort_keys=False)

@@ -7,7 +7,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of, passed
-from scenarioctl.operations.scenarios import Facts, store_document
+from scenarioctl.operations.scenarios import Facts, store_document, store_written
 from scenarioctl.operations.signing import check_output_format, write_transaction
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ class Created:
 
 
 async def create_scenario(app: Application, request: CreateScenario) -> Created:
-    from scenarioctl.actions.transfer import draft_plan, draw_plan, plan
-    from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.actions.transfer import draw_document, judge_plan, plan, write_plan
 
     fields = {
         "source_chain": request.source_chain,
@@ -60,25 +59,18 @@ async def create_scenario(app: Application, request: CreateScenario) -> Created:
         "assetid": request.assetid,
     }
     planned = plan(app, fields)
-    canvas = Canvas()
-    draw_plan(canvas, planned, app)
-    document = canvas.document()
     sender = check_sender(request.check, request.sender)
-    if sender is None:
-        try:
-            transaction = await draft_plan(app.unconnected(), planned)
-        except ChainUnreachable:
-            # No table of this chain is at hand; the first draft will judge.
-            return Created(id=await store_document(app, document))
-        if transaction is None:
-            return await _store_drafting(app, document)
-        source, destination = planned.source.name, planned.destination.name
-        # What would be read of it again, were it somebody else's.
-        facts = Facts(
-            summary=f"{source} > xTransfer > {destination}", chains=tuple(sorted({source, destination}))
-        )
-        return Created(id=await store_document(app, document, facts=facts), warnings=transaction.warnings)
-    return await _store_checked(app, document, sender)
+    if sender is not None:
+        return await _store_checked(app, draw_document(app, planned), sender)
+    warnings = judge_plan(app, planned)
+    if warnings is None:
+        return await _store_drafting(app, draw_document(app, planned))
+    source, destination = planned.source.name, planned.destination.name
+    # What would be read of it again, were it somebody else's.
+    facts = Facts(
+        summary=f"{source} > xTransfer > {destination}", chains=tuple(sorted({source, destination}))
+    )
+    return Created(id=await store_written(app, write_plan(app, planned), facts), warnings=warnings)
 
 
 @dataclass(frozen=True, kw_only=True)

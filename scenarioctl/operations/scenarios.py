@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, shorten
+from scenarioctl.formats.documents import canonical_json
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
 from scenarioctl.operations.signing import check_output_format, write_transaction
+from scenarioctl.stores import StoredScenario
 
 if TYPE_CHECKING:
     pass
@@ -286,19 +288,17 @@ class Facts:
     webhooks: tuple[str, ...] = ()
 
 
-async def store_document(
-    app: Application, document: Any, diagram: Diagram | None = None, *, facts: Facts | None = None
-) -> str:
-    """Store a diagram document under a fresh id, and return the id.
+async def store_document(app: Application, document: Any, diagram: Diagram | None = None) -> str:
+    """Store a diagram document under a fresh id, and return the id; *diagram* is what was read of it already."""
+    facts = _facts_of(app, diagram or read_diagram(document, field="diagram"))
+    return await store_written(app, canonical_json(document), facts)
 
-    *diagram* is what was read of it already, *facts* what is known of it without: it was drawn here, from texts.
-    """
-    from scenarioctl.formats.blob import pack
-    from scenarioctl.stores import StoredScenario
 
-    plain = app.served and facts is not None
-    facts = facts or _facts_of(app, diagram or read_diagram(document, field="diagram"))
-    blob = pack(document, plain=plain)
+async def store_written(app: Application, text: bytes, facts: Facts) -> str:
+    """Store a diagram, written as canonical JSON, under a fresh id, and return the id."""
+    from scenarioctl.formats.blob import pack_text
+
+    blob = pack_text(text)
     now = app.clock()
     for _ in range(8):
         scenario = StoredScenario(

@@ -62,6 +62,8 @@ class RuntimeTable:
         self._call_encoders: dict[tuple[str, str], Encoder] = {}
         self._call_fields: dict[tuple[str, str], tuple[Field, ...]] = {}
         self._call_decoders: dict[tuple[int, int], tuple[str, str, Decoder]] = {}
+        #: What builders found out about this runtime, and would find again for each call.
+        self.kept: dict[str, Any] = {}
 
     def __repr__(self) -> str:
         return f"<RuntimeTable {self}>"
@@ -117,10 +119,10 @@ class RuntimeTable:
 
     def call_fields(self, pallet: str, method: str) -> "tuple[Field, ...]":
         """Return the arguments of a call in their order."""
-        from scenarioctl.runtime.entries import Field
-
         known = self._call_fields.get((pallet, method))
         if known is None:
+            from scenarioctl.runtime.entries import Field
+
             known = self._call_fields[pallet, method] = tuple(
                 Field(name=name, type_id=type_id, type_name=type_name or "")
                 for name, type_id, type_name in self._variant_of(pallet, method)[2]

@@ -63,23 +63,50 @@ def build_transfer(
     _check_transfer(transfer)
     if transfer.source.name == transfer.destination.name:
         return _transfer_within(transfer, table)
-    route = find_route(transfer, registry, assets, fee_settled=native_fee > 0 or fee_accepted)
+    fee_settled = native_fee > 0 or fee_accepted
+    way = _find_way(transfer, registry, assets, fee_settled=fee_settled)
     hop = _Hop(
         transfer=transfer,
         table=table,
         version=choose_xcm_version(transfer, table, destination_table, xcm_version),
-        hub_id=_para_id(registry.sibling(transfer.source, "asset_hub")),
+        hub_id=way.hub_id,
         last_hop_fee=last_hop_fee,
         native_fee=native_fee,
     )
-    draft = route(hop)
-    return Draft(
-        call=draft.call,
-        warnings=(
-            *draft.warnings,
-            *_warn(transfer, assets, destination_table, fee_settled=native_fee > 0 or fee_accepted),
-        ),
+    draft = way.route(hop)
+    warnings = _warn(transfer, assets, destination_table, fee_settled=fee_settled)
+    return Draft(call=draft.call, warnings=(*draft.warnings, *warnings))
+
+
+def judge_transfer(
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    registry: "Registry",
+    assets: "Assets",
+    destination_table: "RuntimeTable | None" = None,
+) -> tuple[str, ...]:
+    """Return the warnings of `build_transfer`'s draft, whose bytes nobody wants yet; InvalidRequest where it has none.
+
+    How a call is encoded depends on amount and receiver in nothing but their own bytes, so that a larger amount that was
+    encoded on the same way speaks for this one.
+    """
+    draft = build_transfer(
+        transfer, table, registry=registry, assets=assets, destination_table=destination_table
     )
+    source, destination = transfer.source, transfer.destination
+    if source.name == destination.name:
+        table.encode_call(draft.call)
+        return draft.warnings
+    way = _find_way(transfer, registry, assets)
+    if (
+        transfer.amount > way.encoded
+        or way.table is not table
+        or way.destination_table is not destination_table
+    ):
+        table.encode_call(draft.call)
+        way.table, way.destination_table, way.encoded = table, destination_table, transfer.amount
+    return draft.warnings
 
 
 def build_candidates(
@@ -254,6 +281,53 @@ def choose_xcm_version(
             f"xcm_version {shorten(wanted)} is not known to both {transfer.source.name} and {transfer.destination.name}, expected one of: {', '.join(map(str, sorted(known)))}"
         )
     return wanted
+
+
+class _Way:
+    """What the gate said of an asset between two chains, for the next transfer of it."""
+
+    __slots__ = (
+        "asset",
+        "destination",
+        "destination_table",
+        "encoded",
+        "hub_id",
+        "registry",
+        "route",
+        "source",
+        "table",
+    )
+
+    def __init__(self, transfer: Transfer, registry: "Registry", route: "Callable[[_Hop], Draft]") -> None:
+        self.source = transfer.source
+        self.destination = transfer.destination
+        self.asset = transfer.asset
+        self.registry = registry
+        self.route = route
+        self.hub_id = _para_id(registry.sibling(transfer.source, "asset_hub"))
+        #: The largest amount that was encoded for these runtimes.
+        self.encoded = 0
+        self.table: RuntimeTable | None = None
+        self.destination_table: RuntimeTable | None = None
+
+
+def _find_way(
+    transfer: Transfer, registry: "Registry", assets: "Assets", *, fee_settled: bool = False
+) -> _Way:
+    """Return what `find_route` says, which for the same chains and asset it said before."""
+    source, destination, asset = transfer.source, transfer.destination, transfer.asset
+    key = ("way", source.name, destination.name, asset.id, fee_settled)
+    way: _Way | None = assets.kept.get(key)
+    if (
+        way is None
+        or way.asset is not asset
+        or way.source is not source
+        or way.destination is not destination
+        or way.registry is not registry
+    ):
+        way = _Way(transfer, registry, find_route(transfer, registry, assets, fee_settled=fee_settled))
+        assets.keep(key, way)
+    return way
 
 
 class _Hop:
@@ -565,13 +639,20 @@ def _warn(
 def _existential_deposit(asset: "Asset", table: "RuntimeTable | None") -> int | None:
     """Return the smallest balance, from the runtime where it says so."""
     if asset.kind == "native" and table is not None:
-        try:
-            constant = table.constant("Balances", "ExistentialDeposit")
-        except InvalidRequest:
-            constant = None
-        if isinstance(constant, int):
+        if "existential deposit" not in table.kept:
+            table.kept["existential deposit"] = _read_existential_deposit(table)
+        constant: int | None = table.kept["existential deposit"]
+        if constant is not None:
             return constant
     return asset.existential_deposit
+
+
+def _read_existential_deposit(table: "RuntimeTable") -> int | None:
+    try:
+        constant = table.constant("Balances", "ExistentialDeposit")
+    except InvalidRequest:
+        return None
+    return constant if isinstance(constant, int) else None
 
 
 def _say(raw: int, asset: "Asset") -> str:
@@ -582,8 +663,12 @@ def _say(raw: int, asset: "Asset") -> str:
 
 def _xcm_pallet(hop: _Hop, method: str) -> str:
     """Return what this runtime calls the pallet that has *method*."""
+    known: str | None = hop.table.kept.get(method)
+    if known is not None:
+        return known
     for pallet in _XCM_PALLETS:
         if hop.table.has_call(pallet, method):
+            hop.table.kept[method] = pallet
             return pallet
     raise _refuse(
         hop.transfer, f"the runtime {hop.table.spec_name} {hop.table.spec_version} has no call {method}"
@@ -592,16 +677,18 @@ def _xcm_pallet(hop: _Hop, method: str) -> str:
 
 def known_xcm_versions(table: "RuntimeTable") -> frozenset[int]:
     """Return the versions of VersionedLocation, which `limited_teleport_assets` takes on every chain with XCM."""
+    known: frozenset[int] | None = table.kept.get("xcm versions")
+    if known is None:
+        known = table.kept["xcm versions"] = _read_xcm_versions(table)
+    return known
+
+
+def _read_xcm_versions(table: "RuntimeTable") -> frozenset[int]:
     for pallet in _XCM_PALLETS:
         if table.has_call(pallet, "limited_teleport_assets"):
             names = table.variants(_argument_type(table, pallet, "limited_teleport_assets", "dest"))
-            return _versions_in(names)
+            return frozenset(int(name[1:]) for name in names if name[1:].isdigit())
     return frozenset()
-
-
-@lru_cache(64)
-def _versions_in(names: tuple[str, ...]) -> frozenset[int]:
-    return frozenset(int(name[1:]) for name in names if name[1:].isdigit())
 
 
 # The same few places again and again, for every draft; calls are read, never written to.
