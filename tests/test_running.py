@@ -603,6 +603,15 @@ class TestHttp:
 
         assert text_of(running.drafts[0]) == "2 1"
 
+    def test_an_earlier_answer_goes_by_the_steps_id_in_a_flow_file(self, stage: Stage) -> None:
+        stage.web({"n": 1}, {"n": 2})
+        http = {"type": "http", "url": "https://example.org/"}
+        said = {"type": "Remark", "chain": "polkadot", "plain": True, "text": "{{ http.body.n }} {{ first.body.n }}"}
+        flow = read_flow({"steps": [{**http, "id": "first"}, http, said]})
+        running = stage.run(read_diagram(flow_diagram(stage.app, flow)))
+
+        assert text_of(running.drafts[0]) == "2 1"
+
     def test_a_request_that_fails_ends_what_lies_behind_it(self, stage: Stage) -> None:
         stage.web(RequestFailed("example.org answered 500"))
         nodes = [("http", {"url": "https://example.org/x?token=secret"}), remark("behind"), remark("beside")]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.bodies import find_place
 from scenarioctl.actions.delay import parse_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.pills import (
@@ -102,11 +103,11 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
             str(url), "has a segment of only dots once it is filled in, which leads out of its path"
         )
     if isinstance(body, str):
-        filled["requestContent"] = _fill_body(body, _content_kind(filled, body), data)
+        filled["requestContent"] = _fill_body(body, _content_type(filled, body), data)
     return filled
 
 
-def _content_kind(form: Mapping[str, Any], body: str) -> str:
+def _content_type(form: Mapping[str, Any], body: str) -> str:
     """Return what kind of text the body is, as its headers say; JSON where they say nothing and it looks like it."""
     kind = form.get("contentType")
     headers = form.get("headers")
@@ -115,11 +116,12 @@ def _content_kind(form: Mapping[str, Any], body: str) -> str:
             kind = entry.get("value")
     if not isinstance(kind, str) or not kind:
         return "application/json" if is_json_text(body) else ""
-    return kind.lower().partition(";")[0].strip()
+    return kind
 
 
-def _fill_body(body: str, kind: str, data: Data) -> Any:
+def _fill_body(body: str, content_type: str, data: Data) -> Any:
     place: Callable[[], Text] = _PlainBody
+    kind = content_type.lower().partition(";")[0].strip()
     if kind.endswith(("/json", "+json")):
         place = _JsonBody
     elif kind == "application/x-www-form-urlencoded":
@@ -128,6 +130,9 @@ def _fill_body(body: str, kind: str, data: Data) -> Any:
         place = _MarkupBody
     elif is_json_text(body) and _is_json(body):
         place = _JsonInDisguise
+    elif not is_pill(body):
+        # One that is a pill and nothing else is somebody else's altogether.
+        place = find_place(kind, content_type, body) or place
     filled = fill_any(body, data, place=place)
     if place is _JsonBody and isinstance(filled, Filled):
         try:

@@ -37,6 +37,8 @@ _PAUSE = 0.5
 #: The longest that a server may ask to be left alone before a further try.
 _LONGEST_PAUSE = 60
 _CHUNK = 64 * 1024
+#: Characters of a part of a path that may be a secret.
+_SECRET = 16
 
 
 class _Failed(Exception):
@@ -226,9 +228,21 @@ class _Door:
 
 
 def place_of(url: str) -> str:
-    """Return host, port and path of *url*: what may be logged, since secrets stand in headers, queries and bodies."""
+    """Return host, port and path of *url*, as far as they may be logged.
+
+    Secrets stand in headers, queries and bodies, and with many services in the path: what looks like one is left out.
+    """
     parts = urlsplit(url)
-    return f"{parts.netloc.rpartition('@')[2]}{parts.path or '/'}"
+    path = "/".join("…" if _is_secret(part) else part for part in (parts.path or "/").split("/"))
+    return f"{parts.netloc.rpartition('@')[2]}{path}"
+
+
+def _is_secret(part: str) -> bool:
+    """Tell whether a *part* of a path is long, and no word or words: a key, an id, an address."""
+    if len(part) < _SECRET:
+        return False
+    is_mixed = part != part.lower() and part != part.upper()
+    return is_mixed or any(letter.isdigit() for letter in part)
 
 
 def _headers(request: WebRequest) -> "list[tuple[str, str]]":

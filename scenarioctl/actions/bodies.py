@@ -1,0 +1,142 @@
+"""Data in the bodies of http steps: in CSV, YAML and multipart it stays the one field that it is filled into.
+
+To add a kind of body, add a class like these and its kinds to `find_place`; `http.py` has those of JSON, forms and markup.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from scenarioctl.actions.pills import Text, Unfillable
+
+#: Characters that end a line, for some reader or other.
+_BREAKS = frozenset("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+
+
+def find_place(kind: str, content_type: str, body: str) -> Callable[[], Text] | None:
+    """Return how data stands in *body*, of the *kind* that its *content_type* begins with; None where that is not known here."""
+    if kind == "text/csv":
+        return _CsvBody
+    if kind == "text/tab-separated-values":
+        return _TabsBody
+    if kind.endswith(("/yaml", "/x-yaml", "+yaml")):
+        return _YamlBody
+    if kind.startswith("multipart/"):
+        return lambda: _MultipartBody(_boundary(content_type, body))
+    return None
+
+
+class _Body(Text):
+    typed = False
+
+    def __init__(self) -> None:
+        self._before = ""
+
+    def passes(self, literal: str) -> None:
+        self._before += literal
+
+    def write(self, value: Any, following: str) -> str:
+        written = self._write(value, super().write(value, following), following)
+        self._before += written
+        return written
+
+    def _write(self, value: Any, text: str, following: str) -> str:
+        raise NotImplementedError
+
+    @property
+    def _line(self) -> str:
+        """The line so far."""
+        return self._before.rpartition("\n")[2]
+
+
+class _CsvBody(_Body):
+    """RFC 4180: what would end a field is put in quotes, and quotes are doubled."""
+
+    _DELIMITERS = frozenset(',;\t|"')
+
+    def _write(self, value: Any, text: str, following: str) -> str:  # noqa: ARG002
+        if self._before.count('"') % 2:
+            return text.replace('"', '""')
+        if not (self._DELIMITERS | _BREAKS) & set(text):
+            return text
+        if self._before[-1:] in ("", "\n", "\r", *",;\t|") and following in ("", "\n", "\r", *",;\t|"):
+            return '"' + text.replace('"', '""') + '"'
+        raise Unfillable("would be filled in with what ends its field of CSV: put the field in quotes")
+
+
+class _TabsBody(_Body):
+    """It has no quotes that every reader knows."""
+
+    def _write(self, value: Any, text: str, following: str) -> str:  # noqa: ARG002
+        if ({"\t"} | _BREAKS) & set(text):
+            raise Unfillable("would be filled in with a tab or a line break, which ends its field")
+        return text
+
+
+class _YamlBody(_Body):
+    """JSON is YAML: a value of its own, or inside of double quotes; elsewhere only what is plain text in any case."""
+
+    #: Indentation, dashes of lists, a key.
+    _START = r"""[ ]*(?:-[ ]+)*(?:(?:[\w./-]+|"[^"\\]*"|'[^']*'):[ ]+)?"""
+    _VALUE = re.compile(_START)
+    _DOUBLE = re.compile(_START + r'"(?:[^"\\]|\\.)*')
+    #: What means nothing but itself within plain text, and where a line begins.
+    _WITHIN = re.compile(r"[\w./@+ -]*", re.ASCII)
+    _FIRST = re.compile(r"\w[\w./@+ -]*", re.ASCII)
+    _SINGLE = re.compile(_START + r"'(?:[^']|'')*")
+
+    def _write(self, value: Any, text: str, following: str) -> str:
+        line = self._line
+        if self._DOUBLE.fullmatch(line):
+            return _to_yaml(text)[1:-1]
+        if self._SINGLE.fullmatch(line) and text.isprintable():
+            return text.replace("'", "''")
+        if line.strip(" ") and self._VALUE.fullmatch(line) and following in ("", "\r", "\n"):
+            return _to_yaml(value)
+        if (self._WITHIN if line.strip(" ") else self._FIRST).fullmatch(text):
+            return text
+        raise Unfillable(
+            "would be filled in with what can mean something else in YAML: put the field in double quotes"
+        )
+
+
+def _to_yaml(value: Any) -> str:
+    # What YAML takes for a line break, or does not take at all, JSON may have as it is.
+    return "".join(
+        letter if letter.isprintable() else f"\\U{ord(letter):08x}"
+        for letter in json.dumps(value, ensure_ascii=False)
+    )
+
+
+class _MultipartBody(_Body):
+    """A part ends at its boundary; in the head of a part, a field ends at a quote or a line break."""
+
+    def __init__(self, boundary: str) -> None:
+        super().__init__()
+        self._boundary = boundary
+
+    def _write(self, value: Any, text: str, following: str) -> str:  # noqa: ARG002
+        if not self._boundary:
+            raise Unfillable("is multipart without a boundary, which its Content-Type should name")
+        last = self._before.replace("\r\n", "\n").rpartition(f"--{self._boundary}")
+        in_head = bool(last[1]) and "\n\n" not in last[2]
+        if in_head and (not text.isprintable() or set('"\\;') & set(text)):
+            raise Unfillable("would be filled in with what ends its field in the head of a part")
+        # A part of it may have come from the pill before.
+        if self._boundary in self._before[-len(self._boundary) :] + text:
+            raise Unfillable("would be filled in with the boundary, which ends its part")
+        return text
+
+
+def _boundary(content_type: str, body: str) -> str:
+    from email.message import Message
+
+    message = Message()
+    message["Content-Type"] = content_type
+    found = message.get_boundary("")
+    if not found:
+        # What the first line says.
+        first = re.match(r"(?:[^\r\n]*\r?\n)*?--([^\r\n]+)", body)
+        found = first[1].strip() if first else ""
+    return found
