@@ -24,6 +24,7 @@ from scenarioctl.server.endpoints import ENDPOINTS
 from scenarioctl.server.exchange import encode, read_flat, write_sentences
 from scenarioctl.stores import StoredScenario
 from tests.conftest import BOB
+from tests.daemons import wait_until
 from tests.serving import Reply, Serving
 
 JSON = "application/json"
@@ -1191,3 +1192,56 @@ def test_numbers_of_a_flat_body_are_read_as_in_any_other(number: str) -> None:
 )
 def test_a_flat_body_with_a_number_that_is_refused_is_left_to_who_says_why(number: str) -> None:
     assert read_flat(f'{{"a":{number}}}'.encode()) is None
+
+
+# -- clients that leave --------------------------------------------------------------------------------------------
+
+
+def creating(served: Serving) -> socket.socket:
+    """Return a connection on which a remark has been sent to be created."""
+    body = b'{"chain": "polkadot", "text": "gm"}'
+    head = f"POST /api/create/remark HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    connection = socket.create_connection(("127.0.0.1", served.api))
+    connection.sendall(head.encode() + body)
+    return connection
+
+
+def test_a_write_that_waits_for_its_place_is_dropped_with_its_client(tmp_path: Path) -> None:
+    with Serving(tmp_path, requests=1) as served:
+        limits = served.site.limits
+        place = limits.place()
+        served.wait_for(lambda _: place.__aenter__())
+        with creating(served):
+            wait_until(lambda: limits.waiting == 1)
+        wait_until(lambda: limits.waiting == 0)
+        served.wait_for(lambda _: place.__aexit__(None, None, None))
+
+        created = served.post("/api/create/remark", {"chain": "polkadot", "text": "gm"})
+        count = served.wait_for(lambda app: app.store.count_scenarios())
+
+    # That of the client that stayed.
+    assert (created.status, count) == (200, 1)
+
+
+def test_a_write_that_has_begun_is_done_though_its_client_leaves(tmp_path: Path) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def arrange(app: Application) -> None:
+        put = app.store.put_scenario
+
+        async def slow(*given: Any, **more: Any) -> None:
+            begun.set()
+            await asyncio.to_thread(go_on.wait, 20)
+            await put(*given, **more)
+
+        app.store.__dict__["put_scenario"] = slow
+
+    with Serving(tmp_path, arrange=arrange) as served:
+        with creating(served):
+            assert begun.wait(20)
+        wait_until(lambda: served.site.limits.open == 0)
+        go_on.set()
+        wait_until(lambda: served.site.limits.busy == 0)
+        count = served.wait_for(lambda app: app.store.count_scenarios())
+
+    assert count == 1

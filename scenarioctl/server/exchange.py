@@ -200,10 +200,7 @@ class Operation:
         check_type(request, present=bool(body))
         value = await self._read(request, body, limit)
         decoded = self._decoder.decode(value, parameters)
-        if self._writes:
-            # What is begun is not left half done because nobody waits for it any more.
-            cast("Connection", request.protocol).gives_up = False
-        result = await self._perform(decoded)
+        result = await self._perform(request, decoded)
         for name, sentences in (
             ("Scenarioctl-Notes", getattr(result, "notes", ())),
             ("Scenarioctl-Warnings", getattr(result, "warnings", ())),
@@ -245,9 +242,12 @@ class Operation:
             )
         return self._decoder.join(self._decoder.read_query(read_pairs(query)), value)
 
-    async def _perform(self, decoded: Any) -> Any:
+    async def _perform(self, request: web.BaseRequest, decoded: Any) -> Any:
         place = self._terms.limits.place(waits=self.row.waits)
         async with place, self._terms.app.session() as session:
+            if self._writes:
+                # What is begun is not left half done because nobody waits for it any more; what waited for its place is dropped.
+                cast("Connection", request.protocol).gives_up = False
             return await self._handler(session, decoded)
 
 
