@@ -1,10 +1,12 @@
 """Where the tests find their data, and how they run the program."""
 
+import json
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import pytest
 from hypothesis import settings
@@ -28,6 +30,35 @@ def _home_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     for name in [name for name in os.environ if name.startswith(("SCENARIOCTL_", "_SCENARIOCTL_", "XDG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _answers_are_as_described() -> None:
+    """Hold every answer that a test gets, of a command, over HTTP or of a handler, against its schema in /openapi.json."""
+    import jsonschema_rs
+
+    from scenarioctl.server.answers import ANSWERS
+    from scenarioctl.server.app import find_handler
+    from scenarioctl.server.endpoints import ENDPOINTS
+
+    described: dict[type, list[Any]] = {}
+    for row in ENDPOINTS:
+        result = get_type_hints(find_handler(row)[0])["return"]
+        schema = jsonschema_rs.validator_for(dict(ANSWERS[row.operation].schema))
+        described.setdefault(result, []).append(schema)
+    for result, schemas in described.items():
+        result.answer = _held(result.answer, schemas)  # type: ignore[attr-defined]
+
+
+def _held(answer: Callable[[Any], Any], schemas: list[Any]) -> Callable[[Any], Any]:
+    def held(result: Any) -> Any:
+        said = answer(result)
+        as_sent = json.loads(json.dumps(said))
+        if not any(schema.is_valid(as_sent) for schema in schemas):
+            schemas[0].validate(as_sent)
+        return said
+
+    return held
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -279,7 +279,17 @@ def test_answers_of_the_servers_are_as_described(tmp_path: Path) -> None:
     """Play a short story, and hold every answer against the schema of its operation."""
     with Serving(tmp_path) as serving:
         remark = serving.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+        steps = [
+            {"type": "webhook", "name": "hook"},
+            {"type": "Remark", "chain": "polkadot", "text": "{{ a }}"},
+        ]
+        waiting = serving.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"}).json()[
+            "result"
+        ]
+        shown = serving.post("/api/scenario/show", {"id": waiting}).json()
+        assert [problem["waiting"] for problem in shown["problems"]] == [True]
         story: list[tuple[str, str, Any]] = [
+            ("scenarios.show_scenario", "/api/scenario/show", {"id": waiting}),
             ("scenarios.scenario_info", "/api/scenario/info", {"id": remark}),
             ("scenarios.full_scenario_info", "/api/scenario/info/full", {"id": remark}),
             ("scenarios.show_scenario", "/api/scenario/show", {"id": remark}),

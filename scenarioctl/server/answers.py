@@ -1,6 +1,6 @@
 """What operations answer, for `/openapi.json`: JSON schemas and examples.  To add an operation, add a row to ANSWERS.
 
-`tests/test_openapi.py` holds every answer of the tests against them.
+`tests/conftest.py` holds every answer of the tests against them.
 """
 
 from collections.abc import Mapping
@@ -217,6 +217,9 @@ ANSWERS: Mapping[str, Answered] = {
     ),
     "quotes.quote_swap": Answered(
         schema=fields(
+            sold=TEXT,
+            received=TEXT,
+            at_least=TEXT,
             amount_in=DIGITS,
             amount_out=DIGITS,
             min_amount_out=DIGITS,
@@ -303,7 +306,8 @@ ANSWERS: Mapping[str, Answered] = {
             created=MOMENT,
             nodes=items(fields(id=TEXT, type=TEXT, text=TEXT)),
             edges=items(fields(source=TEXT, target=TEXT)),
-            problems=items(fields(node=TEXT, problem=TEXT)),
+            # Those that wait for data have nothing to mend.
+            problems=items(fields(("waiting",), node=TEXT, problem=TEXT, waiting=YES)),
         ),
         request={"id": "Xq3b9LmZt"},
     ),
