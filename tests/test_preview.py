@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from base64 import b64decode
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from io import BytesIO
 from itertools import product
 from pathlib import Path
@@ -30,6 +30,7 @@ from scenarioctl.errors import InvalidRequest, ScenarioctlError
 from scenarioctl.operations import previews
 from scenarioctl.operations.previews import Preview, PreviewScenario, preview_scenario
 from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info, store_document
+from scenarioctl.render import raster
 from scenarioctl.render.letters import measure
 from scenarioctl.render.picture import Picture
 from scenarioctl.render.png import write_png
@@ -301,6 +302,21 @@ def test_ascii_stands_in_for_every_sign(app: Application) -> None:
     assert "?" not in plain
 
 
+def serve(folder: Path, work: Callable[[Application], Coroutine[Any, Any, T]]) -> T:
+    """Run *work* with an application as a daemon has it, on an event loop."""
+
+    async def go() -> T:
+        settings = Settings(config=folder / "c", store=folder / "served.db", cache=folder / "r", offline=True)
+        served = Application(settings, served=True)
+        try:
+            return await work(served)
+        finally:
+            await served.close()
+
+    raster.DRAWN.forget()
+    return asyncio.run(go())
+
+
 def test_a_daemon_draws_off_its_loop(
     app: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,22 +329,71 @@ def test_a_daemon_draws_off_its_loop(
     draw = previews._draw
     monkeypatch.setattr(previews, "_draw", watched)
 
-    async def go() -> bytes:
-        served = Application(
-            Settings(config=tmp_path / "c", store=tmp_path / "s.db", cache=tmp_path / "r", offline=True),
-            served=True,
-        )
-        try:
-            id = await store_document(served, read_document(TRANSFER))
-            return (await preview_scenario(served, PreviewScenario(scenario_id=id))).img
-        finally:
-            await served.close()
+    async def once(served: Application) -> bytes:
+        id = await store_document(served, read_document(TRANSFER))
+        return (await preview_scenario(served, PreviewScenario(scenario_id=id))).img
 
-    img = asyncio.run(go())
+    img = serve(tmp_path, once)
 
     assert img == preview(app, read_document(TRANSFER)).img
     assert threads[0] is not threading.main_thread()
     assert threads[1:] == [threading.main_thread()]
+
+
+def test_what_takes_long_is_drawn_by_a_process_of_its_own(
+    app: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The renderer holds the interpreter's lock: while it drew 500 steps, a daemon answered nobody for a second."""
+    large = document(30, [(n, n + 1) for n in range(29)])
+    whole = preview(app, large).img
+
+    def never(svg: str, width: int) -> bytes:
+        raise AssertionError("drawn where it keeps the others from their turn")
+
+    monkeypatch.setattr(raster, "_rasterize", never)
+
+    async def draw(served: Application) -> bytes:
+        id = await store_document(served, large)
+        return (await preview_scenario(served, PreviewScenario(scenario_id=id))).img
+
+    assert serve(tmp_path, draw) == whole
+
+
+def test_a_daemon_draws_the_same_picture_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+
+    def watched(svg: str, width: int) -> bytes:
+        drawn.append(width)
+        return rasterize(svg, width)
+
+    rasterize = raster._rasterize
+    monkeypatch.setattr(raster, "_rasterize", watched)
+
+    async def draw(served: Application) -> list[bytes]:
+        id = await store_document(served, read_document(TRANSFER))
+        wanted: list[dict[str, Any]] = [{}, {}, {"theme": "dark"}, {"width": 500}, {"theme": "dark"}, {}]
+        return [
+            (await preview_scenario(served, PreviewScenario(scenario_id=id, **each))).img for each in wanted
+        ]
+
+    plain, again, dark, narrow, dark_again, last = serve(tmp_path, draw)
+
+    assert len(drawn) == 3
+    assert plain == again == last
+    assert dark == dark_again
+    assert len({plain, dark, narrow}) == 3
+
+
+def test_only_so_many_bytes_of_pictures_are_kept() -> None:
+    drawn = raster.Drawn(10)
+
+    drawn.keep(b"a", b"1234")
+    drawn.keep(b"b", b"1234")
+    assert drawn.find(b"a") == b"1234"
+    drawn.keep(b"c", b"1234")
+    drawn.keep(b"d", b"more than all together")
+
+    assert [drawn.find(key) for key in (b"a", b"b", b"c", b"d")] == [b"1234", None, b"1234", None]
 
 
 def test_the_daemon_takes_the_id_from_the_body_or_the_query(tmp_path: Path) -> None:

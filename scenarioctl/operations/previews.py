@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from scenarioctl.application import Application
@@ -10,6 +11,8 @@ from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.diagram import Diagram, Problem, read_diagram
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from scenarioctl.stores import StoredScenario
 
 __all__ = ["preview_scenario"]
@@ -20,6 +23,8 @@ P = ParamSpec("P")
 FORMATS = ("png", "svg", "text")
 #: Letters without a shape that are named in a warning.
 _NAMED = 12
+#: Pictures that a daemon draws at once.
+_AT_ONCE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +77,15 @@ async def _aside(app: Application, work: Callable[P, T], *args: P.args, **kwargs
         return work(*args, **kwargs)
     import asyncio
 
-    return await asyncio.to_thread(work, *args, **kwargs)
+    return await asyncio.get_running_loop().run_in_executor(_threads(), partial(work, *args, **kwargs))
+
+
+@cache
+def _threads() -> "ThreadPoolExecutor":
+    """Return the threads that draw: however many pictures are asked for, the rest of a daemon keeps threads and cores."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="drawing")
 
 
 def _open(stored: "StoredScenario") -> tuple[Diagram, Diagram]:
@@ -114,7 +127,7 @@ def _draw(
     from scenarioctl.render.letters import missing
     from scenarioctl.render.png import write_png
 
-    img = write_png(picture, theme=wanted.theme, width=wanted.width)
+    img = write_png(picture, theme=wanted.theme, width=wanted.width, served=app.served)
     lost = missing("".join(picture.texts()))
     if lost:
         more = "…" if len(lost) > _NAMED else ""
@@ -125,7 +138,7 @@ def _draw(
 
 
 def _read(request: PreviewScenario) -> _Wanted:
-    from scenarioctl.render.svg import THEMES
+    from scenarioctl.render.picture import THEMES
 
     if request.format not in FORMATS:
         raise InvalidRequest(
@@ -139,13 +152,12 @@ def _read(request: PreviewScenario) -> _Wanted:
 
 
 def _read_width(request: PreviewScenario) -> int:
-    from scenarioctl.render.svg import LEAST_WIDTH, MOST_WIDTH
-    from scenarioctl.render.text import LEAST_COLUMNS, MOST_COLUMNS
+    from scenarioctl.render.picture import LEAST_COLUMNS, LEAST_WIDTH, MOST_COLUMNS, MOST_WIDTH
 
     value = request.width
     if value == "":
         return 0
-    least, most, unit = int(LEAST_WIDTH), MOST_WIDTH, "pixels"
+    least, most, unit = LEAST_WIDTH, MOST_WIDTH, "pixels"
     if request.format == "text":
         least, most, unit = LEAST_COLUMNS, MOST_COLUMNS, "characters"
     if isinstance(value, str):

@@ -5,8 +5,7 @@ To give a new node type a face, add a function and a row to `_FACES`, or to `_AC
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.actions.pills import has_pill
 from scenarioctl.actions.sides import action_data, read_sides
@@ -25,8 +24,7 @@ _HEAD, _TAIL = 6, 6
 _SHOWN = 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(NamedTuple):
     """One line of a card: a value, and what it is."""
 
     text: str
@@ -35,8 +33,7 @@ class Row:
     strong: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Card:
+class Card(NamedTuple):
     """One node as it is drawn."""
 
     #: The node's id; of what an edge leads to in vain, the id that no node has.
@@ -64,8 +61,7 @@ class Card:
         return (self.title, self.caption, *rows, self.note)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Place:
+class _Place(NamedTuple):
     """A node where it stands."""
 
     app: "Application"
@@ -81,13 +77,13 @@ def read_card(app: "Application", diagram: Diagram, node: Node, problems: tuple[
         face = _ACTIONS.get(choice.lower(), _unknown_action) if isinstance(choice, str) else _unknown_action
     else:
         face = _FACES.get(node.type, _unknown)
-    card = replace(face(place), id=clean(node.id[:256]))
+    card = face(place)._replace(id=clean(node.id[:256]))
     # What no node was asked for now, a quote, is no fault of the diagram.
     serious = [problem for problem in problems if problem.code != "chain_unreachable"]
     if not serious:
         return card
     shown = next((problem for problem in serious if not problem.waiting), serious[0])
-    return replace(card, note=clean(shown.sentence[:300]), state="waiting" if shown.waiting else "problem")
+    return card._replace(note=clean(shown.sentence[:300]), state="waiting" if shown.waiting else "problem")
 
 
 def missing_card(identifier: str) -> Card:

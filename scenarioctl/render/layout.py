@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil, isfinite, sqrt
+from typing import NamedTuple
 
 from scenarioctl.model.diagram import sort_by_edges
 
@@ -25,16 +26,14 @@ _SWEEPS = 12
 _SWAPPED = 400
 
 
-@dataclass(frozen=True, kw_only=True)
-class Size:
+class Size(NamedTuple):
     """How much room a card takes."""
 
     width: float
     height: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Box:
+class Box(NamedTuple):
     """Where a card stands: its upper left corner, and its size."""
 
     x: float
@@ -61,16 +60,14 @@ class Box:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Leg:
+class Leg(NamedTuple):
     """A piece of an edge's way: straight lines with corners, or one cubic curve of four points."""
 
     points: tuple[Point, ...]
     curved: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layout:
+class Layout(NamedTuple):
     """All cards and all edges, in the order they were given."""
 
     boxes: tuple[Box, ...]
@@ -79,8 +76,7 @@ class Layout:
     height: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spacing:
+class Spacing(NamedTuple):
     """The distances of one kind of drawing."""
 
     #: Between columns, at least.

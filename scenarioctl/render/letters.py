@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent / "fonts"
 FILES = tuple(FOLDER / name for name in ("Inter-Regular.ttf", "Inter-SemiBold.ttf", "DejaVuSans.ttf"))
@@ -131,5 +132,11 @@ def _is_known(letter: str) -> bool:
 @cache
 def _widths(face: str) -> Mapping[int, int]:
     """Return the width of each letter of a font, in thousandths of its size."""
-    faces = json.loads((FOLDER / "advances.json").read_text())
-    return {start + number: width for start, widths in faces[face] for number, width in enumerate(widths)}
+    return {
+        start + number: width for start, widths in _advances()[face] for number, width in enumerate(widths)
+    }
+
+
+@cache
+def _advances() -> Any:
+    return json.loads((FOLDER / "advances.json").read_text())

@@ -1,8 +1,8 @@
 """What a picture shows, before it is laid out: cards, and the edges between them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.actions.words import word
 from scenarioctl.model.diagram import Diagram, Node, Problem, sort_by_edges
@@ -10,6 +10,13 @@ from scenarioctl.render.card import Card, flow_label, missing_card, read_card
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
+
+#: What may be asked of a picture.
+THEMES = ("light", "dark")
+#: Narrower ones are set in the middle of this many pixels.
+LEAST_WIDTH, MOST_WIDTH = 400, 4096
+#: In text.
+LEAST_COLUMNS, MOST_COLUMNS = 40, 1000
 
 #: More cards than this are a picture of nothing.
 MOST_CARDS = 1000
@@ -19,8 +26,7 @@ MOST_EDGES = 3000
 _FAR = 1e6
 
 
-@dataclass(frozen=True, kw_only=True)
-class Arrow:
+class Arrow(NamedTuple):
     """An edge as it is drawn: numbers of cards, and what is written on it."""
 
     source: int
@@ -30,8 +36,7 @@ class Arrow:
     unfinished: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Picture:
+class Picture(NamedTuple):
     """A diagram as it is drawn."""
 
     summary: str
@@ -106,7 +111,7 @@ def read_picture(
         summary=summary,
         cards=tuple(cards),
         arrows=tuple(
-            replace(arrow, unfinished=True)
+            arrow._replace(unfinished=True)
             if arrow.source in circle and circle[arrow.source] == circle.get(arrow.target)
             else arrow
             for arrow in arrows

@@ -3,9 +3,9 @@
 from math import floor, sqrt
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.render.letters import FILES
-from scenarioctl.render.picture import Picture
-from scenarioctl.render.svg import LEAST_WIDTH, MOST_WIDTH, canvas_size, find_layout, write_svg
+from scenarioctl.render.picture import LEAST_WIDTH, MOST_WIDTH, Picture
+from scenarioctl.render.raster import rasterize
+from scenarioctl.render.svg import canvas_size, find_layout, write_svg
 
 #: Four bytes each while it is drawn.
 _MOST_PIXELS = 16_000_000
@@ -16,11 +16,10 @@ _FINEST = 2.0
 _COARSE_PIXELS = 4_000_000
 
 
-def write_png(picture: Picture, *, theme: str = "light", width: int = 0, letters: bool = True) -> bytes:
-    """Return *picture* as PNG, *width* pixels wide; without it as fine as is quickly done."""
-    # Dear to import, and only here needed.
-    from resvg_py import svg_to_bytes
-
+def write_png(
+    picture: Picture, *, theme: str = "light", width: int = 0, letters: bool = True, served: bool = False
+) -> bytes:
+    """Return *picture* as PNG, *width* pixels wide; without it as fine as is quickly done; *served* as in `raster.py`."""
     layout = find_layout(picture)
     wide, high = canvas_size(picture, layout)
     largest = min(float(MOST_WIDTH), sqrt(_MOST_PIXELS * wide / high))
@@ -32,12 +31,6 @@ def write_png(picture: Picture, *, theme: str = "light", width: int = 0, letters
     fine = sqrt(_FINE_PIXELS / (wide * high))
     # In halves: edges that fall between pixels take longer, and are blurred.
     scale = min(_FINEST, max(1.0, floor(fine * 2) / 2), sqrt(_COARSE_PIXELS / (wide * high)))
-    pixels = width or max(int(LEAST_WIDTH), int(min(scale * wide, largest)))
-    svg = write_svg(picture, theme=theme, boxes=True, letters=letters, layout=layout)
-    return svg_to_bytes(
-        svg_string=svg,
-        width=pixels,
-        skip_system_fonts=True,
-        font_files=[str(file) for file in FILES],
-        font_family="Inter",
-    )
+    pixels = width or max(LEAST_WIDTH, int(min(scale * wide, largest)))
+    svg = write_svg(picture, theme=theme, boxes=True, outlines=True, letters=letters, layout=layout)
+    return rasterize(svg, pixels, pixels=round(pixels * pixels * high / wide), served=served)

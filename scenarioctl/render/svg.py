@@ -6,8 +6,7 @@ Nothing in it refers to anything outside.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import hypot
+from math import ceil, hypot
 from typing import NamedTuple
 
 from scenarioctl.render.card import Card
@@ -22,27 +21,28 @@ from scenarioctl.render.letters import (
     runs,
     wrap,
 )
-from scenarioctl.render.picture import Arrow, Picture
+from scenarioctl.render.outlines import outline
+from scenarioctl.render.picture import LEAST_WIDTH, Arrow, Picture
 
-CARD_WIDTH = 236.0
-MARGIN = 30.0
-#: Narrower pictures are set in the middle of this much.
-LEAST_WIDTH = 400.0
-MOST_WIDTH = 4096
+#: Cards are as wide as the longest text on one of them needs, all alike, between these.
+NARROW, BROAD = 184.0, 236.0
+MARGIN = 20.0
 
 _PADDING = 14.0
 _ICON = 32.0
+#: Right of a card's icon.
+_TITLE = _PADDING + _ICON + 11
 _HEADER = 60.0
-_ROW = 21.0
-_STRONG_ROW = 27.0
+_ROW = 20.0
+_STRONG_ROW = 26.0
 _LABEL_WIDTH = 62.0
 _NOTE_LINE = 15.0
 _NOTE_LINES = 3
-_NOTE_WIDTH = CARD_WIDTH - 2 * _PADDING - 20
+_NOTE_WIDTH = BROAD - 2 * _PADDING - 20
 _MOST_DASHED = 200
 #: The widest text on an edge, and the room left and right of it.
 _FLOW_WIDTH = 108.0
-_FLOW_ROOM = 44.0
+_FLOW_ROOM = 36.0
 
 SPACING = Spacing(column=70, row=28, band=58, lane=12, corridor=26, leave=24, arrive=30)
 
@@ -54,8 +54,7 @@ class Ink(NamedTuple):
     dark: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Theme:
+class Theme(NamedTuple):
     """The colours of a picture that do not depend on what a card is."""
 
     name: str
@@ -66,8 +65,6 @@ class Theme:
     soft: str
     faint: str
     line: str
-    shadow: str
-    shadow_strength: float
     problem: str
     problem_back: str
     waiting: str
@@ -86,8 +83,6 @@ THEMES = {
             soft="#4b5468",
             faint="#667085",
             line="#98a2b8",
-            shadow="#1d2a4d",
-            shadow_strength=0.06,
             problem="#b42318",
             problem_back="#fef1f0",
             waiting="#93590a",
@@ -102,8 +97,6 @@ THEMES = {
             soft="#b3bccf",
             faint="#8e99b0",
             line="#5f6d89",
-            shadow="#000000",
-            shadow_strength=0.3,
             problem="#ff9c92",
             problem_back="#32191b",
             waiting="#f0bd62",
@@ -113,8 +106,7 @@ THEMES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Kind:
+class Kind(NamedTuple):
     """How the cards of one kind look: strokes of an icon on a field of 24, and its colour."""
 
     icon: str
@@ -173,21 +165,25 @@ def write_svg(
     theme: str = "light",
     width: int = 0,
     boxes: bool = False,
+    outlines: bool = False,
     letters: bool = True,
     layout: Layout | None = None,
 ) -> str:
     """Return *picture* as an SVG document, *width* pixels wide, or as wide as it needs.
 
     With *boxes* a letter that the bundled fonts lack becomes a box; a viewer with fonts of its own needs none.
+    With *outlines* a text is drawn as the shapes of its letters where that can be, for who only looks at it.
     Without *letters* no text is drawn: a test looks where they are missing.
     """
     layout = layout or find_layout(picture)
-    return "".join(_Writer(picture, layout, THEMES[theme], boxes=boxes, letters=letters).document(width))
+    writer = _Writer(picture, layout, THEMES[theme], boxes=boxes, outlines=outlines, letters=letters)
+    return "".join(writer.document(width))
 
 
 def find_layout(picture: Picture) -> Layout:
     """Return where everything stands: as in the editor where that is readable, else in columns."""
-    sizes = [Size(width=CARD_WIDTH, height=_height(card)) for card in picture.cards]
+    width = _card_width(picture)
+    sizes = [Size(width=width, height=_height(card)) for card in picture.cards]
     edges = [(arrow.source, arrow.target) for arrow in picture.arrows]
     gaps = [_label_room(arrow) for arrow in picture.arrows]
     kept = keep_positions(sizes, picture.middles, edges, gap=24, align=100, gaps=gaps)
@@ -198,8 +194,27 @@ def canvas_size(picture: Picture, layout: Layout) -> tuple[float, float]:
     """Return how large *picture* is by itself, in pixels."""
     footer = 24.0 if picture.left_out else 0.0
     if not picture.cards:
-        return LEAST_WIDTH, 160.0
-    return max(LEAST_WIDTH, layout.width + 2 * MARGIN), layout.height + 2 * MARGIN + footer
+        return float(LEAST_WIDTH), 160.0
+    return max(float(LEAST_WIDTH), layout.width + 2 * MARGIN), layout.height + 2 * MARGIN + footer
+
+
+def _card_width(picture: Picture) -> float:
+    if any(card.note for card in picture.cards):
+        return BROAD
+    needed = max((_needed(card) for card in picture.cards), default=NARROW)
+    return max(NARROW, min(BROAD, 2.0 * ceil(needed / 2)))
+
+
+def _needed(card: Card) -> float:
+    """Return how wide a card has to be for nothing on it to be cut."""
+    header = _TITLE + max(measure(card.title, 14.5, bold=True), measure(card.caption, 11.5))
+    rows = (
+        _PADDING + measure(row.text, 17, bold=True)
+        if row.strong
+        else _PADDING + (_LABEL_WIDTH if row.label else 0) + measure(row.text, 12.5)
+        for row in card.rows
+    )
+    return max(header, *rows) + _PADDING if card.rows else header + _PADDING
 
 
 def _height(card: Card) -> float:
@@ -238,11 +253,14 @@ def _n(value: float) -> str:
 
 
 class _Writer:
-    def __init__(self, picture: Picture, layout: Layout, theme: Theme, *, boxes: bool, letters: bool) -> None:
+    def __init__(
+        self, picture: Picture, layout: Layout, theme: Theme, *, boxes: bool, outlines: bool, letters: bool
+    ) -> None:
         self.picture = picture
         self.layout = layout
         self.theme = theme
         self.boxes = boxes
+        self.outlines = outlines
         self.letters = letters
         self.dark = theme.name == "dark"
         #: Cutting thousands of long lines into dashes takes a renderer minutes.
@@ -320,11 +338,6 @@ class _Writer:
 
     def _card(self, card: Card, box: Box, ports: Sequence[Point]) -> Iterator[str]:
         theme = self.theme
-        missing = card.state == "missing"
-        border = (
-            theme.problem if card.unfinished else theme.waiting if card.state == "waiting" else theme.border
-        )
-        dash = ' stroke-dasharray="6 5"' if card.unfinished else ""
         yield (
             f'<g class="node {card.kind} {card.state}" data-node="{escape(card.id)}" '
             f'transform="translate({_n(box.x)} {_n(box.y)})">'
@@ -332,16 +345,20 @@ class _Writer:
         about = ": ".join(filter(None, (card.title, clean(card.note))))
         yield f"<title>{escape(about)}</title>\n"
         wide, high = box.width, box.height
-        if not missing:
-            # A ring, not a field: what is painted takes time, and the rest lies behind the card.
+        if card.unfinished:
+            ground = theme.canvas if card.state == "missing" else theme.card
             yield (
-                f'<rect class="shadow" y="2.5" width="{_n(wide)}" height="{_n(high)}" rx="13" fill="none" '
-                f'stroke="{theme.shadow}" stroke-opacity="{theme.shadow_strength}" stroke-width="5"/>'
+                f'<rect class="card" width="{_n(wide)}" height="{_n(high)}" rx="12" fill="{ground}" '
+                f'stroke="{theme.problem}" stroke-dasharray="6 5"/>\n'
             )
-        yield (
-            f'<rect class="card" width="{_n(wide)}" height="{_n(high)}" rx="13" '
-            f'fill="{theme.canvas if missing else theme.card}" stroke="{border}"{dash}/>\n'
-        )
+        else:
+            # The card lies on its border, which is a shadow too: a line around it would take longer to draw.
+            border = theme.waiting if card.state == "waiting" else theme.border
+            yield (
+                f'<rect class="shadow" x="-1" y="-1" width="{_n(wide + 2)}" height="{_n(high + 4)}" rx="13" '
+                f'fill="{border}"/>'
+                f'<rect class="card" width="{_n(wide)}" height="{_n(high)}" rx="12" fill="{theme.card}"/>\n'
+            )
         yield from self._header(card, wide)
         y = _HEADER
         for row in card.rows:
@@ -373,7 +390,7 @@ class _Writer:
         theme = self.theme
         kind = KINDS[card.kind]
         middle = _PADDING + _ICON / 2
-        room = wide - 2 * _PADDING - _ICON - 11
+        room = wide - _TITLE - _PADDING
         if card.kind == "chain":
             ground = _CHAINS.get(card.chain, _OTHER_CHAIN)
             yield f'<circle cx="{_n(middle)}" cy="{_n(middle)}" r="{_n(_ICON / 2)}" fill="{ground}"/>'
@@ -391,11 +408,12 @@ class _Writer:
                 f'<path transform="translate({_n(middle - 9.6)} {_n(middle - 9.6)}) scale(0.8)" d="{kind.icon}" '
                 f'fill="none" stroke="{ink}" stroke-width="2.1" stroke-linecap="round" stroke-linejoin="round"/>'
             )
-        left = _PADDING + _ICON + 11
-        yield self._text(
-            fit(card.title, room, 14.5, bold=True), left, 28.5, 14.5, theme.text, bold=True, room=room
-        )
-        yield self._text(fit(card.caption, room, 11.5), left, 44.5, 11.5, theme.faint, room=room) + "\n"
+        # What would only say the title again is left out.
+        caption = "" if card.caption.lower() == card.title.lower() else fit(card.caption, room, 11.5)
+        title = fit(card.title, room, 14.5, bold=True)
+        line = 28.5 if caption else middle + 5
+        yield self._text(title, _TITLE, line, 14.5, theme.text, bold=True, room=room)
+        yield self._text(caption, _TITLE, 44.5, 11.5, theme.faint, room=room) + "\n"
 
     def _note(self, card: Card, wide: float, high: float) -> Iterator[str]:
         lines = _note_lines(card)
@@ -439,6 +457,14 @@ class _Writer:
             return ""
         if self.boxes:
             text = drawable(text)
+        drawn = outline(text, bold=bold) if self.outlines else None
+        if drawn is not None:
+            scale = size / drawn.units_per_em
+            left = x - scale * drawn.width / 2 if anchor else x
+            return (
+                f'<path transform="matrix({scale:.6f} 0 0 {-scale:.6f} {left:.2f} {_n(y)})" fill="{colour}" '
+                f'd="{drawn.path}"/>'
+            )
         weight = ' font-weight="600"' if bold else ""
         place = f' text-anchor="{anchor}"' if anchor else ""
         length = measure(text, size, bold=bold)

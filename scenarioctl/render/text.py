@@ -10,8 +10,6 @@ from scenarioctl.render.letters import clean
 from scenarioctl.render.picture import Picture
 
 DEFAULT_COLUMNS = 80
-LEAST_COLUMNS = 40
-MOST_COLUMNS = 1000
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 #: The line that goes on in each of the directions.

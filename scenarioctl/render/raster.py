@@ -1,0 +1,107 @@
+"""From SVG to PNG, with the bundled fonts and nothing else of the machine.
+
+The renderer lets no other thread run while it draws.  A daemon has what takes longer drawn by a process of its own,
+which is this module: an SVG on stdin, the width as the argument, a PNG on stdout.
+"""
+
+import sys
+from collections import OrderedDict
+from threading import Lock
+
+from scenarioctl.render.letters import FILES
+
+#: Drawn in a tenth of a second by the slowest machine that anybody would serve from.
+SOON = 500_000
+#: Seconds for the largest picture, many times over.
+_PATIENCE = 60
+
+
+class Drawn:
+    """The pictures drawn last, up to so many bytes: pages are loaded anew, and dashboards ask every few seconds."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._pictures: OrderedDict[bytes, bytes] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, key: bytes) -> bytes | None:
+        with self._lock:
+            found = self._pictures.get(key)
+            if found is not None:
+                self._pictures.move_to_end(key)
+            return found
+
+    def keep(self, key: bytes, picture: bytes) -> None:
+        with self._lock:
+            if key in self._pictures or len(picture) > self._most:
+                return
+            self._pictures[key] = picture
+            self._size += len(picture)
+            while self._size > self._most:
+                _, oldest = self._pictures.popitem(last=False)
+                self._size -= len(oldest)
+
+    def forget(self) -> None:
+        with self._lock:
+            self._pictures.clear()
+            self._size = 0
+
+
+DRAWN = Drawn(16 * 1024 * 1024)
+
+
+def rasterize(svg: str, width: int, *, pixels: int, served: bool = False) -> bytes:
+    """Return the PNG of *svg*, *width* pixels wide and *pixels* large in all.
+
+    In a program that is *served* by threads the others go on meanwhile, and what was drawn is kept for who asks again.
+    """
+    if not served:
+        return _rasterize(svg, width)
+    from hashlib import sha256
+
+    text = svg.encode()
+    # By what is drawn, not by what it was drawn of: whatever changes a picture changes this.
+    key = sha256(text).digest() + width.to_bytes(4)
+    found = DRAWN.find(key)
+    if found is None:
+        found = _rasterize(svg, width) if pixels <= SOON else _rasterize_apart(text, width)
+        DRAWN.keep(key, found)
+    return found
+
+
+def _rasterize(svg: str, width: int) -> bytes:
+    # Dear to import, and only here needed.
+    from resvg_py import svg_to_bytes
+
+    return svg_to_bytes(
+        svg_string=svg,
+        width=width,
+        skip_system_fonts=True,
+        font_files=[str(file) for file in FILES],
+        font_family="Inter",
+    )
+
+
+def _rasterize_apart(svg: bytes, width: int) -> bytes:
+    import subprocess
+
+    # -P: no module of the folder that the daemon was started in takes the place of one of ours.  In a group of its own:
+    # Ctrl-C on the daemon's terminal is not for it.
+    return subprocess.run(  # noqa: S603 - this very program, and a number
+        [sys.executable, "-P", "-m", "scenarioctl.render.raster", str(width)],
+        input=svg,
+        stdout=subprocess.PIPE,
+        timeout=_PATIENCE,
+        check=True,
+        process_group=0,
+    ).stdout
+
+
+def main() -> None:
+    """Draw what stands on stdin."""
+    sys.stdout.buffer.write(_rasterize(sys.stdin.buffer.read().decode(), int(sys.argv[1])))
+
+
+if __name__ == "__main__":
+    main()
