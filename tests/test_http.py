@@ -1213,7 +1213,7 @@ def test_a_write_that_waits_for_its_place_is_dropped_with_its_client(tmp_path: P
         served.wait_for(lambda _: place.__aenter__())
         with creating(served):
             wait_until(lambda: limits.waiting == 1)
-        wait_until(lambda: limits.waiting == 0)
+        wait_until(lambda: limits.open == 0)
         served.wait_for(lambda _: place.__aexit__(None, None, None))
 
         created = served.post("/api/create/remark", {"chain": "polkadot", "text": "gm"})
