@@ -1112,14 +1112,20 @@ def test_metrics_count_by_endpoint_and_no_client_can_add_a_label(tmp_path: Path)
 def test_metrics_are_what_prometheus_reads(served: Serving) -> None:
     from prometheus_client.parser import text_string_to_metric_families
 
-    families = {each.name for each in text_string_to_metric_families(served.get("/metrics").body.decode())}
+    reply = served.get("/metrics")
 
+    families = {each.name: each for each in text_string_to_metric_families(reply.body.decode())}
+    assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert {
         "scenarioctl_requests",
         "scenarioctl_request_seconds",
         "scenarioctl_jobs",
         "scenarioctl_info",
-    } <= families
+        "process_cpu_seconds",
+        "process_open_fds",
+    } <= families.keys()
+    memory = families["process_resident_memory_bytes"].samples[0].value
+    assert 10e6 < memory < 10e9
 
 
 def test_each_request_is_logged_without_its_secrets(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
-from prometheus_client import CollectorRegistry, Metric
+from prometheus_client import CollectorRegistry, Metric, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.exposition import generate_latest
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
@@ -25,7 +25,8 @@ _BOUNDS = (*map(str, _BUCKETS), "+Inf")
 #: What no endpoint answered.
 NOWHERE = "none"
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
+#: The version that every reader knows; a later one is only for those that ask for it.
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,8 @@ class Metrics:
         #: Asked at each scrape; whoever knows a figure appends how to read it.
         self.sources: list[Callable[[], Awaitable[Iterable[Reading]]]] = []
         self.registry.register(self)
+        # Memory, CPU time and open files, where the system tells of them.
+        ProcessCollector(registry=self.registry)
 
     def count(self, server: str, endpoint: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
