@@ -629,8 +629,8 @@ def test_what_keeps_a_daemon_from_starting_is_one_sentence(tmp_path: Path) -> No
             ("--listen", "0.0.0.0:0"),
             ("--listen", taken),
             ("--listen", "nowhere"),
-            ("--config", str(config), "--listen", "127.0.0.1:0", "--worker-listen", "127.0.0.1:0"),
-            ("--store", "/dev/null/x", "--listen", "127.0.0.1:0", "--worker-listen", "127.0.0.1:0"),
+            ("--config", str(config), "--listen", "127.0.0.1:0"),
+            ("--store", "/dev/null/x", "--listen", "127.0.0.1:0"),
         ]
         started = [
             start(tmp_path / str(number), "daemon", "--role", "api", *line)

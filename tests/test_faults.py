@@ -1410,6 +1410,18 @@ NO_STARTS = {
         code=2,
         error="listen '192.0.2.1:8080' is no address of this machine",
     ),
+    "an address for a server that the role has not": NoStart(
+        line=("--role", "worker", "--listen", "127.0.0.1:8081"),
+        code=2,
+        error="--listen 127.0.0.1:8081 does not go with --role worker, which has no such server: "
+        "leave it out, or give --worker-listen",
+    ),
+    "a worker's address for the scenario API alone": NoStart(
+        line=(*API, "--worker-listen", "127.0.0.1:0"),
+        code=2,
+        error="--worker-listen 127.0.0.1:0 does not go with --role api, which has no such server: "
+        "leave it out, or give --listen",
+    ),
     "a store that is a text": NoStart(
         line=(*API, "--store", "HOME/list.db"),
         prepare=lambda home: (home / "list.db").write_text("my shopping list\n" * 100),

@@ -8,6 +8,9 @@ import click
 from scenarioctl.cli.base import Command, option, say
 from scenarioctl.errors import InvalidRequest, ScenarioctlError
 
+#: Role -> the option that says where its server listens.
+_OWN = {"api": "--listen", "worker": "--worker-listen"}
+
 
 @click.command(
     cls=Command,
@@ -52,6 +55,11 @@ def daemon(
 
     Ends at SIGTERM or Ctrl-C, once requests and runs that go on have ended; reads its settings anew at SIGHUP.
     """
+    for other, given, name in (("api", worker_listen, "--worker-listen"), ("worker", listen, "--listen")):
+        if role == other and given:
+            raise InvalidRequest(
+                f"{name} {given[0]} does not go with --role {role}, which has no such server: leave it out, or give {_OWN[role]}"
+            )
     if print_unit or print_socket_unit:
         from scenarioctl.server.units import interpreter, program, service_unit, shut_folder, socket_unit
 
