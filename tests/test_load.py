@@ -1,7 +1,7 @@
 """A daemon under load: every request is answered once, every job runs once, and the memory stays what it was.
 
-Times are printed, as rows of a table, and not judged: what else the machine does is not the daemon's fault.  `make soak` runs
-the large sizes, and judges what they use of a core.
+Times are printed, as rows of a table, and not judged: what else the machine does is not the daemon's fault.  What is judged is
+the share of a bare server's rate in the same run.  `make soak` runs the large sizes, and judges what they use of a core.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.http import ACCOUNT, SCENARIO, TRANSFER, cpu_seconds, request_bytes
+from benchmarks.http import ACCOUNT, GOALS, SCENARIO, TRANSFER, cpu_seconds, measure, request_bytes
 from benchmarks.jobs import application, prepare
 from tests.daemons import Daemon, daemon, wait_until
 
@@ -198,6 +198,32 @@ def test_connections_that_come_and_go_leave_nothing_open(tmp_path: Path, tell: T
     tell(f"{count} connections: {before:.0f} MB, then {after:.0f} MB")
     assert answers == {b"HTTP/1.1 200": count - count // 10, b"": count // 10}
     assert after - before < GROWTH
+
+
+@pytest.mark.parametrize(
+    ("rounds", "seconds", "part", "spread"),
+    # A machine that does much else halves what it likes.
+    [(1, 0.5, 0.5, 20), pytest.param(3, 2.0, 1, 5, marks=pytest.mark.soak)],
+)
+def test_endpoints_keep_their_share_of_what_a_bare_server_does(
+    tmp_path: Path, tell: Tell, rounds: int, seconds: float, part: float, spread: float
+) -> None:
+    missed: list[str] = []
+    for attempt in range(3):
+        (home := tmp_path / str(attempt)).mkdir()
+        loads = measure(rounds, seconds, home)
+        bare = loads["echo"].rate
+        missed = [name for name, goal in GOALS.items() if loads[name].rate < part * goal * bare]
+        missed += [f"{name}, p99" for name in GOALS if loads[name].p99 > spread * loads[name].p50]
+        for name in GOALS:
+            load = loads[name]
+            tell(
+                f"{name}: {load.rate / bare:.0%} of a bare echo, p50 {load.p50:.1f} ms, p99 {load.p99:.1f} ms"
+            )
+        if not missed:
+            break
+
+    assert missed == []
 
 
 # -- jobs ----------------------------------------------------------------------------------------------------------
