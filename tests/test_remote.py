@@ -7,6 +7,7 @@ import socket
 import socketserver
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
@@ -17,7 +18,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from scenarioctl.cli import query, remote
+from scenarioctl.cli import job, query, remote
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.server.app import decoder_of, find_handler
@@ -805,3 +806,40 @@ def test_a_watched_query_ends_where_the_daemon_stays_away(
 
     assert (ended.out, ended.code) == ("10\t7\n", 5)
     assert ended.err.splitlines()[-1].endswith("; nothing new came for 0.1 seconds")
+
+
+def test_a_followed_log_goes_on_when_the_daemon_is_back_and_has_each_line_once(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[Any] = [{"success": True, "result": ["one"], "next": "1"}, Gone, Gone]
+    script.first = [*answers, {"success": True, "result": ["two"], "next": "2"}]
+
+    def sleep(seconds: float) -> None:
+        if not script.first:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", sleep)
+
+    ended = scenarioctl("job", "logs", "abc", "--follow", "--url", script.url)
+
+    assert (ended.out, ended.code) == ("one\ntwo\n", 130)
+    lost, back, *_ = ended.err.splitlines()
+    assert lost.startswith("lost, trying again for 300 seconds: ")
+    assert script.url in lost
+    assert back == "following again"
+    assert [sent.fields["after"] for sent in script.asked] == ["0", "1", "1", "1"]
+
+
+def test_a_followed_log_ends_where_the_daemon_stays_away_or_never_was(
+    scenarioctl: Run, script: Script, closed_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "_LOOK", 0)
+    monkeypatch.setattr(job, "PATIENCE", 0.05)
+    script.first = [{"success": True, "result": ["one"], "next": "1"}, *[Gone] * 1000]
+
+    ended = scenarioctl("job", "logs", "abc", "--follow", "--url", script.url)
+    never = scenarioctl("job", "logs", "abc", "--follow", "--url", f"http://127.0.0.1:{closed_port}")
+
+    assert (ended.out, ended.code) == ("one\n", 5)
+    assert (never.out, never.code) == ("", 5)
+    assert never.err.startswith("Error: no daemon answers at ")

@@ -17,10 +17,12 @@ from scenarioctl.cli.base import (
     printable,
     say,
 )
-from scenarioctl.errors import ScenarioctlError
+from scenarioctl.errors import DaemonUnreachable, NotReady, ScenarioctlError, StoreBusy
 
 #: Seconds between two looks of `job logs --follow`.
 _LOOK = 0.5
+#: So many seconds a daemon or a store that was lost meanwhile is tried again: a daemon may be started anew.
+PATIENCE = 300.0
 
 
 @click.group(cls=Group)
@@ -187,8 +189,24 @@ def _follow(scenario_id: str, after: str, limit: str) -> None:
     """Print lines as they come; with `--json` each batch as an answer of its own."""
     import time
 
+    seen = False
+    lost: float | None = None
     while True:
-        answer = perform("jobs.job_log", "JobLog", id=scenario_id, after=after, limit=limit).answer()
+        try:
+            answer = perform("jobs.job_log", "JobLog", id=scenario_id, after=after, limit=limit).answer()
+        except (DaemonUnreachable, NotReady, StoreBusy) as error:
+            now = time.monotonic()
+            if not seen or (lost is not None and now - lost > PATIENCE):
+                raise
+            if lost is None:
+                lost = now
+                say(f"lost, trying again for {PATIENCE:g} seconds: {printable(str(error))}")
+            time.sleep(_LOOK)
+            continue
+        if lost is not None:
+            lost = None
+            say("following again")
+        seen = True
         lines = answer["result"]
         if lines and asked_for_json():
             click.echo(dump_json(answer))
