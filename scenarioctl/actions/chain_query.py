@@ -148,7 +148,7 @@ class Watch:
                         yield found
                 seen = block
                 while block == seen:
-                    number = int((await anext(heads))["number"], 16)
+                    number = self.client.read_number(await anext(heads))
                     # None where the chain has just given that block up for another.
                     block = await self.client.call("chain_getBlockHash", number) or seen
 

@@ -189,9 +189,16 @@ class Client:
         # One after the other: asked at once, they could be of two blocks.
         block_hash = await self.call("chain_getBlockHash")
         header = await self.call("chain_getHeader", block_hash)
-        if not isinstance(header, dict) or not isinstance(block_hash, str):
-            raise ChainUnreachable(f"{self.chain.name} gave no head: {header!r}")
-        return int(header["number"], 16), block_hash
+        if not isinstance(block_hash, str):
+            raise ChainUnreachable(f"{self.chain.name} gave no head: {shorten(block_hash)}")
+        return self.read_number(header), block_hash
+
+    def read_number(self, header: object) -> int:
+        """Return the number in the header of a block."""
+        try:
+            return int(header["number"], 16)  # type: ignore[index]
+        except (TypeError, KeyError, ValueError):
+            raise ChainUnreachable(f"{self.chain.name} gave no head: {shorten(header)}") from None
 
     async def storage(self, pallet: str, entry: str, *keys: Any, at: str | None = None) -> Any:
         """Return a storage value; the runtime's default, or None, where nothing is stored."""
@@ -260,13 +267,17 @@ class Client:
     def decode(self, table: RuntimeTable, type_id: int, answer: object) -> Any:
         """Return the value in the 0x hex that a node answered; one that is none is the node's fault."""
         try:
-            if isinstance(answer, str) and answer.startswith("0x"):
-                return table.decode(type_id, bytes.fromhex(answer[2:]))
-        except (InvalidRequest, ValueError) as error:
+            data = bytes.fromhex(answer[2:]) if isinstance(answer, str) and answer[:2] == "0x" else None
+        except ValueError:
+            data = None
+        if data is None:
+            raise ChainUnreachable(f"{self.chain.name} did not answer with bytes: {shorten(answer)}")
+        try:
+            return table.decode(type_id, data)
+        except InvalidRequest as error:
             raise ChainUnreachable(
                 f"{self.chain.name} did not answer with a {table.type_name(type_id)} of {table}: {error}"
             ) from None
-        raise ChainUnreachable(f"{self.chain.name} did not answer with bytes: {shorten(answer)}")
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -374,10 +385,10 @@ class Client:
 
     def _older_table(self, block: str) -> RuntimeTable:
         try:
-            (version,) = self._ask([("state_getRuntimeVersion", (block,))])
+            (answer,) = self._ask([("state_getRuntimeVersion", (block,))])
         except ChainRefused as error:
             raise self._explain_block(error, block) from None
-        return self._find_table(runtime_of(version), block)
+        return self._find_table(runtime_of(self._open().read_version(answer)), block)
 
     def _explain_block(self, error: ChainRefused, block: str) -> ChainRefused:
         """Return what the node means by *error*, which is wordy where it has thrown a block's state away."""
@@ -436,5 +447,12 @@ def _fetch_metadata(connection: Connection, block: str | None) -> bytes:
             )
             # Option<OpaqueMetadata>: 0x00 says that the runtime does not have this version.
             if isinstance(answer, str) and answer not in {"0x00", "0x"}:
-                return bytes.fromhex(answer[2:])
-    return bytes.fromhex(str(connection.call("state_getMetadata", *at))[2:])
+                return _read_bytes(answer)
+    return _read_bytes(connection.call("state_getMetadata", *at))
+
+
+def _read_bytes(answer: object) -> bytes:
+    try:
+        return bytes.fromhex(str(answer)[2:])
+    except ValueError:
+        raise InvalidRequest(f"{shorten(answer)} is no metadata") from None

@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from scenarioctl.chains.registry import Chain
-from scenarioctl.errors import ChainRefused, ChainUnreachable, ScenarioctlError
+from scenarioctl.errors import ChainRefused, ChainUnreachable, ScenarioctlError, shorten
 
 #: Seconds for opening an endpoint and hearing its first answers.
 OPENING = 5.0
@@ -39,6 +39,8 @@ SMALL = frozenset(
 STAGGER = 0.25
 #: The largest answer: metadata as hex is about 3 MB.
 LARGEST = 64 * 1024 * 1024
+#: Letters of a hash in hex.
+_HASH = 66
 
 Request = tuple[str, tuple[Any, ...]]
 
@@ -108,13 +110,24 @@ class Connection:
 
     def _keep_version(self, version: object) -> None:
         #: As `state_getRuntimeVersion` answered, and when (time.monotonic).
-        self.version: dict[str, Any] = version if isinstance(version, dict) else {}
+        self.version: dict[str, Any] = self.read_version(version)
         self.version_told = time.monotonic()
+
+    def read_version(self, answer: object) -> dict[str, Any]:
+        """Return an answer to `state_getRuntimeVersion` that names a runtime and its version."""
+        if (
+            isinstance(answer, dict)
+            and isinstance(answer.get("specName"), str)
+            and isinstance(answer.get("specVersion"), int)
+        ):
+            return answer
+        raise ChainUnreachable(f"{self.endpoint} does not tell which runtime it runs: {shorten(answer)}")
 
     def _check_genesis(self, genesis: object) -> None:
         if self.chain.genesis and genesis != self.chain.genesis:
+            told = genesis if isinstance(genesis, str) and len(genesis) == _HASH else shorten(genesis)
             raise ChainUnreachable(
-                f"{self.endpoint} serves another chain: genesis {genesis}, not {self.chain.genesis}"
+                f"{self.endpoint} serves another chain: genesis {told}, not {self.chain.genesis}"
             )
 
     def call(self, method: str, *params: Any) -> Any:

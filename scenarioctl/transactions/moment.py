@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import ChainUnreachable, InvalidRequest
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.transactions.extrinsic import IMMORTAL, encode_era, era_start
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ async def find_moment(
     if not mortal:
         return Moment(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
     known: dict[int, str] = {}
-    best = _read_number(client, next(left))
+    best = client.read_number(next(left))
     if block is None:
         finalized_hash = next(left)
-        finalized = _read_number(client, await client.call("chain_getHeader", finalized_hash))
+        finalized = client.read_number(await client.call("chain_getHeader", finalized_hash))
         known[finalized] = finalized_hash
         block = finalized if best - finalized <= _period_of(era) // 2 else best
     encoded = encode_era(era, block) if isinstance(era, int) else era
@@ -103,9 +103,10 @@ async def _read_nonce(client: "Client", answer: Any) -> int:
     # From the state at the head: `system_accountNextIndex` of some nodes lags behind it.
     table = await client.table()
     entry = table.storage_entry("System", "Account")
-    stored = table.decode(
-        entry.value_type, entry.default if answer is None else bytes.fromhex(str(answer)[2:])
-    )
+    if answer is None:
+        stored = table.decode(entry.value_type, entry.default)
+    else:
+        stored = client.decode(table, entry.value_type, answer)
     try:
         return int(stored["nonce"])
     except (TypeError, KeyError, ValueError):
@@ -114,18 +115,11 @@ async def _read_nonce(client: "Client", answer: Any) -> int:
         ) from None
 
 
-def _read_number(client: "Client", header: Any) -> int:
-    try:
-        return int(header["number"], 16)
-    except (TypeError, KeyError, ValueError):
-        raise ChainUnreachable(f"{client.chain.name} gave no head: {header!r}") from None
-
-
 def _read_hash(client: "Client", answer: Any) -> bytes:
     try:
         data = bytes.fromhex(str(answer)[2:])
     except ValueError:
         data = b""
     if len(data) != 32:
-        raise ChainUnreachable(f"{client.chain.name} gave no block hash: {answer!r}")
+        raise ChainUnreachable(f"{client.chain.name} gave no block hash: {shorten(answer)}")
     return data
