@@ -7,6 +7,7 @@ import base64
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -15,6 +16,8 @@ from selenium import webdriver
 
 from tests.browser.conftest import Daemon, Page, open_browser
 from tests.browser.test_page import a_remark, a_transfer, diagram_of, post
+from tests.network import FakeNetwork
+from tests.test_check import ALICE, fill
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 #: Nothing on the page moves for longer after it says what was waited for.
@@ -30,8 +33,9 @@ def take(
     *,
     scheme: str = "light",
     width: int = 1200,
+    use: Callable[[Page], None] | None = None,
 ) -> None:
-    """Write a picture of the whole view at *path*, once it says *ready*."""
+    """Write a picture of the whole view at *path*, once it says *ready* and was *used*."""
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
@@ -39,12 +43,41 @@ def take(
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     page.open(path)
     page.wait_for(ready)
+    if use is not None:
+        use(page)
     time.sleep(SETTLED)
     height = browser.execute_script("return document.documentElement.scrollHeight")
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": min(height, 2600)})
     time.sleep(SETTLED)
     data = browser.execute_cdp_cmd("Page.captureScreenshot", {})["data"]
     (PICTURES / f"{name}.png").write_bytes(base64.b64decode(data))
+
+
+def check(page: Page) -> None:
+    page.fill("sender", ALICE, within="[aria-labelledby=check]")
+    page.press("Check")
+    page.wait_for("It passes")
+
+
+def make_payload(page: Page) -> None:
+    page.fill("sender", ALICE, within="[aria-labelledby=payload]")
+    page.fill("nonce", "7", within="[aria-labelledby=payload]")
+    page.press("Make the payload")
+    page.wait_for("Scan it with Polkadot Vault.")
+
+
+def take_checked(browser: webdriver.Chrome) -> None:
+    """Take the picture of a transaction that was tried on chains, which stand on this machine."""
+    folder = Path(tempfile.mkdtemp())
+    with FakeNetwork(Path(tempfile.mkdtemp())) as network:
+        fill(network)
+        daemon = Daemon(folder, config=network.config.read_text(), offline=False)
+        try:
+            path = f"/#/create/?diagramData={a_transfer(daemon)}"
+            take(browser, Page(browser, daemon.url), "check", path, "Copy hex", use=check)
+            browser.get("about:blank")
+        finally:
+            daemon.stop()
 
 
 def main() -> None:
@@ -61,12 +94,16 @@ def main() -> None:
         post(daemon, "/job/start", {"id": remark, "every": "1s"})
         take(browser, page, "scenarios", "/", "Created")
         take(browser, page, "transfer", f"/#/create/?diagramData={transfer}", "Copy hex")
+        take(browser, page, "payload", f"/#/create/?diagramData={transfer}", "Copy hex", use=make_payload)
         take(browser, page, "transfer-dark", f"/#/create/?diagramData={transfer}", "Copy hex", scheme="dark")
         take(browser, page, "phone", f"/#/create/?diagramData={transfer}", "Copy hex", width=390)
         take(browser, page, "job", f"/#/create/?diagramData={remark}", "workload executed")
         take(browser, page, "problems", f"/#/create/?diagramData={steps}", "to mend")
         take(browser, page, "new-transfer", "/#/new/transfer", "Receiver")
+        take(browser, page, "new-swap", "/#/new/swap", "You give")
+        take(browser, page, "new-remark", "/#/new/remark", "for everybody and for ever")
         take(browser, page, "import", "/#/import", "Import a diagram")
+        take_checked(browser)
     daemon.stop()
 
 

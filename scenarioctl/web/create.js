@@ -4,6 +4,8 @@ import { post } from "./api.js";
 import { field, form, h, say } from "./dom.js";
 
 const CHAINS = [["polkadot", "Polkadot"], ["assetHub", "Asset Hub"], ["hydraDx", "Hydration"], ["kusama", "Kusama"], ["assetHub_kusama", "Kusama Asset Hub"]];
+// What stands in a field hides the suggestions that are unlike it.
+const KNOWN = "polkadot, assetHub, hydraDx, kusama, assetHub_kusama, or another that this daemon knows.";
 const ASSETS = [["DOT", "DOT"], ["1984", "USDT on Asset Hub"], ["1337", "USDC on Asset Hub"], ["0", "the chain's own (HDX, DOT, KSM)"]];
 const TRADED = [["0", "HDX"], ["5", "DOT"], ["10", "USDT"], ["22", "USDC"]];
 
@@ -13,8 +15,8 @@ const KINDS = {
     path: "/api/create/scenario",
     id: (answer) => answer.result,
     fields: () => [
-      field("source_chain", "From chain", { options: CHAINS, value: "polkadot", required: true }),
-      field("dest_chain", "To chain", { options: CHAINS, value: "assetHub", required: true }),
+      field("source_chain", "From chain", { options: CHAINS, value: "polkadot", hint: KNOWN, required: true }),
+      field("dest_chain", "To chain", { options: CHAINS, value: "assetHub", hint: KNOWN, required: true }),
       field("assetid", "Asset", { options: ASSETS, hint: "Id or symbol on the chain it leaves.", required: true }),
       field("amount", "Amount", { hint: "In whole tokens, like 1.5", inputmode: "decimal", required: true }),
       field("destination_address", "Receiver", { hint: "SS58 address or 0x public key on the chain it goes to.", required: true }),
@@ -25,8 +27,8 @@ const KINDS = {
     path: "/api/create/swap",
     id: (answer) => answer.swap.scenarioid,
     fields: () => [
-      field("assetin", "You give", { options: TRADED, hint: "Asset id on Hydration.", required: true }),
-      field("assetout", "You get", { options: TRADED, hint: "Asset id on Hydration.", required: true }),
+      field("assetin", "You give", { options: TRADED, hint: "Id or symbol on Hydration, like 5 or DOT.", required: true }),
+      field("assetout", "You get", { options: TRADED, hint: "Id or symbol on Hydration, like 5 or DOT.", required: true }),
       field("amount", "Amount you give", { hint: "In whole tokens, like 10", inputmode: "decimal", required: true }),
       field("min_amount_out", "At least (optional)", { hint: "Smallest unit of what you get; without it each draft is quoted anew.", inputmode: "numeric" }),
       field("slippage", "Slippage in per cent (optional)", { hint: "How far below the quote the minimum lies; 1 by default.", inputmode: "decimal" }),
@@ -37,7 +39,7 @@ const KINDS = {
     path: "/api/create/remark",
     id: (answer) => answer.result,
     fields: () => [
-      field("chain", "Chain", { options: CHAINS, value: "polkadot", required: true }),
+      field("chain", "Chain", { options: CHAINS, value: "polkadot", hint: KNOWN, required: true }),
       field("text", "Text", { multiline: true, hint: "It is written into the chain's history, for everybody and for ever.", required: true }),
     ],
   },

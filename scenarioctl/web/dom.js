@@ -52,7 +52,8 @@ export function say(text) {
   place.textContent = text;
   place.classList.add("shown");
   clearTimeout(say.timer);
-  say.timer = setTimeout(() => place.classList.remove("shown"), 4000);
+  // Long sentences stand longer: so fast reads who reads slowly.
+  say.timer = setTimeout(() => place.classList.remove("shown"), Math.max(4000, 80 * text.length));
 }
 
 // `text` is a value, or a function that gives it when it is asked for.

@@ -5,6 +5,8 @@ import { h, problemOf } from "./dom.js";
 
 const NEAREST = 8;
 const FARTHEST = 0.2;
+// Of its own size, when it fits.
+const LARGEST = 1.4;
 
 export async function pictureOf(scenario, signal) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -36,8 +38,10 @@ export async function pictureOf(scenario, signal) {
     view.scale = scale;
     place();
   }
-  // On a phone a whole diagram is too small to read: it begins with its first steps.
   image.addEventListener("load", () => {
+    // A small one is not blown up to fill the frame.
+    frame.style.height = `${Math.max(180, LARGEST * image.naturalHeight)}px`;
+    // On a phone a whole diagram is too small to read: it begins with its first steps.
     if (frame.clientWidth < 480 && image.naturalWidth > 2 * frame.clientWidth) zoom(2.2, 0);
   }, { once: true });
   const move = (x, y) => { view.x += x; view.y += y; place(); };

@@ -25,11 +25,22 @@ async function draft(scenario, place, signal) {
         h("button", { type: "button", onclick: () => draft(scenario, place, signal) }, "Draft anew")),
       h("details", {}, h("summary", {}, "The call, argument by argument"), tree(decoded.call)),
       h("div", { class: "columns" }, checkForm(result), payloadForm(result)));
+    shareSender(place);
   } catch (error) {
     if (signal.aborted) return;
     place.replaceChildren(
       problemOf(error),
       h("p", {}, h("button", { type: "button", onclick: () => draft(scenario, place, signal) }, "Try again")));
+  }
+}
+
+// Who checks a transaction and then signs it types the account once.
+function shareSender(place) {
+  const boxes = [...place.querySelectorAll("[name=sender]")];
+  for (const box of boxes) {
+    box.addEventListener("change", () => {
+      for (const other of boxes) if (other.value === "") other.value = box.value;
+    });
   }
 }
 

@@ -25,10 +25,11 @@ _ADDRESS = re.compile(r"scenario API on (http://\S+)")
 
 
 class Daemon:
-    """`scenarioctl daemon` as a process, offline, on a port of its own."""
+    """`scenarioctl daemon` as a process on a port of its own, offline where its config names no nodes."""
 
-    def __init__(self, folder: Path, *, config: str = "") -> None:
+    def __init__(self, folder: Path, *, config: str = "", offline: bool = True) -> None:
         self.folder = folder
+        self.offline = offline
         (folder / "config.toml").write_text(config)
         self.address = "127.0.0.1:0"
         self.url = ""
@@ -45,7 +46,7 @@ class Daemon:
                     sys.executable,
                     "-m",
                     "scenarioctl",
-                    "--offline",
+                    *(["--offline"] if self.offline else []),
                     "--store",
                     str(self.folder / "scenarios.db"),
                 ),

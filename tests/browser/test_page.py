@@ -15,6 +15,8 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.browser.conftest import Daemon, Page
 from tests.conftest import BOB
+from tests.network import FakeNetwork
+from tests.test_check import ALICE, fill
 
 pytestmark = pytest.mark.acceptance
 
@@ -259,6 +261,112 @@ def test_the_payload_and_its_vault_code_are_made_for_a_sender(page: Page, daemon
 
     page.wait_for("Scan it with Polkadot Vault.")
     assert page.browser.execute_script("return document.querySelector('.qr').naturalWidth") > 50
+    assert page.complaints() == []
+
+
+def test_what_is_copied_is_the_transaction(page: Page, daemon: Daemon) -> None:
+    browser = page.browser
+    scenario = a_transfer(daemon)
+    wanted = post(daemon, "/api/scenario/info/full", {"id": scenario})["result"]["tx"]
+    browser.execute_cdp_cmd(
+        "Browser.grantPermissions",
+        {"origin": page.url, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]},
+    )
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.press("Copy hex")
+    page.wait_for("Copy hex: done")
+
+    copied = browser.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
+    assert copied == wanted
+
+
+def test_a_transaction_is_tried_on_its_chains_for_who_signs_it(browser: Any, tmp_path: Path) -> None:
+    with FakeNetwork(tmp_path) as network:
+        fill(network)
+        folder = tmp_path / "daemon"
+        folder.mkdir()
+        daemon = Daemon(folder, config=network.config.read_text(), offline=False)
+        page = Page(browser, daemon.url)
+        try:
+            page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
+            page.fill("sender", ALICE, within="[aria-labelledby=check]")
+            page.press("Check")
+            page.wait_for("It passes")
+
+            rows = page.browser.find_elements("css selector", "[aria-labelledby=check] tbody tr")
+            assert [row.text for row in rows] == [
+                "polkadot transaction fee 0.016 DOT",
+                "polkadot delivery 0.03 DOT",
+                "assetHub execution 0.002 DOT",
+                "assetHub computed arrival 1.498 DOT",
+                "assetHub arrives 1.498 DOT",
+            ]
+            # The other form need not be told again.
+            sender = page.find("[aria-labelledby=payload] [name=sender]")
+            assert sender.get_attribute("value") == ALICE
+            network.chains["polkadot"].api["DryRunApi_dry_run_call"] = {"Err": "Unimplemented"}
+            page.press("Check")
+            page.wait_for("It could not be proven")
+            assert page.complaints() == []
+        finally:
+            browser.get("about:blank")
+            daemon.stop()
+
+
+def test_the_page_asks_nobody_but_the_daemon(page: Page, daemon: Daemon) -> None:
+    page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
+    page.wait_for("Copy hex")
+
+    asked = page.browser.execute_script(
+        "return performance.getEntriesByType('resource').map(each => each.name)"
+    )
+    assert len(asked) > 10
+    assert [name for name in asked if not name.startswith((f"{page.url}/", "data:"))] == []
+
+
+def test_a_small_diagram_is_not_blown_up(page: Page, daemon: Daemon) -> None:
+    page.open(f"/#/create/?diagramData={a_remark(daemon)}")
+    page.wait_for("Copy hex")
+    page.wait(
+        lambda: page.browser.execute_script(
+            "const i = document.querySelector('.picture img');"
+            "return i.clientHeight > 100 && i.clientHeight <= Math.max(180, 1.4 * i.naturalHeight)"
+        )
+    )
+
+
+def test_a_remark_is_made_without_a_pointer(page: Page, daemon: Daemon) -> None:
+    """From the page's top to a copied transaction, with the keys alone."""
+
+    def press(*keys: str) -> None:
+        ActionChains(page.browser).send_keys(*keys).perform()
+
+    def go_to(name: str) -> None:
+        for _ in range(60):
+            press(Keys.TAB)
+            at = page.browser.switch_to.active_element
+            if name in (at.text, at.accessible_name):
+                return
+        raise AssertionError(f"{name} is not reached")
+
+    page.open("/")
+    page.wait_for("Scenarios")
+    go_to("Remark")
+    press(Keys.ENTER)
+    page.wait_for("New remark")
+    go_to("Text")
+    press("typed without a mouse")
+    go_to("Create")
+    press(Keys.ENTER)
+    page.wait_for("Writes 'typed without a mouse' to the history of polkadot")
+    go_to("Copy hex")
+    press(Keys.ENTER)
+    page.wait_for("Copy hex: done")
+    go_to("Every")
+    press("1h")
+    go_to("Start")
+    press(Keys.ENTER)
+    page.wait_for("workload executed")
     assert page.complaints() == []
 
 
