@@ -58,6 +58,7 @@ class Serving:
         self.api = 0
         self.worker = 0
         self.app: Application
+        self.access: Access
         self.site: Site
         self._arrange = arrange
         self._loop = asyncio.new_event_loop()
@@ -136,7 +137,8 @@ class Serving:
         self.app = Application(self.settings, served=True)
         if self._arrange is not None:
             self._arrange(self.app)
-        self.site = build_site(self.app, Access(self.settings), Limits(self.settings), role=self.role)
+        self.access = Access(self.settings)
+        self.site = build_site(self.app, self.access, Limits(self.settings), role=self.role)
         runners = {name: self.site.runner(name, shutdown_timeout=5) for name in self.site.fronts}
         try:
             for name, runner in runners.items():

@@ -4,14 +4,19 @@ import http.client
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scenarioctl.application import Application
 from scenarioctl.errors import Conflict
+from scenarioctl.model.jobs import FinishedRun, Retention
+from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.server import streams
+from scenarioctl.server.access import new_token
 from scenarioctl.server.streams import Position, read_position
 from tests.serving import Serving
 
@@ -35,9 +40,18 @@ def run(served: Serving, scenario: str) -> None:
 class Stream:
     """A client that reads events one by one."""
 
-    def __init__(self, served: Serving, path: str, *, port: int = 0, seen: str = "") -> None:
+    def __init__(
+        self,
+        served: Serving,
+        path: str,
+        *,
+        port: int = 0,
+        seen: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port or served.worker, timeout=10)
-        self._connection.request("GET", path, headers={"Last-Event-ID": seen} if seen else {})
+        more = {"Last-Event-ID": seen} if seen else {}
+        self._connection.request("GET", path, headers={**(headers or {}), **more})
         self.response = self._connection.getresponse()
 
     def __enter__(self) -> "Stream":
@@ -212,6 +226,36 @@ def test_a_stop_ends_streams_cleanly(served: Serving, stored: str) -> None:
     assert time.monotonic() - started < 3
 
 
+def test_a_token_that_is_taken_away_hears_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(streams, "_PAUSE", 0.02)
+    made = [new_token() for _ in range(2)]
+    tokens = {f"t{number}": {"sha256": digest, "scopes": ["read"]} for number, (_, digest) in enumerate(made)}
+
+    async def write(app: Application) -> None:
+        made = await create_remark(app, CreateRemark(chain="polkadot", text="x"))
+        run = FinishedRun(job=made.id, epoch=None, planned=0, started=0, finished=0, lines=("secret",))
+        await app.store.finish_run(run, retention=Retention())
+
+    with Serving(tmp_path, tokens=tokens) as serving:
+        given = [{"Authorization": f"Bearer {token}"} for token, _ in made]
+        with (
+            Stream(serving, "/job/events", headers=given[0]) as gone,
+            Stream(serving, "/job/events", headers=given[1]) as kept,
+        ):
+            blocks = [gone.block(), kept.block()]
+            serving.access.change(replace(serving.settings, tokens={"t1": tokens["t1"]}))
+            serving.wait_for(write)
+            heard = kept.event()[2]["text"]
+            with pytest.raises(http.client.IncompleteRead, match="0 bytes"):
+                gone.response.read()
+
+    assert blocks == [{"retry": "2000"}] * 2
+    assert heard == "secret"
+    assert "an event stream was ended: the token is not one that this daemon knows" in caplog.text
+
+
 def test_head_gives_the_head_alone(served: Serving) -> None:
     reply = served.send("HEAD", "/job/events", port=served.worker)
 
@@ -225,8 +269,6 @@ def test_head_gives_the_head_alone(served: Serving) -> None:
 def test_a_client_that_does_not_read_is_let_go(
     served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scenarioctl.model.jobs import FinishedRun, Retention
-
     monkeypatch.setattr(streams, "_PATIENCE", 0.2)
     lines = tuple("x" * 1000 for _ in range(8000))
 

@@ -89,7 +89,13 @@ def build_site(
     terms = Terms(app=app, access=access, limits=limits, metrics=metrics)
     follower = Follower(app, metrics)
     grounds = Grounds(
-        app=app, metrics=metrics, role=role, endpoints=tuple(endpoints), worker=worker, follower=follower
+        app=app,
+        access=access,
+        metrics=metrics,
+        role=role,
+        endpoints=tuple(endpoints),
+        worker=worker,
+        follower=follower,
     )
     fronts = {}
     for name in ROLES[role]:

@@ -15,6 +15,7 @@ from multidict import CIMultiDict
 from scenarioctl import __version__
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotReady, ScenarioctlError, shorten
+from scenarioctl.server.access import Access
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.exchange import JSON, Point, encode
 from scenarioctl.server.metrics import CONTENT_TYPE, Metrics
@@ -36,6 +37,7 @@ class Grounds:
     """What pages look at."""
 
     app: Application
+    access: Access
     metrics: Metrics
     role: str
     endpoints: tuple[Endpoint, ...]
@@ -102,7 +104,7 @@ def page_points(grounds: Grounds, served: Set[str]) -> list[Point]:
         if row.server not in served:
             continue
         if row.operation == "events":
-            points.append(EventStream(row, grounds.follower))
+            points.append(EventStream(row, grounds.follower, grounds.access))
         else:
             points.append(Page(row, partial(writers[row.operation], grounds)))
     return points

@@ -12,6 +12,7 @@ from multidict import CIMultiDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RateLimited, ScenarioctlError, shorten
+from scenarioctl.server.access import Access
 from scenarioctl.server.decoding import Decoder
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.exchange import encode, read_pairs
@@ -102,9 +103,10 @@ class Follower:
 class EventStream:
     """The answer to `/job/events`."""
 
-    def __init__(self, row: Endpoint, follower: Follower) -> None:
+    def __init__(self, row: Endpoint, follower: Follower, access: Access) -> None:
         self.row = row
         self._follower = follower
+        self._access = access
         self._decoder = Decoder(FollowJobs)
 
     async def answer(
@@ -122,7 +124,7 @@ class EventStream:
         try:
             await response.prepare(request)
             if request.method != "HEAD":
-                await self._follow(response, asked.id, position)
+                await self._follow(request, response, asked.id, position)
             response.force_close()
             await response.write_eof()
         except (ConnectionError, TimeoutError):
@@ -156,10 +158,17 @@ class EventStream:
         await store.read_log(job, after=position.log, limit=1)
         return position
 
-    async def _follow(self, response: web.StreamResponse, job: str, position: "Position") -> None:
+    async def _follow(
+        self, request: web.BaseRequest, response: web.StreamResponse, job: str, position: "Position"
+    ) -> None:
         follower = self._follower
+        tokens = self._access.tokens
         await _send(response, b"retry: 2000\n\n")
         while not follower.closed:
+            if tokens is not self._access.tokens:
+                # They were read anew, perhaps because one of them is in the wrong hands.
+                self._access.admit(request, self.row)
+                tokens = self._access.tokens
             # Taken before the store is read, or what is written meanwhile would wait for the change after it.
             changed = follower.mark()
             sent, position = await self._send_news(response, job, position)
