@@ -8,6 +8,7 @@ import urllib.request
 import zlib
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -322,6 +323,49 @@ def test_the_page_asks_nobody_but_the_daemon(page: Page, daemon: Daemon) -> None
     )
     assert len(asked) > 10
     assert [name for name in asked if not name.startswith((f"{page.url}/", "data:"))] == []
+
+
+def test_the_diagram_is_dragged_and_zoomed_with_a_pointer(page: Page, daemon: Daemon) -> None:
+    page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
+    page.wait_for("Copy hex")
+    frame, image = page.find(".picture"), page.find(".picture img")
+
+    ActionChains(page.browser).move_to_element(frame).click_and_hold().move_by_offset(
+        60, -20
+    ).release().perform()
+    dragged = image.get_attribute("style")
+    ActionChains(page.browser).move_to_element(frame).move_by_offset(30, 0).perform()
+    moved_on = image.get_attribute("style")
+    page.press("Fit")
+    page.browser.execute_script(
+        "arguments[0].dispatchEvent(new WheelEvent('wheel', {deltaY: -300, ctrlKey: true, cancelable: true}))",
+        frame,
+    )
+    zoomed = image.get_attribute("style")
+
+    assert dragged == moved_on == "transform: translate(60px, -20px) scale(1);"
+    assert zoomed is not None and "scale(2.71828)" in zoomed
+
+
+def test_a_dropped_link_is_imported_and_other_text_is_refused_in_a_sentence(page: Page) -> None:
+    def drop(text: str) -> None:
+        page.browser.execute_script(
+            "const t = new DataTransfer(); t.setData('text', arguments[0]);"
+            "document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: t, bubbles: true}))",
+            text,
+        )
+
+    share = base64.b64encode(zlib.compress(json.dumps(diagram_of("linked")).encode())).decode()
+    page.open("/")
+    page.wait_for("Scenarios")
+
+    drop("a shopping list")
+    page.wait_for("'a shopping list'")
+    assert "diagramData" not in page.browser.current_url
+
+    drop(f"https://example.org/#/create/?diagramData={quote(share, safe='')}")
+    page.wait(lambda: "diagramData=" in page.browser.current_url)
+    page.wait_for("linked > Remark > webhook > http")
 
 
 def test_a_small_diagram_is_not_blown_up(page: Page, daemon: Daemon) -> None:
