@@ -1635,8 +1635,17 @@ NODES: dict[str, tuple[Any, int, str, str]] = {
         *(answers("polkadot", state_getStorage=lambda *_: [1, 2]), 503, "chain_unreachable"),
         "polkadot did not answer with bytes: [1, 2]",
     ),
+    "that does not say what it runs": (
+        *(answers("polkadot", state_getRuntimeVersion="new"), 503, "chain_unreachable"),
+        "polkadot cannot be reached (NODE does not tell which runtime it runs: 'new')",
+    ),
     "whose runtime is none": (
-        answers("polkadot", state_getRuntimeVersion="new", state_getMetadata="0x00", state_call="0x00"),
+        answers(
+            "polkadot",
+            state_getRuntimeVersion={"specName": "polkadot", "specVersion": 7},
+            state_getMetadata="0x00",
+            state_call="0x00",
+        ),
         *(503, "chain_unreachable"),
         "polkadot gave no runtime to build with: the runtime does not serve this version of its metadata, expected 14, 15 or 16",
     ),
