@@ -15,6 +15,7 @@ from aiohttp import web
 
 from scenarioctl.config import Settings
 from scenarioctl.errors import RateLimited
+from scenarioctl.server import connections
 from scenarioctl.server.app import Server
 from scenarioctl.server.limits import Limits, Turns
 
@@ -303,6 +304,41 @@ def test_a_proxy_may_be_let_have_all_connections() -> None:
 
     assert (entered, limits.open) == ([True] * 5 + [False] * 2, 4)
     assert limits.enter("127.0.0.1")
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["just come", "idle"])
+def test_of_who_has_only_just_come_the_request_is_waited_for_when_the_daemon_stops(
+    monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    """Each restart under load closed a connection or two whose request was on its way."""
+    monkeypatch.setattr(connections, "_WELCOME", 60.0)
+
+    async def play() -> tuple[bool, bytes, bool]:
+        server = Server(cast(Any, answer), Limits(SETTINGS))
+        listener = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*listener.sockets[0].getsockname()[:2])
+        if not is_new:
+            writer.write(GET)
+            await reader.readuntil(b"xx")
+        while not server.connections:
+            await asyncio.sleep(0)
+        (connection,) = server.connections
+        assert isinstance(connection, connections.Connection)
+        async with asyncio.timeout(20):
+            # The last touches of the answer before.
+            while (is_waited_for := connection.retire()) and not is_new:
+                await asyncio.sleep(0)
+        writer.write(GET)
+        # To the end: no second request is taken.
+        got = b""
+        with contextlib.suppress(ConnectionError):
+            got = await asyncio.wait_for(reader.read(), 20)
+        writer.close()
+        listener.close()
+        await server.shutdown(0)
+        return is_waited_for, got[:15], b"\r\nConnection: close\r\n" in got
+
+    assert asyncio.run(play()) == ((True, b"HTTP/1.1 200 OK", True) if is_new else (False, b"", False))
 
 
 @pytest.mark.parametrize("before", [b"", GET], ids=["at once", "after a request"])

@@ -82,7 +82,11 @@ class Connection(web.RequestHandler):
         self._is_retired = True
         if self._request_in_progress or self._messages or self._loop.time() < self._welcome:
             return True
+        is_idle = self._waiter is not None
         self.close()
+        if is_idle and self.transport is not None:
+            # aiohttp leaves it open to the very end, and a client that asks again would wait for that.
+            self.transport.close()
         return False
 
     async def finish_response(
