@@ -4,6 +4,7 @@ The environment names a relay chain and its Asset Hub: SCENARIOCTL_LIVE_RELAY, S
 """
 
 import os
+import resource
 import shutil
 import statistics
 import sys
@@ -17,7 +18,7 @@ from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
 
 HERE = Path(__file__).resolve().parent
-ROUNDS = 15
+ROUNDS = 25
 
 
 def main() -> None:
@@ -99,9 +100,14 @@ def cold(folder: Path, config: Path, endpoint: str) -> None:
     environment = dict(os.environ)
     first = seconds(lambda: run(live, environment))
     ours, without = [], []
+    used: dict[str, list[float]] = {"connected": [], "offline": []}
     for _ in range(ROUNDS):
+        started = processor_time()
         ours.append(seconds(lambda: run(live, environment)))
+        between = processor_time()
         without.append(seconds(lambda: run(offline, environment)))
+        used["connected"].append(between - started)
+        used["offline"].append(processor_time() - between)
     theirs = polkadot_js(folder, endpoint)
     report(
         "cold, connected, runtime in the cache",
@@ -109,9 +115,17 @@ def cold(folder: Path, config: Path, endpoint: str) -> None:
         statistics.median(without),
         "offline",
     )
+    report("the same, the fastest of each", min(ours), min(without), "offline")
+    report("the same, time of the processor alone", min(used["connected"]), min(used["offline"]), "offline")
     report("cold, connected, runtime read from the node", first, statistics.median(without), "offline")
     report("cold: @polkadot/api", theirs, statistics.median(ours), "ours")
     report("cold: @polkadot/api", theirs, first, "ours that reads the runtime too")
+
+
+def processor_time() -> float:
+    """Return the seconds of the processor that ended processes of ours have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def polkadot_js(folder: Path, endpoint: str) -> float:
