@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
@@ -51,8 +51,7 @@ class Preview:
         return {"info": self.info, "img": b64encode(self.img).decode()}
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Wanted:
+class _Wanted(NamedTuple):
     format: str
     theme: str
     #: 0 for what suits the picture.

@@ -7,7 +7,6 @@ same diagram always gives the same picture.
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil, isfinite, sqrt
 from typing import NamedTuple
@@ -286,41 +285,41 @@ def _shelf_width(parts: Sequence["_Part"], spacing: Spacing) -> float:
     return max([sqrt(area * spacing.shape), *(part.width for part in parts)])
 
 
-@dataclass
 class _Lanes:
     """The lines that run upright in one gutter: those that leave a card on its left side, and those that arrive."""
 
-    leaving: int = 0
-    arriving: int = 0
-    #: The room that labels want.
-    room: float = 0.0
-    left: float = 0.0
-    right: float = 0.0
+    def __init__(self) -> None:
+        self.leaving = 0
+        self.arriving = 0
+        #: The room that labels want.
+        self.room = 0.0
+        self.left = 0.0
+        self.right = 0.0
 
 
-@dataclass
 class _Turn:
     """An edge's way that leaves its columns: down a gutter, along below a band, and up or down another gutter."""
 
-    start: int
-    end: int
-    #: Below which bands it runs: the first, and where it has to climb along the margin, the last.
-    first: int
-    last: int
-    leave: int = 0
-    arrive: int = 0
-    lane: int = 0
-    last_lane: int = 0
-    margin: int = -1
+    def __init__(self, *, start: int, end: int, first: int, last: int) -> None:
+        self.start = start
+        self.end = end
+        #: Below which bands it runs: the first, and where it has to climb along the margin, the last.
+        self.first = first
+        self.last = last
+        self.leave = 0
+        self.arrive = 0
+        self.lane = 0
+        self.last_lane = 0
+        self.margin = -1
 
 
-@dataclass
 class _Edge:
-    number: int
-    #: Every vertex from the source to the target, one per column; empty for one that goes around.
-    through: list[int] = field(default_factory=list)
-    around: _Turn | None = None
-    wraps: dict[int, _Turn] = field(default_factory=dict)
+    def __init__(self, number: int) -> None:
+        self.number = number
+        #: Every vertex from the source to the target, one per column; empty for one that goes around.
+        self.through: list[int] = []
+        self.around: _Turn | None = None
+        self.wraps: dict[int, _Turn] = {}
 
 
 class _Part:
