@@ -457,9 +457,15 @@ def test_many_requests_go_out_side_by_side() -> None:
     ("url", "place"),
     [
         ("https://example.org", "example.org/"),
-        ("https://example.org:8443/v1/asset-transfer?key=s3cret#s3cret", "example.org:8443/v1/asset-transfer"),
+        (
+            "https://example.org:8443/v1/asset-transfer?key=s3cret#s3cret",
+            "example.org:8443/v1/asset-transfer",
+        ),
         ("https://example.org/notifications-of-payments/1984", "example.org/notifications-of-payments/1984"),
-        ("https://hooks.example.org/services/T00/B00/XbJk2mQw81LpZs0vRt", "hooks.example.org/services/T00/B00/…"),
+        (
+            "https://hooks.example.org/services/T00/B00/XbJk2mQw81LpZs0vRt",
+            "hooks.example.org/services/T00/B00/…",
+        ),
         ("https://api.example.org/bot110201543:AAHdqTcvCH1vGWJxfSe/send", "api.example.org/…/send"),
         ("http://127.0.0.1:8080/webhook/6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d", "127.0.0.1:8080/webhook/…"),
         ("https://example.org/AbcdefghijklmnopQrst", "example.org/…"),
