@@ -14,6 +14,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
 from scenarioctl.model.checks import Check
+from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.checks import CheckTransaction, check_transaction
 from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
 from scenarioctl.runtime.storage import storage_key
@@ -28,6 +29,7 @@ from tests.live.setup import (
     has_prices,
     price_fees,
     send,
+    sign,
     wait_for_quiet,
 )
 from tests.signing import dev_key
@@ -118,13 +120,15 @@ class Network:
         raise RuntimeError(f"{self.dex.name} did not come to rest")
 
     def arrived(self, transaction: UnsignedTransaction, destination: str, asset: str, to: bytes) -> int:
-        """Sign and submit *transaction*, and return what is credited to *to* on the last chain."""
+        """Sign and broadcast *transaction*, and return what is credited to *to* on the last chain."""
         source = self.app.registry.find(transaction.chain)
         last = self.app.registry.find(destination)
         held = self.app.assets.counterpart(self.app.assets.find(source, asset), last)
         assert held is not None
         before, _ = finish(self.app.client(last).head())
-        send(self.app, source, transaction.call_data, ALICE)
+        tx = "0x" + sign(self.app, source, transaction.call_data, ALICE).hex()
+        sent = finish(broadcast(self.app, Broadcast(chain=source.name, tx=tx, wait="in-block")))
+        assert sent.inclusion is not None and sent.inclusion.error == ""
         for events in blocks_after(self.app, last, before):
             credit = find_credit(events, held, to)
             if credit:

@@ -194,6 +194,38 @@ def test_a_swap_of_the_command_takes_the_least_from_such_a_quote(
     assert call.args["min_amount_out"] == brought * 995 // 1000
 
 
+def test_a_swap_is_quoted_signed_and_broadcast_and_brings_what_was_quoted(
+    market: Market, scenarioctl: Run, live_config: Path
+) -> None:
+    """All of it by the program, but for the signature."""
+
+    def ask(*line: str) -> Any:
+        ended = scenarioctl("--config", str(live_config), "--json", *line)
+        assert ended.code == 0, ended
+        return json.loads(ended.out)
+
+    chain, sender = ("--chain", market.chain.name), ("--sender", "0x" + market.alice.public_key.hex())
+    swap = ("--assetin", "DOT", "--assetout", "HDX", "--amount", "2", "--route", "5>omnipool>0", *chain)
+
+    quote = ask("quote", *swap, *sender)
+    drafted = ask("create", "swap", *swap)["swap"]["swap_tx"]
+    payload = ask("tx", "payload", drafted, *chain, *sender)
+    signature = market.alice.sign(bytes.fromhex(payload["bytes_to_sign"][2:]))
+    signed = ask(
+        "tx", "assemble", payload["payload"], *chain, *sender, "--signature", "0x" + signature.hex()
+    )["tx"]
+    done = ask("broadcast", market.chain.name, signed, "--wait", "finalized")
+
+    (sold,) = (
+        event["Omnipool"]["SellExecuted"]
+        for event in done["events"]
+        if "SellExecuted" in event.get("Omnipool", {})
+    )
+    assert done["success"] is True
+    assert sold["amount_out"] == quote["amount_out"]
+    assert int(quote["min_amount_out"]) == int(quote["amount_out"]) * 99 // 100
+
+
 def test_a_swap_that_worsens_its_own_price_is_refused_unless_told(
     market: Market, scenarioctl: Run, live_config: Path
 ) -> None:
