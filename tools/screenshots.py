@@ -93,6 +93,7 @@ def main() -> None:
         )["shortUrl"]
         post(daemon, "/job/start", {"id": remark, "every": "1s"})
         take(browser, page, "scenarios", "/", "Created")
+        take(browser, page, "scenarios-phone", "/", "Created", width=390)
         take(browser, page, "transfer", f"/#/create/?diagramData={transfer}", "Copy hex")
         take(browser, page, "payload", f"/#/create/?diagramData={transfer}", "Copy hex", use=make_payload)
         take(browser, page, "transfer-dark", f"/#/create/?diagramData={transfer}", "Copy hex", scheme="dark")

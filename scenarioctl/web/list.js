@@ -40,7 +40,7 @@ export async function listView(signal) {
   chainBox.addEventListener("change", again);
   more.addEventListener("click", () => load(next).catch(tell));
 
-  const table = h("table", { hidden: true },
+  const table = h("table", { class: "list", hidden: true },
     h("caption", { class: "offscreen" }, "Stored scenarios, the newest first"),
     h("thead", {}, h("tr", {}, ["Scenario", "What it does", "Created"].map((name) => h("th", { scope: "col" }, name)))),
     rows);

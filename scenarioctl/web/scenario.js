@@ -21,11 +21,17 @@ export async function scenarioView(id, signal) {
     taking(scenario));
 }
 
+// A type is what an editor wrote: it may be as long as a book.
+const brief = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
+// More of them scroll by themselves: what can be done with a scenario stands below.
+const SEEN = 12;
+
 function steps({ nodes }) {
+  const list = h("ol", { class: "steps" }, nodes.map((node) => h("li", {}, h("span", { class: "kind" }, brief(node.type || "?")), " ", h("span", {}, node.text))));
   return h("section", { "aria-labelledby": "steps" },
     h("h2", { id: "steps" }, "Steps"),
     nodes.length
-      ? h("ol", { class: "steps" }, nodes.map((node) => h("li", {}, h("span", { class: "kind" }, node.type || "?"), " ", h("span", {}, node.text))))
+      ? nodes.length > SEEN ? h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Steps" }, list) : list
       : h("p", {}, "This diagram has no nodes."));
 }
 

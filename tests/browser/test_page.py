@@ -368,6 +368,37 @@ def test_a_dropped_link_is_imported_and_other_text_is_refused_in_a_sentence(page
     page.wait_for("linked > Remark > webhook > http")
 
 
+def test_on_a_phone_the_list_says_what_a_scenario_does_in_words(page: Page, daemon: Daemon) -> None:
+    a_transfer(daemon)
+    size = {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page.open("/")
+        page.wait_for("polkadot > xTransfer > assetHub")
+        widths = page.browser.execute_script(
+            "return [...document.querySelectorAll('thead th')].map(cell => cell.clientWidth)"
+        )
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+    # It once was letter below letter, beside a date that did not wrap.
+    assert min(widths) > 90
+
+
+def test_many_steps_leave_room_for_what_stands_below(page: Page, daemon: Daemon) -> None:
+    nodes = [{"id": f"n{n}", "type": "delay", "formData": {"seconds": n + 1}} for n in range(40)]
+    edges = [{"source": f"n{n}", "target": f"n{n + 1}"} for n in range(39)]
+    scenario = post(daemon, "/api/template/saveUrl", {"url": json.dumps({"nodes": nodes, "edges": edges})})
+    page.open(f"/#/create/?diagramData={scenario['shortUrl']}")
+    page.wait_for("Unsigned transaction")
+
+    heights = page.browser.execute_script(
+        "return ['h1', '[aria-label=Steps]'].map(each => document.querySelector(`main ${each}`).clientHeight)"
+    )
+    assert heights[0] < 110
+    assert heights[1] < 400
+
+
 def test_a_small_diagram_is_not_blown_up(page: Page, daemon: Daemon) -> None:
     page.open(f"/#/create/?diagramData={a_remark(daemon)}")
     page.wait_for("Copy hex")
