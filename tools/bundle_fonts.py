@@ -6,7 +6,10 @@
 `npm pack` brings the packages into a temporary folder; nothing of their code is run.  Of Inter the letters of
 Latin, Greek and Cyrillic are kept, in two weights; of DejaVu Sans those of Hebrew, Arabic, Armenian and
 Georgian, and signs that Inter lacks.  Beside the fonts stand their licences, `advances.json` with the width of each letter
-in thousandths of the font's size, and `manifest.json` with sources and hashes.
+in thousandths of the font's size, an `.outlines` file for each weight of Inter, and `manifest.json` with sources and hashes.
+
+An outline is a line: the letter's code in hexadecimal, how far on the next letter stands, and the commands of its path, all
+of them relative, in units of the font with y upwards.  The first line says how many units the font's size is.
 """
 
 import hashlib
@@ -64,6 +67,8 @@ class Cut:
     letters: tuple[range, ...]
     #: OpenType features: what puts marks on letters, and shapes Arabic.
     features: tuple[str, ...]
+    #: Its letters are drawn as shapes where they need no shaping.
+    outlined: bool = False
 
 
 CUTS = (
@@ -73,6 +78,7 @@ CUTS = (
         name="Inter-Regular",
         letters=_INTER_LETTERS,
         features=("kern", "mark", "mkmk", "ccmp", "locl"),
+        outlined=True,
     ),
     Cut(
         package=INTER,
@@ -80,6 +86,7 @@ CUTS = (
         name="Inter-SemiBold",
         letters=_INTER_LETTERS,
         features=("kern", "mark", "mkmk", "ccmp", "locl"),
+        outlined=True,
     ),
     Cut(
         package=DEJAVU,
@@ -127,6 +134,52 @@ def cut(source: Path, target: Path, letters: Iterable[int], features: Iterable[s
     return {code: round(font["hmtx"][name][0] * scale) for code, name in font.getBestCmap().items()}
 
 
+def outlines(source: Path) -> str:
+    """Return the letters of the font *source*, a line each."""
+    from fontTools.ttLib import TTFont  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    font = TTFont(source)
+    glyphs = font.getGlyphSet()
+    lines = [str(font["head"].unitsPerEm)]
+    for code, name in sorted(font.getBestCmap().items()):
+        lines.append(f"{code:x} {glyphs[name].width} {relative_path(glyphs, name)}")
+    return "\n".join(lines) + "\n"
+
+
+def relative_path(glyphs: Any, name: str) -> str:
+    """Return a letter's path, which is the same wherever the letter stands."""
+    from fontTools.pens.basePen import BasePen  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    class Relative(BasePen):  # type: ignore[misc,unused-ignore]
+        def __init__(self) -> None:
+            super().__init__(glyphs)
+            self.commands: list[str] = []
+            self.at = self.first = (0.0, 0.0)
+
+        def _add(self, command: str, *points: tuple[float, float]) -> None:
+            steps = [f"{x - self.at[0]:g} {y - self.at[1]:g}" for x, y in points]
+            self.commands.append(command + " ".join(steps))
+            self.at = points[-1]
+
+        def _moveTo(self, point: tuple[float, float]) -> None:  # noqa: N802 - the library's name
+            self._add("m", point)
+            self.first = self.at
+
+        def _lineTo(self, point: tuple[float, float]) -> None:  # noqa: N802 - the library's name
+            self._add("l", point)
+
+        def _qCurveToOne(self, beside: tuple[float, float], point: tuple[float, float]) -> None:  # noqa: N802 - the library's name
+            self._add("q", beside, point)
+
+        def _closePath(self) -> None:  # noqa: N802 - the library's name
+            self.commands.append("z")
+            self.at = self.first
+
+    pen = Relative()
+    glyphs[name].draw(pen)
+    return "".join(pen.commands)
+
+
 def runs(widths: dict[int, int]) -> list[list[Any]]:
     """Return *widths* as `[first code, [width, …]]` for each run of codes without a gap."""
     found: list[list[Any]] = []
@@ -150,6 +203,10 @@ def main() -> int:
             widths = cut(packages[each.package] / each.path, file, letters, each.features)
             advances[each.name] = runs(widths)
             sources[file.name] = f"{each.package} {each.path}"
+            if each.outlined:
+                lines = TARGET / f"{each.name}.outlines"
+                lines.write_text(outlines(file))
+                sources[lines.name] = file.name
         for name, (package, path) in LICENCES.items():
             (TARGET / name).write_bytes((packages[package] / path).read_bytes())
             sources[name] = f"{package} {path}"
