@@ -22,8 +22,8 @@ class Outline(NamedTuple):
 
 class _Face(NamedTuple):
     units_per_em: int
-    #: Letter -> how far on the next one stands, and the commands of its path from where it stands.
-    letters: Mapping[str, tuple[int, str]]
+    #: Code of a letter -> how far on the next one stands, and the commands of its path from where it stands.
+    letters: Mapping[str, str]
 
 
 def outline(text: str, *, bold: bool = False) -> Outline | None:
@@ -32,23 +32,18 @@ def outline(text: str, *, bold: bool = False) -> Outline | None:
     parts = []
     at = 0
     for letter in text:
-        known = face.letters.get(letter)
-        if known is None:
+        known = face.letters.get(f"{ord(letter):x}")
+        if known is None or unicodedata.combining(letter):
             return None
-        advance, path = known
+        advance, _, path = known.partition(" ")
         if path:
             parts.append(f"M{at} 0{path}")
-        at += advance
+        at += int(advance)
     return Outline("".join(parts), at, face.units_per_em)
 
 
 @cache
 def _open(name: str) -> _Face:
     first, *lines = (FOLDER / f"{name}.outlines").read_text().splitlines()
-    letters = {}
-    for line in lines:
-        code, advance, path = line.split(" ", 2)
-        letter = chr(int(code, 16))
-        if not unicodedata.combining(letter):
-            letters[letter] = int(advance), path
-    return _Face(int(first), letters)
+    # Read no further than asked: a picture has a few dozen letters out of a thousand.
+    return _Face(int(first), {code: rest for code, _, rest in [line.partition(" ") for line in lines]})
