@@ -150,12 +150,15 @@ async def serve_site(folder: Path) -> None:
     from scenarioctl.server.access import Access
     from scenarioctl.server.app import build_site
     from scenarioctl.server.limits import Limits
+    from scenarioctl.server.preloading import preload, settle
 
     settings = Settings(
         config=folder / "config.toml", store=folder / "scenarios.db", cache=folder / "cache", offline=True
     )
     app = Application(settings, served=True)
     site = build_site(app, Access(settings), Limits(settings))
+    preload()
+    settle()
     await _serve(site.runner("api"))
 
 

@@ -6,7 +6,7 @@ is an error that names them.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from scenarioctl.chains.locations import absolute, read_location
@@ -403,12 +403,19 @@ def _identities(chain: Chain, number: str, kind: str, place: str) -> frozenset[s
     return frozenset((name,))
 
 
+@cache
+def read_listing() -> str:
+    """Return assets.json, as it was when it was first read: a program that was upgraded meanwhile may not know the new one."""
+    from pathlib import Path
+
+    return Path(__file__).with_name("assets.json").read_text(encoding="utf-8")
+
+
 def _read_rows(chain: str) -> Iterator[list[Any]]:
     """Give the rows of assets.json for *chain*, parsing its line only."""
     from json import loads
-    from pathlib import Path
 
-    text = Path(__file__).with_name("assets.json").read_text(encoding="utf-8")
+    text = read_listing()
     start = text.find(f'\n"{chain}":')
     if start < 0:
         return

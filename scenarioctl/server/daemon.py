@@ -23,6 +23,7 @@ from scenarioctl.server.journal import set_level, start_logging
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Listener, open_listeners, take_activated
 from scenarioctl.server.notify import Supervisor
+from scenarioctl.server.preloading import preload, settle
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -82,6 +83,7 @@ def run_daemon(
                 exposed[0],
             )
         make_room(limits)
+        preload()
         daemon = Daemon(
             Application(settings, served=True),
             access,
@@ -255,6 +257,7 @@ class Daemon:
 
     def _begin(self) -> None:
         """Say that the daemon is there."""
+        settle()
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
         log.info("started", extra={"version": __version__, "role": self._role, "pid": os.getpid()})
         for server, listeners in self._listeners.items():

@@ -85,13 +85,13 @@ class ServedStore(SqliteStore):
         with self._file.reporting():
             return action(database)
 
-    async def _write(self, action: Action[T], *, brief: bool = False) -> T:
+    async def _write(self, action: Action[T], *, brief: bool = False, new: StoredScenario | None = None) -> T:
         async with self._room:
             if self._closed:
                 raise RuntimeError("the store is closed")
             loop = asyncio.get_running_loop()
             answer: asyncio.Future[T] = loop.create_future()
-            self._gather(_Asked(action=action, answer=answer, loop=loop, brief=brief))
+            self._gather(_Asked(action, answer, loop, brief=brief, new=new))
             return await answer
 
     def _gather(self, asked: "_Asked") -> None:
@@ -138,7 +138,8 @@ class ServedStore(SqliteStore):
 
     async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
         action = partial(scenarios.put, scenario=scenario, replace=replace)
-        await self._write(action, brief=not replace and len(scenario.blob) <= _BRIEF_BYTES)
+        brief = not replace and len(scenario.blob) <= _BRIEF_BYTES
+        await self._write(action, brief=brief, new=scenario if brief and not scenario.webhooks else None)
 
     async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
         # Where they come from is not known to bear another thread.
@@ -189,15 +190,27 @@ class _Place:
         return found.st_dev, found.st_ino
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class _Asked:
     """A write that somebody waits for."""
 
-    action: Callable[[sqlite3.Connection], Any]
-    answer: "asyncio.Future[Any]"
-    loop: asyncio.AbstractEventLoop
-    #: Takes microseconds: the loop may do it itself.
-    brief: bool
+    __slots__ = ("action", "answer", "brief", "loop", "new")
+
+    def __init__(
+        self,
+        action: Callable[[sqlite3.Connection], Any],
+        answer: "asyncio.Future[Any]",
+        loop: asyncio.AbstractEventLoop,
+        *,
+        brief: bool,
+        new: StoredScenario | None,
+    ) -> None:
+        self.action = action
+        self.answer = answer
+        self.loop = loop
+        #: Takes microseconds: the loop may do it itself.
+        self.brief = brief
+        #: What a brief one adds, where it does nothing else.
+        self.new = new
 
 
 #: What an action answered, and what it raised.
@@ -265,11 +278,15 @@ class _Writer:
                 database.execute("BEGIN IMMEDIATE")
             finally:
                 database.execute(f"PRAGMA busy_timeout = {self._patience}")
-            return [
-                # Who has gone meanwhile does not get what nobody waits for.
-                (None if asked.answer.cancelled() else asked.action(database), None)
-                for asked in batch
-            ]
+            # Who has gone meanwhile does not get what nobody waits for.
+            wanted = [asked for asked in batch if not asked.answer.cancelled()]
+            added = [asked.new for asked in wanted if asked.new is not None]
+            if len(added) == len(wanted):
+                # Most are scenarios that are created: many rows are as quickly added as few statements.
+                scenarios.add_all(database, added)
+                return [(None, None)] * len(batch)
+            done = {asked: asked.action(database) for asked in wanted}
+            return [(done.get(asked), None) for asked in batch]
         except BaseException as error:
             if database.in_transaction:
                 database.execute("ROLLBACK")
