@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.application import Application
+from scenarioctl.config import Settings
 from scenarioctl.errors import InvalidRequest, StoreBusy, StoreFailed
 from scenarioctl.model.jobs import NO_TRANSACTION, JobState, LogLine
-from scenarioctl.stores import ScenarioPage, Store, connections, open_store
+from scenarioctl.operations.scenarios import ListScenarios, list_scenarios
+from scenarioctl.stores import SORTS, ScenarioPage, Store, connections, open_store
 from scenarioctl.stores.served import ServedStore
 from scenarioctl.stores.sqlite import SqliteStore
 from tests.test_store_jobs import (
@@ -273,11 +276,67 @@ def test_a_damaged_scenario_is_said_and_can_be_deleted(store: Store, tmp_path: P
 
     assert message(StoreFailed, store.get_scenario(FIRST.id)) == sentence
     if "blob" not in column:
-        assert message(StoreFailed, store.list_scenarios()) == sentence
+        # The others are listed all the same, and this one is named.
+        assert run(store.list_scenarios()) == ScenarioPage(
+            items=(listed(store, SECOND.id),), total=2, damaged=(FIRST.id,)
+        )
     assert run(store.get_scenario(SECOND.id)) == SECOND
     run(store.stop_job(FIRST.id, now=NOW))
     run(store.delete_scenario(FIRST.id))
     assert run(store.list_scenarios()) == ScenarioPage(items=(listed(store, SECOND.id),), total=1)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("sort", SORTS)
+@pytest.mark.parametrize(
+    "column",
+    [
+        "summary = x'00ff'",
+        "summary = 'then'",
+        "created = 'then'",
+        "created = 1.5",
+        "created = x'ff'",
+        "size = ''",
+    ],
+)
+@pytest.mark.parametrize("kind", STORES)
+def test_a_list_goes_on_behind_a_damaged_scenario(
+    store: Store, tmp_path: Path, column: str, sort: str, descending: bool
+) -> None:
+    for number in range(4):
+        run(
+            store.put_scenario(
+                replace(FIRST, id=f"more{number}", created=FIRST.created + number, summary=f"{number}")
+            )
+        )
+    alter(tmp_path, f"UPDATE scenarios SET {column} WHERE id IN ('{FIRST.id}', 'more2')")
+    whole = run(store.list_scenarios(sort=sort, descending=descending))
+
+    pages = [run(store.list_scenarios(sort=sort, descending=descending, limit=1))]
+    while pages[-1].next:
+        pages.append(
+            run(store.list_scenarios(sort=sort, descending=descending, limit=1, after=pages[-1].next))
+        )
+
+    assert len(pages) == 6
+    assert tuple(item for page in pages for item in page.items) == whole.items
+    assert tuple(id for page in pages for id in page.damaged) == whole.damaged
+    assert len(whole.items) + len(whole.damaged) == 6
+
+
+def test_a_list_says_which_scenario_is_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    app = Application(Settings(config=folder / "c", store=tmp_path / "scenarios.db", cache=folder / "r"))
+    run(app.store.put_scenarios([FIRST, SECOND]))
+    alter(tmp_path, f"UPDATE scenarios SET summary = x'00' WHERE id = '{FIRST.id}'")
+
+    page = run(list_scenarios(app, ListScenarios()))
+
+    run(app.close())
+    assert page.warnings == (
+        "scenario 'lnr8CfoQX' is damaged in the store and left out here: delete it and create it again",
+    )
+    assert [row["id"] for row in page.answer()["scenarios"]] == [SECOND.id]
 
 
 def listed(store: Store, id: str) -> Any:

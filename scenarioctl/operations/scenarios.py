@@ -110,6 +110,7 @@ class ScenarioPage:
     scenarios: tuple[dict[str, Any], ...]
     total: int
     next: str = ""
+    warnings: tuple[str, ...] = ()
 
     def answer(self) -> dict[str, Any]:
         return {"scenarios": list(self.scenarios), "total": self.total, "next": self.next or None}
@@ -135,7 +136,11 @@ async def list_scenarios(app: Application, request: ListScenarios) -> ScenarioPa
         }
         for row in page.items
     )
-    return ScenarioPage(scenarios=rows, total=page.total, next=page.next)
+    warnings = tuple(
+        f"scenario {shorten(id)} is damaged in the store and left out here: delete it and create it again"
+        for id in page.damaged
+    )
+    return ScenarioPage(scenarios=rows, total=page.total, next=page.next, warnings=warnings)
 
 
 def page_size(value: int | str) -> int:

@@ -68,6 +68,8 @@ class ScenarioPage:
     total: int
     #: Give it as `after` to get what follows; empty on the last page.
     next: str = ""
+    #: Ids of scenarios of this page that are damaged in the store, and left out.
+    damaged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +117,7 @@ class Store(Protocol):
         """Return up to *limit* scenarios that follow the cursor *after*.
 
         *chain* keeps those it appears in, *search* those with this text in their id or summary, ASCII letters
-        alike in both cases.  What is put meanwhile never makes a later page repeat or leave out what was there.
+        alike in both cases.  One that is damaged is named beside them, and keeps none of the others from being listed.  What is put meanwhile never makes a later page repeat or leave out what was there.
         """
 
     async def count_scenarios(self, chain: str = "") -> int:

@@ -3,8 +3,9 @@
 import base64
 import binascii
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from sqlite3 import Connection
+from typing import Any
 
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed, shorten
 from scenarioctl.stores import (
@@ -23,6 +24,9 @@ _ORDERS = {
     "id": (("s.id",), ("c.scenario",)),
     "summary": (("s.summary", "s.id"), ("s.summary", "s.id")),
 }
+
+#: What a cursor holds of a row, by the order of its list.
+_KEYS: dict[str, tuple[type, ...]] = {"created": (int, str), "id": (str,), "summary": (str, str)}
 
 Value = str | int
 Row = tuple[str, str, int, int, int]
@@ -62,6 +66,21 @@ def put(database: Connection, scenario: StoredScenario, *, replace: bool) -> Non
     if scenario.webhooks or not inserted.rowcount:
         index_webhooks(database, scenario.id, scenario.webhooks)
         _forget_events(database, former)
+
+
+def add_all(database: Connection, scenarios: Iterable[StoredScenario]) -> None:
+    """Put *scenarios* that are new and wait for no webhook; sqlite3.IntegrityError where an id is taken."""
+    rows: list[tuple[Value | bytes, ...]] = []
+    chains: list[tuple[Value, ...]] = []
+    for scenario in scenarios:
+        _check(scenario)
+        id, blob, created = scenario.id, scenario.blob, scenario.created
+        rows.append((id, scenario.summary, created, scenario.updated, len(blob), blob))
+        chains += [(chain, id, created) for chain in sorted(set(scenario.chains))]
+    database.executemany(
+        "INSERT INTO scenarios (id, summary, created, updated, size, blob) VALUES (?, ?, ?, ?, ?, ?)", rows
+    )
+    database.executemany("INSERT INTO scenario_chains (chain, scenario, created) VALUES (?, ?, ?)", chains)
 
 
 def get(database: Connection, id: str) -> StoredScenario:
@@ -132,20 +151,23 @@ def list_page(
             total = count(database, chain)
         more = len(rows) > limit
         del rows[limit:]
-        for row in rows:
-            if tuple(map(type, row)) != (str, str, int, int, int):
-                raise _damaged(str(row[0]))
-        chains = _chains_of(database, [row[0] for row in rows])
+        sound = [row for row in rows if _is_sound(row)]
+        chains = _chains_of(database, [row[0] for row in sound])
     return ScenarioPage(
         items=tuple(
             ListedScenario(
                 id=id, summary=summary, chains=chains[id], created=created, updated=updated, size=size
             )
-            for id, summary, created, updated, size in rows
+            for id, summary, created, updated, size in sound
         ),
         total=total,
         next=_write_cursor(rows[-1], sort=sort, descending=descending) if more else "",
+        damaged=tuple([str(row[0]) for row in rows if not _is_sound(row)]),
     )
+
+
+def _is_sound(row: Row) -> bool:
+    return tuple(map(type, row)) == (str, str, int, int, int)
 
 
 def count(database: Connection, chain: str) -> int:
@@ -253,20 +275,38 @@ def _where(conditions: list[str]) -> str:
 def _write_cursor(row: Row, *, sort: str, descending: bool) -> str:
     id, summary, created, _, _ = row
     keys: dict[str, list[Value]] = {"created": [created, id], "id": [id], "summary": [summary, id]}
-    text = json.dumps([sort, descending, *keys[sort]], separators=(",", ":"))
+    key = [
+        # A damaged row may have anything in its place, and the list has to go on behind it.
+        part if type(part) is kind else _write_damaged(part)
+        for part, kind in zip(keys[sort], _KEYS[sort], strict=True)
+    ]
+    text = json.dumps([sort, descending, *key], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 
+def _write_damaged(value: object) -> list[str]:
+    if isinstance(value, bytes):
+        return ["blob", value.hex()]
+    return ["real", repr(value)] if isinstance(value, float) else ["text", str(value)]
+
+
+def _read_damaged(kind: str, value: str) -> Any:
+    readers: dict[str, Callable[[str], Any]] = {"blob": bytes.fromhex, "real": float, "text": str}
+    return readers[kind](check_text(value, field="after"))
+
+
 def _read_cursor(cursor: str, *, sort: str, descending: bool) -> list[Value]:
-    kinds = {"created": [int, str], "id": [str], "summary": [str, str]}
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
         given, direction, *key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        sound = given in SORTS and [type(part) for part in key] == kinds[given] and type(direction) is bool
-        for part in key:
-            sound = sound and (not isinstance(part, int) or abs(part) <= INTEGER_MAX)
+        sound = given in SORTS and type(direction) is bool
+        for place, (part, kind) in enumerate(zip(key, _KEYS[given], strict=True)):
+            if type(part) is list:
+                key[place] = _read_damaged(*part)
+                continue
+            sound = sound and type(part) is kind and (not isinstance(part, int) or abs(part) <= INTEGER_MAX)
             check_text(str(part), field="after")
-    except (ValueError, TypeError, RecursionError, binascii.Error, InvalidRequest):
+    except (ValueError, TypeError, KeyError, RecursionError, binascii.Error, InvalidRequest):
         sound = False
     if not sound:
         raise InvalidRequest(f"after {shorten(cursor)} is not a cursor, expected the `next` of another page")
