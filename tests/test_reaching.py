@@ -20,7 +20,7 @@ from scenarioctl.runtime.table import RuntimeTable, load_cached, save_cached
 from scenarioctl.runtime.types import TypeTable
 from tests.canned import BOB_KEY, GENESIS, answers, opaque, prefix, two_x64_concat
 from tests.conftest import BOB, DATA, Run
-from tests.node import Node, Refusal
+from tests.node import Node, Refusal, Silent
 from tests.runtimes import bundled
 
 CONTRACT = "0x" + "12" * 20
@@ -370,6 +370,25 @@ def test_a_contract_is_described_where_its_chain_is_not_reached(
         0,
     )
     assert (offline.out, offline.err, offline.code) == (ended.out, "", 0)
+
+
+@pytest.mark.parametrize("speaks", [False, True], ids=["before the handshake", "after the handshake"])
+def test_a_command_is_held_up_for_less_than_a_second_by_an_endpoint_that_stalls(
+    scenarioctl: Run, tmp_path: Path, stalling: str, speaks: bool
+) -> None:
+    def quiet(*_: Any) -> None:
+        raise Silent
+
+    with Node(answers("polkadot", chain_getBlockHash=quiet)) as silent, Node(answers("polkadot")) as node:
+        config = configure(tmp_path, polkadot=[silent.url if speaks else stalling, node.url])
+        started = time.monotonic()
+        ended = scenarioctl("--config", config, "query", "polkadot", "System", "Number")
+        passed = time.monotonic() - started
+
+    assert (ended.out, ended.err, ended.code) == ("0\n", "", 0)
+    assert "state_getStorage" in node.asked
+    assert bool(silent.asked) == speaks
+    assert 0.25 <= passed < 1
 
 
 def test_a_contracts_chain_that_stalls_is_not_waited_for_long(
