@@ -212,9 +212,52 @@ def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
             "runs": 0,
             "failures": 0,
             "reason": "",
+            "last_runs": [],
         }
-        assert {name for name, value in never.items() if value not in (None, 0, "", False)} == {"id", "state"}
+        assert {name for name, value in never.items() if value not in (None, 0, "", False, [])} == {
+            "id",
+            "state",
+        }
         assert never.keys() == started.keys()
+
+    answers(tmp_path, story)
+
+
+def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await remark(app)
+        for number in range(7):
+            finished = FinishedRun(
+                job=id,
+                epoch=None,
+                planned=NOON + number * 60 * SECOND,
+                started=NOON + number * 60 * SECOND + 1,
+                finished=NOON + number * 60 * SECOND + 2 * SECOND,
+                failure="the chain is down" if number == 5 else "",
+            )
+            await app.store.finish_run(finished, retention=Retention())
+
+        runs = (await job_status(app, JobStatus(id=id))).answer()["last_runs"]
+
+        assert [run["planned"][11:16] for run in runs] == ["12:06", "12:05", "12:04", "12:03", "12:02"]
+        assert runs[:2] == [
+            {
+                "planned": "2026-11-21T12:06:00.000000000Z",
+                "started": "2026-11-21T12:06:00.000000001Z",
+                "finished": "2026-11-21T12:06:02.000000000Z",
+                "outcome": "executed",
+                "drafts": 0,
+                "failure": "",
+            },
+            {
+                "planned": "2026-11-21T12:05:00.000000000Z",
+                "started": "2026-11-21T12:05:00.000000001Z",
+                "finished": "2026-11-21T12:05:02.000000000Z",
+                "outcome": "failed",
+                "drafts": 0,
+                "failure": "the chain is down",
+            },
+        ]
 
     answers(tmp_path, story)
 

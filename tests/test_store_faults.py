@@ -339,6 +339,19 @@ def test_a_list_says_which_scenario_is_left_out(tmp_path: Path) -> None:
     assert [row["id"] for row in page.answer()["scenarios"]] == [SECOND.id]
 
 
+@pytest.mark.parametrize("kind", STORES)
+def test_a_damaged_run_hides_no_other(store: Store, tmp_path: Path) -> None:
+    run(store.start_job(JOB))
+    for _ in range(2):
+        (claimed,) = claim(store, now=NOW + 2 * HOUR)
+        finish(store, ended(claimed, due=NOW + 1, next_planned=NOW + 1))
+    whole = run(store.last_runs(FIRST.id, limit=5))
+    alter(tmp_path, "UPDATE runs SET failure = x'00' WHERE seq = 1")
+
+    assert len(whole) == 2
+    assert run(store.last_runs(FIRST.id, limit=5)) == whole[:1]
+
+
 def listed(store: Store, id: str) -> Any:
     return next(item for item in run(store.list_scenarios()).items if item.id == id)
 

@@ -107,12 +107,21 @@ def run(scenario_id: str, timeout: str) -> None:
 @click.argument("scenario_id", metavar="ID")
 @field_option
 def status(scenario_id: str) -> None:
-    """Tell where a job stands: its schedule, its next run, its failures."""
+    """Tell where a job stands: its schedule, its next run, its last runs, its failures."""
     standing = perform("jobs.job_status", "JobStatus", id=scenario_id)
 
     def draw() -> None:
         facts = standing.answer()
+        runs = facts.pop("last_runs", [])
         draw_facts({name: value for name, value in facts.items() if value not in (None, "", 0, False, "0s")})
+        if runs:
+            draw_table(
+                ("last runs", "finished", "outcome"),
+                [
+                    (_short(run["started"]), _short(run["finished"]), run["failure"] or run["outcome"])
+                    for run in runs
+                ],
+            )
 
     print_answer(standing, draw=draw)
 

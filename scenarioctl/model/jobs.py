@@ -152,6 +152,19 @@ class LogLine:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KeptRun:
+    """What is remembered of a run beside its lines and its drafts."""
+
+    planned: int
+    started: int
+    finished: int
+    #: How many of them it left.
+    drafts: int
+    #: Why it failed; empty if it did not.
+    failure: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class WebhookEvent:
     """What somebody posted to a webhook."""
 

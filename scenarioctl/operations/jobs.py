@@ -13,6 +13,7 @@ from scenarioctl.model.jobs import (
     FinishedRun,
     Job,
     JobState,
+    KeptRun,
     MempoolDraft,
     Retention,
     Schedule,
@@ -26,6 +27,8 @@ __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "star
 
 #: The last line of a run that came to the end of its diagram.
 EXECUTED = "workload executed"
+#: So many of its newest runs the status of a job tells of.
+_LAST_RUNS = 5
 _DAY = 24 * 60 * 60 * SECOND
 
 
@@ -225,9 +228,20 @@ class Standing:
 
 async def job_status(app: Application, request: JobStatus) -> Standing:
     job = await app.store.get_job(request.id)
-    if job is None:
-        return Standing(fields=_never_started(request.id))
-    return Standing(fields=job_fields(job))
+    standing = _never_started(request.id) if job is None else job_fields(job)
+    runs = await app.store.last_runs(request.id, limit=_LAST_RUNS)
+    return Standing(fields={**standing, "last_runs": [_run_fields(run) for run in runs]})
+
+
+def _run_fields(run: KeptRun) -> dict[str, Any]:
+    return {
+        "planned": timestamp(run.planned),
+        "started": timestamp(run.started),
+        "finished": timestamp(run.finished),
+        "outcome": "failed" if run.failure else "executed",
+        "drafts": run.drafts,
+        "failure": run.failure,
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

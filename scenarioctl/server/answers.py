@@ -93,6 +93,14 @@ _JOB: Schema = fields(
     failures=NUMBER,
     reason=TEXT,
 )
+_RUN: Schema = fields(
+    planned=MOMENT,
+    started=MOMENT,
+    finished=MOMENT,
+    outcome=words("executed", "failed"),
+    drafts=NUMBER,
+    failure=TEXT,
+)
 _TOLD: Schema = fields(success=YES, result=TEXT)
 _CREATED: Schema = fields(("check",), result=ID, check=CHECK)
 
@@ -380,7 +388,9 @@ ANSWERS: Mapping[str, Answered] = {
     "jobs.list_jobs": Answered(
         schema=fields(jobs=items(_JOB), total=NUMBER, next=or_null(TEXT)), request={"state": "running"}
     ),
-    "jobs.job_status": Answered(schema=_JOB, request={"id": "Xq3b9LmZt"}),
+    "jobs.job_status": Answered(
+        schema=fields(**_JOB["properties"], last_runs=items(_RUN)), request={"id": "Xq3b9LmZt"}
+    ),
     "jobs.job_log": Answered(
         schema=fields(("next",), success=YES, result=items(TEXT), next=TEXT),
         request={"id": "Xq3b9LmZt"},

@@ -15,6 +15,7 @@ from scenarioctl.model.jobs import (
     FinishedRun,
     Job,
     JobState,
+    KeptRun,
     LogLine,
     MempoolEntry,
     Retention,
@@ -197,6 +198,9 @@ class Store(Protocol):
 
     async def read_mempool(self, id: str, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
         """Return the job's entries with a seq above *after*, in the order drafted; as `read_log`."""
+
+    async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
+        """Return the newest runs of the job, those in the foreground among them, newest first."""
 
     async def drafted_for(self) -> list[tuple[str, int]]:
         """Return chain and spec version of all transactions in mempools that carry no flag, each pair once."""

@@ -17,6 +17,7 @@ from scenarioctl.model.jobs import (
     FinishedRun,
     Job,
     JobState,
+    KeptRun,
     LogLine,
     MempoolDraft,
     MempoolEntry,
@@ -294,6 +295,19 @@ def plan(database: Connection, id: str, *, epoch: int, due: int, planned: int) -
 def read_log(database: Connection, id: str, *, after: int, limit: int) -> list[LogLine]:
     rows = _rows_after(database, "seq, job, written, text FROM log_lines", id, after=after, limit=limit)
     return [_read_line(row) for row in rows]
+
+
+def last_runs(database: Connection, id: str, *, limit: int) -> list[KeptRun]:
+    rows = database.execute(
+        "SELECT planned, started, finished, drafts, failure FROM runs WHERE job = ? ORDER BY seq DESC LIMIT ?",
+        (id, limit),
+    ).fetchall()
+    return [
+        KeptRun(planned=planned, started=started, finished=finished, drafts=drafts, failure=failure)
+        for planned, started, finished, drafts, failure in rows
+        # A damaged one is no reason to tell of none.
+        if tuple(map(type, (planned, started, finished, drafts, failure))) == (int, int, int, int, str)
+    ]
 
 
 _ENTRY = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node FROM mempool"

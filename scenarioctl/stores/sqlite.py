@@ -16,6 +16,7 @@ from scenarioctl.model.jobs import (
     FinishedRun,
     Job,
     JobState,
+    KeptRun,
     LogLine,
     MempoolEntry,
     Retention,
@@ -175,6 +176,10 @@ class SqliteStore:
     async def read_log(self, id: str, *, after: int = 0, limit: int = 0) -> list[LogLine]:
         action = partial(jobs.read_log, id=_check_job(id), after=after, limit=limit)
         return await self._read(action, long=not 0 < limit <= _SHORT)
+
+    async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
+        check_id(id)
+        return await self._read(partial(jobs.last_runs, id=id, limit=limit))
 
     async def read_mempool(self, id: str, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
         action = partial(jobs.read_mempool, id=_check_job(id), after=after, limit=limit)
