@@ -225,7 +225,11 @@ class Pool:
 
 
 class PooledClient(Client):
-    """A client whose exchanges go on in threads, on a connection that is its own meanwhile."""
+    """A client whose exchanges go on in threads, on a connection that is its own meanwhile.
+
+    Handlers and runs ask one thing after another.  Were two coroutines of a session to ask side by side, the exchanges
+    would still go one by one, but what one begins could clear the runtime that the other's answers are held to.
+    """
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool.chain, cache=pool.cache, tables=pool.tables)
