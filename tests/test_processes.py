@@ -116,13 +116,10 @@ def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: P
 
     # Of a settings file, which is TOML.
     assert [name for name in HEAVY if of(name, modules)] == ["tomllib"]
-    # That costs more than all the rest of the wire, and is for wss:// alone.
-    assert not {"ssl", "logging", "websocket"} & modules
     # Where the runtime is known and the route has one form, no metadata is read and nothing dry-run.
     assert of("scenarioctl", modules - offline) == [
         "scenarioctl.chains.client",
         "scenarioctl.chains.connection",
-        "scenarioctl.chains.websocket",
         "scenarioctl.runtime.storage",
         "scenarioctl.transactions.connected",
     ]

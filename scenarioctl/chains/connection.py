@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -64,7 +65,7 @@ class Connection:
     def __init__(
         self, chain: Chain, endpoint: str, *, opening: float = OPENING, answering: float = ANSWERING
     ) -> None:
-        from scenarioctl.chains.websocket import Broken, WebSocket
+        import websocket
 
         self.chain = chain
         self.endpoint = endpoint
@@ -75,8 +76,16 @@ class Connection:
         self._notices: list[dict[str, Any]] = []
         started = time.perf_counter()
         try:
-            self._socket = WebSocket(endpoint, timeout=opening)
-        except (OSError, Broken, ValueError) as error:
+            # No proxy of the environment, and no redirect to where the configuration does not point.
+            self._socket: Any = websocket.create_connection(
+                endpoint,
+                timeout=opening,
+                redirect_limit=0,
+                http_no_proxy=["*"],
+                skip_utf8_validation=True,
+                class_=_bounded(),
+            )
+        except (OSError, websocket.WebSocketException, ValueError) as error:
             raise ChainUnreachable(f"{endpoint} did not open: {_reason(error)}") from None
         try:
             genesis, version = self.call_many([("chain_getBlockHash", (0,)), ("state_getRuntimeVersion", ())])
@@ -190,28 +199,33 @@ class Connection:
 
     def close(self) -> None:
         with suppress(Exception):
-            self._socket.close()
+            # A farewell, whose answer nobody waits for: that would be a round trip more at the end of every command.
+            self._socket.close(timeout=0)
+        with suppress(Exception):
+            # Where the other side closed first, closing leaves the socket open.
+            self._socket.shutdown()
 
     def _send(self, request: dict[str, Any], method: str) -> None:
-        from scenarioctl.chains.websocket import Broken
+        import websocket
 
         try:
             self._socket.send(json.dumps(request))
-        except (OSError, Broken, ValueError) as error:
+        except (OSError, websocket.WebSocketException, ValueError) as error:
             raise ChainUnreachable(f"{self.endpoint} did not take {method}: {_reason(error)}") from None
 
     def _receive(self, method: str, deadline: float | None = None) -> dict[str, Any]:
-        from scenarioctl.chains.websocket import Broken
+        import websocket
 
         patience = self._socket.gettimeout() or ANSWERING
         if deadline is not None:
             self._socket.settimeout(max(min(deadline - time.monotonic(), patience), 0.001))
         try:
-            text = self._socket.recv(LARGEST)
+            self._socket.room = LARGEST
+            text = self._socket.recv()
             self.heard = time.monotonic()
             message = json.loads(text) if text else None
-        except (OSError, Broken, ValueError, RecursionError) as error:
-            kind = Silence if _is_silence(error) else ChainUnreachable
+        except (OSError, websocket.WebSocketException, ValueError, RecursionError) as error:
+            kind = Silence if isinstance(error, websocket.WebSocketTimeoutException) else ChainUnreachable
             raise kind(f"{self.endpoint} did not answer {method}: {_reason(error)}") from None
         finally:
             self._socket.settimeout(patience)
@@ -343,13 +357,28 @@ def _unreachable(chain: Chain, reasons: list[str]) -> ChainUnreachable:
     return ChainUnreachable(f"{chain.name} cannot be reached ({'; '.join(reasons)})")
 
 
-def _is_silence(error: Exception) -> bool:
-    # With a number it is the system's: the connection is lost.
-    return isinstance(error, TimeoutError) and error.errno is None
+@cache
+def _bounded() -> Any:
+    """Return the class of sockets that read no more than `room` bytes: one message of a node could fill the memory."""
+    import websocket
+
+    class Bounded(websocket.WebSocket):
+        room = LARGEST
+
+        def _recv(self, bufsize: int) -> bytes:
+            data: bytes = super()._recv(bufsize)  # type: ignore[no-untyped-call]
+            self.room -= len(data)
+            if self.room < 0:
+                raise websocket.WebSocketPayloadException(f"it sent more than {LARGEST} bytes")
+            return data
+
+    return Bounded
 
 
 def _reason(error: Exception) -> str:
-    if _is_silence(error):
-        return "Connection timed out"
+    import websocket
+
+    if isinstance(error, websocket.WebSocketBadStatusException):
+        return f"it answered with the HTTP status {error.status_code}, not as a WebSocket"
     text = str(error).strip() or type(error).__name__
     return text if len(text) <= 160 else text[:159] + "…"
