@@ -4,6 +4,7 @@ What is imported only when it is first needed would, after an upgrade on the dis
 """
 
 import gc
+import linecache
 from contextlib import suppress
 from importlib import import_module
 from pkgutil import iter_modules
@@ -25,6 +26,7 @@ _LIBRARIES = (
     "tempfile",
     "tomli_w",
     "tomllib",
+    "websocket",
     "xxhash",
     "zoneinfo",
 )
@@ -36,9 +38,11 @@ _YOUNG = 10_000
 
 
 def preload() -> None:
-    """Import all that handlers, the worker and the pages may need."""
+    """Import all that handlers, the worker and the pages may need, and read what they read of the program's own files."""
     import scenarioctl
     from scenarioctl.chains.assets import read_listing
+    from scenarioctl.server.endpoints import ENDPOINTS
+    from scenarioctl.server.openapi import describe
 
     _import_all(scenarioctl)
     for library in _LIBRARIES:
@@ -46,6 +50,9 @@ def preload() -> None:
         with suppress(ImportError):
             import_module(library)
     read_listing()
+    # Fields are described by the comments beside them.
+    describe(ENDPOINTS)
+    linecache.clearcache()
 
 
 def _import_all(package: ModuleType) -> None:
