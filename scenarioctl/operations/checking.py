@@ -66,8 +66,8 @@ def parse_sender(sender: str) -> bytes:
 
 def passed(transaction: "UnsignedTransaction") -> "Check | None":
     """Return the check of *transaction*, which passed; None where none was asked for."""
-    from scenarioctl.actions.drafting import require_ok
-
     if transaction.check is not None:
+        from scenarioctl.actions.drafting import require_ok
+
         require_ok(transaction.check)
     return transaction.check

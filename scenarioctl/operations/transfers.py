@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.application import Application
+from scenarioctl.chains.addresses import parse_account
 from scenarioctl.model.amounts import parse_raw
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
 from scenarioctl.operations.signing import check_output_format, write_transaction
@@ -38,9 +40,6 @@ class TransferTransaction(Built):
 
 
 async def asset_transfer(app: Application, request: AssetTransfer) -> TransferTransaction:
-    from scenarioctl.actions.drafting import draft_transfer
-    from scenarioctl.chains.addresses import parse_account
-
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
     source = app.registry.find(request.sourchain, field="sourchain")

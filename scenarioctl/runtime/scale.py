@@ -43,9 +43,16 @@ MAX_DEPTH = 200
 #: How many elements without bytes a list may have: nothing else bounds them.
 MAX_EMPTY = 16
 
+#: Of each encoder, so many Fixed are remembered.
+_FIXED = 256
+
 _BYTE = [bytes((number,)) for number in range(256)]
 _U16, _U32, _U64 = Struct("<H"), Struct("<I"), Struct("<Q")
 _pack_u16, _pack_u32 = _U16.pack, _U32.pack
+
+
+class Fixed(dict[str, Any]):
+    """An object that is never changed: encoders remember its bytes, for whoever builds with it again."""
 
 
 class Refusal(Exception):
@@ -628,10 +635,24 @@ def _as_mapping(value: object, names: Iterable[str]) -> dict[str, Any]:
     raise Refusal(f"{_show(value)} is not an object, expected the fields {_choices(names)}")
 
 
+def _encode_fixed(known: dict[int, tuple[Fixed, bytes]], encode: Encoder, value: Fixed, depth: int) -> bytes:
+    """Return what *encode* makes of *value*, which it finds in *known* the next time."""
+    if len(known) >= _FIXED:
+        known.clear()
+    data = encode(dict(value), depth)
+    # With the value itself, so that no other one gets its id.
+    known[id(value)] = value, data
+    return data
+
+
 def _named_encoder(fields: list[tuple[str, Encoder]]) -> Encoder:
     count = len(fields)
+    known: dict[int, tuple[Fixed, bytes]] = {}
 
     def encode(value: Any, depth: int) -> bytes:
+        if type(value) is Fixed:
+            found = known.get(id(value))
+            return found[1] if found is not None else _encode_fixed(known, encode, value, depth)
         if type(value) is not dict:
             value = _as_mapping(value, (name for name, _ in fields))
         out = b""
@@ -824,6 +845,7 @@ def _variant_encoder(codec: Codec, variants: list[list[Any]]) -> Encoder:
     }
     #: Compiled when first met: RuntimeCall alone leads to most of a runtime's types.
     bodies: dict[str, tuple[bytes, Encoder]] = {}
+    known: dict[int, tuple[Fixed, bytes]] = {}
 
     def refuse(value: object) -> Refusal:
         if not variants:
@@ -838,6 +860,9 @@ def _variant_encoder(codec: Codec, variants: list[list[Any]]) -> Encoder:
                 return plain[value]
             except KeyError:
                 raise refuse(value) from None
+        if type(value) is Fixed:
+            found = known.get(id(value))
+            return found[1] if found is not None else _encode_fixed(known, encode, value, depth)
         if type(value) is not dict and isinstance(value, Mapping):
             value = dict(value)
         if type(value) is not dict or len(value) != 1:

@@ -13,6 +13,7 @@ from scenarioctl.chains.locations import absolute, read_location
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import U128_MAX, to_whole
 from scenarioctl.model.calls import Call
+from scenarioctl.runtime.scale import Fixed
 from scenarioctl.transactions.drafts import Draft
 
 if TYPE_CHECKING:
@@ -353,6 +354,9 @@ class _Hop:
     def location(self, text: str) -> Any:
         return _location(text, self.version)
 
+    def versioned_location(self, text: str) -> Any:
+        return _versioned_location(text, self.version)
+
     def versioned(self, value: Any) -> dict[str, Any]:
         return {f"V{self.version}": value}
 
@@ -362,6 +366,9 @@ class _Hop:
     def asset_id(self, place: str) -> Any:
         location = self.location(place)
         return {"Concrete": location} if self.version == 3 else location
+
+    def versioned_asset_id(self, place: str) -> Any:
+        return self.versioned(self.asset_id(place)) if self.version == 3 else self.versioned_location(place)
 
     @property
     def beneficiary(self) -> Any:
@@ -383,7 +390,7 @@ def _teleport(hop: _Hop) -> Draft:
     down = hop.transfer.source.role == "relay"
     pallet = _xcm_pallet(hop, "limited_teleport_assets")
     arguments = {
-        "dest": hop.versioned(hop.location(f"0/Parachain({hop.hub_id})" if down else "1/Here")),
+        "dest": hop.versioned_location(f"0/Parachain({hop.hub_id})" if down else "1/Here"),
         "beneficiary": hop.versioned(hop.beneficiary),
         "assets": hop.versioned([hop.asset(hop.asset_place, hop.transfer.amount)]),
         "fee_asset_item": 0,
@@ -439,10 +446,10 @@ def _type_and_then(hop: _Hop, dest: str, transfer_type: str, onward: Mapping[str
         sent = _in_order([*sent, (_RELAY, hop.native_fee)])
         fee_place, fee_type = _RELAY, "DestinationReserve"
     arguments = {
-        "dest": hop.versioned(hop.location(dest)),
+        "dest": hop.versioned_location(dest),
         "assets": hop.versioned([hop.asset(place, amount) for place, amount in sent]),
         "assets_transfer_type": transfer_type,
-        "remote_fees_id": hop.versioned(hop.asset_id(fee_place)),
+        "remote_fees_id": hop.versioned_asset_id(fee_place),
         "fees_transfer_type": fee_type,
         "custom_xcm_on_dest": hop.versioned([onward]),
         "weight_limit": "Unlimited",
@@ -694,7 +701,12 @@ def _read_xcm_versions(table: "RuntimeTable") -> frozenset[int]:
 # The same few places again and again, for every draft; calls are read, never written to.
 @lru_cache(256)
 def _location(text: str, version: int) -> dict[str, Any]:
-    return shape_location(read_location(text), version)
+    return Fixed(shape_location(read_location(text), version))
+
+
+@lru_cache(256)
+def _versioned_location(text: str, version: int) -> dict[str, Any]:
+    return Fixed({f"V{version}": _location(text, version)})
 
 
 def shape_location(location: dict[str, Any], version: int) -> dict[str, Any]:
