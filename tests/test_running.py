@@ -606,7 +606,12 @@ class TestHttp:
     def test_an_earlier_answer_goes_by_the_steps_id_in_a_flow_file(self, stage: Stage) -> None:
         stage.web({"n": 1}, {"n": 2})
         http = {"type": "http", "url": "https://example.org/"}
-        said = {"type": "Remark", "chain": "polkadot", "plain": True, "text": "{{ http.body.n }} {{ first.body.n }}"}
+        said = {
+            "type": "Remark",
+            "chain": "polkadot",
+            "plain": True,
+            "text": "{{ http.body.n }} {{ first.body.n }}",
+        }
         flow = read_flow({"steps": [{**http, "id": "first"}, http, said]})
         running = stage.run(read_diagram(flow_diagram(stage.app, flow)))
 
