@@ -33,7 +33,7 @@ REMARK = Call(pallet="System", method="remark_with_event", args={"remark": b"hel
 
 def counted_up(code: bytes, version: int) -> bytes:
     """Return the runtime *code* with the version after *version*, wherever it stands in it."""
-    import zstandard as zstd
+    import zstandard as zstd  # type: ignore[import-not-found,unused-ignore]  # of the extra `live`
 
     if code.startswith(_COMPRESSED):
         code = zstd.ZstdDecompressor().decompress(code[len(_COMPRESSED) :], max_output_size=1 << 27)
