@@ -162,7 +162,7 @@ def list_page(
         ),
         total=total,
         next=_write_cursor(rows[-1], sort=sort, descending=descending) if more else "",
-        damaged=tuple([str(row[0]) for row in rows if not _is_sound(row)]),
+        damaged=() if len(sound) == len(rows) else tuple([str(row[0]) for row in rows if not _is_sound(row)]),
     )
 
 
