@@ -226,8 +226,9 @@ def logs_for_the_journal() -> None:
     ]
     ours = [line for line in lines if line.get("_TRANSPORT") == "stdout"]
     told(dict(Counter(line["PRIORITY"] for line in ours)))
-    said = {line["PRIORITY"]: str(line["MESSAGE"]) for line in ours}
-    assert said["3"].startswith("the settings stay as they were: rate 'x'"), said
+    # What was frozen may say so too, before its watchdog ends it.
+    errors = [str(line["MESSAGE"]) for line in ours if line["PRIORITY"] == "3"]
+    assert [each for each in errors if each.startswith("the settings stay as they were: rate 'x'")], errors
     leaked = [line for line in ours if re.search(f"sctl_|s3cret|{HOOK}", str(line["MESSAGE"]))]
     assert leaked == []
 
