@@ -27,9 +27,9 @@ _PILL = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""([\w:-]{1,64})=(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 
-#: The editor puts an invisible space behind a pill, so that the cursor can stand there.
 #: The answer of an http step or a query, by its kind or by its node's id as scenarioctl makes them.
 _ANSWER = re.compile(r"(?:http|query)(?:\.|$)|(?:http|chainQuery)_", re.ASCII)
+#: The editor puts an invisible space behind a pill, so that the cursor can stand there.
 _INVISIBLE = "\u200b\ufeff"
 _BLANK = _INVISIBLE + " \t\r\n"
 
