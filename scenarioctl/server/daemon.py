@@ -198,7 +198,7 @@ class Daemon:
 
         site = build_site(self._app, self._access, self._limits, role=self._role, worker=self._worker)
         runners = [site.runner(name, shutdown_timeout=_CLOSING) for name in self._listeners]
-        doors: list[tuple[Door, bool]] = []
+        doors: list[Door] = []
         stop_worker = asyncio.Event()
         worker: asyncio.Task[None] | None = None
         watchdog: asyncio.Task[None] | None = None
@@ -206,7 +206,7 @@ class Daemon:
             for runner, listeners in zip(runners, self._listeners.values(), strict=True):
                 await runner.setup()
                 assert runner.server is not None  # noqa: S101 - it is, after the setup
-                doors += [(Door(each.socket, runner.server), each.is_lent) for each in listeners]
+                doors += [Door(each, runner.server) for each in listeners]
             if self._worker is not None:
                 worker = asyncio.create_task(self._worker.run(stop_worker), name="worker")
             if self._supervisor.watchdog:
@@ -221,11 +221,11 @@ class Daemon:
             self._supervisor.stopping()
             site.stopping()
             stop_worker.set()
-            for door, is_lent in doors:
-                door.close(for_good=not is_lent)
+            for door in doors:
+                door.close()
             for listener in _all(self._listeners):
                 listener.close()
-            for door, _ in doors:
+            for door in doors:
                 await door.settle()
             # Requests and runs come to their end side by side; each bounds its own.
             ends: list[Awaitable[object]] = [self._let_end(site, runners)]

@@ -10,12 +10,12 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 
+from scenarioctl.server.listening import BACKLOG, Listener
+
 log = logging.getLogger("scenarioctl.daemon")
 
 #: Connections that are let in before others have their turn.
 _AT_ONCE = 64
-#: Connections that may stand before a socket.
-_LINE = 1024
 #: Seconds between two tries where the system has no room for another connection.
 _PAUSE = 0.1
 #: Seconds for which the log is silent about it, once it has been told.
@@ -25,28 +25,29 @@ _SILENCE = 60.0
 class Door:
     """Open from its making until `close`; every connection gets a protocol of its own."""
 
-    def __init__(self, listener: socket.socket, make: Callable[[], asyncio.BaseProtocol]) -> None:
-        self._socket = listener
+    def __init__(self, listener: Listener, make: Callable[[], asyncio.BaseProtocol]) -> None:
+        self._socket = listener.socket
+        self._is_lent = listener.is_lent
         self._make = make
         self._loop = asyncio.get_running_loop()
         self._entering: set[asyncio.Task[None]] = set()
         self._pause: asyncio.TimerHandle | None = None
         self._told = -_SILENCE
-        listener.setblocking(False)
-        self._loop.add_reader(listener, self._let_in)
+        self._socket.setblocking(False)
+        self._loop.add_reader(self._socket, self._let_in)
 
-    def close(self, *, for_good: bool) -> None:
-        """Let nobody in any more; the socket is its owner's to close.
-
-        *for_good* lets those in who stand before it: nobody else will, where the socket is not systemd's.
-        """
+    def close(self) -> None:
+        """Let nobody in any more but those who stand before it, if nobody else will; the socket is its owner's to close."""
         if self._pause is not None:
             self._pause.cancel()
             self._pause = None
         else:
             self._loop.remove_reader(self._socket)
+        if self._is_lent:
+            # The next daemon that systemd starts will let them in.
+            return
         with suppress(OSError):
-            for _ in range(_LINE if for_good else 0):
+            for _ in range(BACKLOG):
                 self._let_one_in()
 
     async def settle(self) -> None:
