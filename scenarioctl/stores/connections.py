@@ -106,13 +106,17 @@ class StoreFile:
     def _prepare(self, database: sqlite3.Connection) -> None:
         # First, so that a file that is not a database, or not ours, is left as it was found.
         version = self._version(database)
-        database.execute("PRAGMA foreign_keys = ON")
         database.execute("PRAGMA synchronous = FULL")
         # One large import would else leave the log beside the file at its size for months.
         database.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         _use_wal(database)
-        if version == len(MIGRATIONS):
-            return
+        if version != len(MIGRATIONS):
+            self._migrate(database)
+        database.execute("PRAGMA foreign_keys = ON")
+
+    def _migrate(self, database: sqlite3.Connection) -> None:
+        # A table that is replaced by another one would else take with it what refers to it.
+        database.execute("PRAGMA foreign_keys = OFF")
         with all_or_nothing(database):
             # Another process may have been first.
             version = self._version(database)

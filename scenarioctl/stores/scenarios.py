@@ -18,18 +18,25 @@ from scenarioctl.stores import (
 )
 from scenarioctl.stores.connections import INTEGER_MAX, one_moment
 
-#: The columns a list is sorted by, without and with a filter by chain.
-_ORDERS = {
-    "created": (("s.created", "s.id"), ("c.created", "c.scenario")),
-    "id": (("s.id",), ("c.scenario",)),
-    "summary": (("s.summary", "s.id"), ("s.summary", "s.id")),
-}
+#: The columns a list is sorted by; what came first stands first where they are alike.
+_ORDERS = {"created": ("s.created", "s.seq"), "id": ("s.id",), "summary": ("s.summary", "s.seq")}
+#: The same order as one chain's scenarios have it beside them.
+_CHAIN_BY_CREATED = ("c.created", "c.scenario")
+
+_ALL = "scenarios s"
+#: One chain's scenarios: found by the chain, and then sorted unless that is their order anyway...
+_OF_A_CHAIN = "scenario_chains c CROSS JOIN scenarios s ON s.seq = c.scenario"
+#: ...or, where so many are of it that a page is soon full, picked out of all in their order.
+_ALL_OF_A_CHAIN = "scenarios s CROSS JOIN scenario_chains c ON c.scenario = s.seq"
 
 #: What a cursor holds of a row, by the order of its list.
-_KEYS: dict[str, tuple[type, ...]] = {"created": (int, str), "id": (str,), "summary": (str, str)}
+_KEYS: dict[str, tuple[type, ...]] = {"created": (int, int), "id": (str,), "summary": (str, int)}
 
 Value = str | int
-Row = tuple[str, str, int, int, int]
+#: A scenario's id, summary, moments of creation and of change, size of its blob, and number in the store.
+Row = tuple[str, str, int, int, int, int]
+
+_ADD_CHAIN = "INSERT INTO scenario_chains (chain, created, scenario) VALUES (?, ?, ?)"
 
 
 def put_all(database: Connection, scenarios: Iterable[StoredScenario], *, replace: bool) -> int:
@@ -48,46 +55,51 @@ def put(database: Connection, scenario: StoredScenario, *, replace: bool) -> Non
         " ON CONFLICT (id) DO NOTHING",
         (scenario.id, scenario.summary, created, scenario.updated, len(scenario.blob), scenario.blob),
     )
-    former: list[str] = []
+    seq, former = inserted.lastrowid, []
     if not inserted.rowcount:
         if not replace:
             raise Conflict(f"scenario {scenario.id!r} is already in the store")
-        (created,) = database.execute("SELECT created FROM scenarios WHERE id = ?", (scenario.id,)).fetchone()
+        seq, created = database.execute(
+            "SELECT seq, created FROM scenarios WHERE id = ?", (scenario.id,)
+        ).fetchone()
         database.execute(
-            "UPDATE scenarios SET summary = ?, updated = ?, size = ?, blob = ? WHERE id = ?",
-            (scenario.summary, scenario.updated, len(scenario.blob), scenario.blob, scenario.id),
+            "UPDATE scenarios SET summary = ?, updated = ?, size = ?, blob = ? WHERE seq = ?",
+            (scenario.summary, scenario.updated, len(scenario.blob), scenario.blob, seq),
         )
-        database.execute("DELETE FROM scenario_chains WHERE scenario = ?", (scenario.id,))
+        database.execute("DELETE FROM scenario_chains WHERE scenario = ?", (seq,))
         former = _webhooks_of(database, scenario.id)
-    database.executemany(
-        "INSERT INTO scenario_chains (chain, scenario, created) VALUES (?, ?, ?)",
-        [(chain, scenario.id, created) for chain in sorted(set(scenario.chains))],
-    )
+    database.executemany(_ADD_CHAIN, [(chain, created, seq) for chain in sorted(set(scenario.chains))])
     if scenario.webhooks or not inserted.rowcount:
         index_webhooks(database, scenario.id, scenario.webhooks)
         _forget_events(database, former)
 
 
 def add_all(database: Connection, scenarios: Iterable[StoredScenario]) -> None:
-    """Put *scenarios* that are new and wait for no webhook; sqlite3.IntegrityError where an id is taken."""
+    """Put *scenarios* that are new and wait for no webhook; sqlite3.IntegrityError where an id is taken.
+
+    Nobody else may be writing: the numbers they get are told beforehand.
+    """
+    (last,) = database.execute("SELECT max(seq) FROM scenarios").fetchone()
     rows: list[tuple[Value | bytes, ...]] = []
     chains: list[tuple[Value, ...]] = []
-    for scenario in scenarios:
+    for seq, scenario in enumerate(scenarios, start=(last or 0) + 1):
         _check(scenario)
-        id, blob, created = scenario.id, scenario.blob, scenario.created
-        rows.append((id, scenario.summary, created, scenario.updated, len(blob), blob))
-        chains += [(chain, id, created) for chain in sorted(set(scenario.chains))]
+        blob, created = scenario.blob, scenario.created
+        rows.append((seq, scenario.id, scenario.summary, created, scenario.updated, len(blob), blob))
+        chains += [(chain, created, seq) for chain in sorted(set(scenario.chains))]
     database.executemany(
-        "INSERT INTO scenarios (id, summary, created, updated, size, blob) VALUES (?, ?, ?, ?, ?, ?)", rows
+        "INSERT INTO scenarios (seq, id, summary, created, updated, size, blob) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        rows,
     )
-    database.executemany("INSERT INTO scenario_chains (chain, scenario, created) VALUES (?, ?, ?)", chains)
+    database.executemany(_ADD_CHAIN, chains)
 
 
 def get(database: Connection, id: str) -> StoredScenario:
     # One statement sees one moment.
     found = database.execute(
         "SELECT 0, blob, summary, created, updated FROM scenarios WHERE id = ?"
-        " UNION ALL SELECT 1, chain, NULL, NULL, NULL FROM scenario_chains WHERE scenario = ?"
+        " UNION ALL SELECT 1, chain, NULL, NULL, NULL FROM scenario_chains"
+        " WHERE scenario = (SELECT seq FROM scenarios WHERE id = ?)"
         " UNION ALL SELECT 2, uuid, NULL, NULL, NULL FROM scenario_webhooks WHERE scenario = ?",
         (id, id, id),
     ).fetchall()
@@ -129,36 +141,38 @@ def list_page(
     sort: str,
     descending: bool,
 ) -> ScenarioPage:
-    source, conditions, values = _filter(chain, search)
-    order = _ORDERS[sort][bool(chain)]
+    conditions, values = _filter(chain, search)
+    order = _CHAIN_BY_CREATED if chain and sort == "created" else _ORDERS[sort]
     ordering = ", ".join(f"{column} DESC" if descending else column for column in order)
     page_conditions, page_values = list(conditions), list(values)
     if after:
         marks = ", ".join("?" * len(order))
         page_conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({marks})")
         page_values += _read_cursor(after, sort=sort, descending=descending)
-    # Every piece of these two is a constant of this module; what a user gives is bound.
-    select = (
-        f"SELECT s.id, s.summary, s.created, s.updated, s.size FROM {source}{_where(page_conditions)}"  # noqa: S608
-        f" ORDER BY {ordering} LIMIT ?"
-    )
-    counting = f"SELECT count(*) FROM {source}{_where(conditions)}"  # noqa: S608
     with one_moment(database):
-        rows: list[Row] = database.execute(select, (*page_values, limit + 1)).fetchall()
+        total = count(database, chain)
+        source = _OF_A_CHAIN if chain else _ALL
+        if chain and sort != "created" and not search and total * total > limit * count(database, ""):
+            source = _ALL_OF_A_CHAIN
+        # Every piece of these two is a constant of this module; what a user gives is bound.
+        rows: list[Row] = database.execute(
+            f"SELECT s.id, s.summary, s.created, s.updated, s.size, s.seq FROM {source}{_where(page_conditions)}"  # noqa: S608
+            f" ORDER BY {ordering} LIMIT ?",
+            (*page_values, limit + 1),
+        ).fetchall()
         if search:
+            counting = f"SELECT count(*) FROM {_OF_A_CHAIN if chain else _ALL}{_where(conditions)}"  # noqa: S608
             (total,) = database.execute(counting, values).fetchone()
-        else:
-            total = count(database, chain)
         more = len(rows) > limit
         del rows[limit:]
         sound = [row for row in rows if _is_sound(row)]
-        chains = _chains_of(database, [row[0] for row in sound])
+        chains = _chains_of(database, [row[5] for row in sound])
     return ScenarioPage(
         items=tuple(
             ListedScenario(
-                id=id, summary=summary, chains=chains[id], created=created, updated=updated, size=size
+                id=id, summary=summary, chains=chains[seq], created=created, updated=updated, size=size
             )
-            for id, summary, created, updated, size in sound
+            for id, summary, created, updated, size, seq in sound
         ),
         total=total,
         next=_write_cursor(rows[-1], sort=sort, descending=descending) if more else "",
@@ -167,7 +181,7 @@ def list_page(
 
 
 def _is_sound(row: Row) -> bool:
-    return tuple(map(type, row)) == (str, str, int, int, int)
+    return tuple(map(type, row)) == (str, str, int, int, int, int)
 
 
 def count(database: Connection, chain: str) -> int:
@@ -242,30 +256,28 @@ def _forget_events(database: Connection, webhooks: list[str]) -> None:
     )
 
 
-def _chains_of(database: Connection, ids: list[str]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {id: [] for id in ids}
-    marks = ", ".join("?" * len(ids))
-    for id, chain in database.execute(
+def _chains_of(database: Connection, numbers: list[int]) -> dict[int, tuple[str, ...]]:
+    found: dict[int, list[str]] = {seq: [] for seq in numbers}
+    marks = ", ".join("?" * len(numbers))
+    for seq, chain in database.execute(
         f"SELECT scenario, chain FROM scenario_chains WHERE scenario IN ({marks})",  # noqa: S608
-        ids,
+        numbers,
     ):
-        found[id].append(chain)
-    return {id: tuple(sorted(chains)) for id, chains in found.items()}
+        found[seq].append(chain)
+    return {seq: tuple(sorted(chains)) for seq, chains in found.items()}
 
 
-def _filter(chain: str, search: str) -> tuple[str, list[str], list[Value]]:
-    source = "scenarios s"
+def _filter(chain: str, search: str) -> tuple[list[str], list[Value]]:
     conditions: list[str] = []
     values: list[Value] = []
     if chain:
-        source = "scenario_chains c JOIN scenarios s ON s.id = c.scenario"
         conditions.append("c.chain = ?")
         values.append(chain)
     if search:
         # Not LIKE: there is nothing to escape, and no pattern that takes for ever.
         conditions.append("(instr(lower(s.summary), lower(?)) OR instr(lower(s.id), lower(?)))")
         values += [search, search]
-    return source, conditions, values
+    return conditions, values
 
 
 def _where(conditions: list[str]) -> str:
@@ -273,8 +285,8 @@ def _where(conditions: list[str]) -> str:
 
 
 def _write_cursor(row: Row, *, sort: str, descending: bool) -> str:
-    id, summary, created, _, _ = row
-    keys: dict[str, list[Value]] = {"created": [created, id], "id": [id], "summary": [summary, id]}
+    id, summary, created, _, _, seq = row
+    keys: dict[str, list[Value]] = {"created": [created, seq], "id": [id], "summary": [summary, seq]}
     key = [
         # A damaged row may have anything in its place, and the list has to go on behind it.
         part if type(part) is kind else _write_damaged(part)

@@ -6,6 +6,30 @@ To change what is kept, append to `MIGRATIONS`; never edit an entry that has bee
 #: Marks the file as ours: "Scen".
 APPLICATION_ID = 0x5363656E
 
+_COUNTING = (
+    """
+    CREATE TRIGGER scenario_added AFTER INSERT ON scenarios BEGIN
+        INSERT INTO scenario_counts VALUES ('', 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_removed AFTER DELETE ON scenarios BEGIN
+        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = '';
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_chain_added AFTER INSERT ON scenario_chains BEGIN
+        INSERT INTO scenario_counts VALUES (new.chain, 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_chain_removed AFTER DELETE ON scenario_chains BEGIN
+        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = old.chain;
+        DELETE FROM scenario_counts WHERE chain = old.chain AND amount = 0;
+    END
+    """,
+)
+
 _CHAINS = (
     # The listing columns stand before the blob: SQLite reads a row from its start and follows overflow pages only
     # as far as it must.
@@ -38,27 +62,7 @@ _CHAINS = (
         amount INTEGER NOT NULL
     ) WITHOUT ROWID
     """,
-    """
-    CREATE TRIGGER scenario_added AFTER INSERT ON scenarios BEGIN
-        INSERT INTO scenario_counts VALUES ('', 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
-    END
-    """,
-    """
-    CREATE TRIGGER scenario_removed AFTER DELETE ON scenarios BEGIN
-        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = '';
-    END
-    """,
-    """
-    CREATE TRIGGER scenario_chain_added AFTER INSERT ON scenario_chains BEGIN
-        INSERT INTO scenario_counts VALUES (new.chain, 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
-    END
-    """,
-    """
-    CREATE TRIGGER scenario_chain_removed AFTER DELETE ON scenario_chains BEGIN
-        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = old.chain;
-        DELETE FROM scenario_counts WHERE chain = old.chain AND amount = 0;
-    END
-    """,
+    *_COUNTING,
 )
 
 _JOBS = (
@@ -183,5 +187,52 @@ _JOBS = (
     """,
 )
 
+_IN_ORDER_OF_CREATION = (
+    # Ids lie anywhere: what is sorted by them gets a page of its own for each scenario, which the log then holds whole.
+    # By number all but one of the trees grow at their ends, and a creation writes a fifth.
+    """
+    CREATE TABLE numbered (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        summary TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        updated INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        blob BLOB NOT NULL
+    )
+    """,
+    """
+    INSERT INTO numbered (id, summary, created, updated, size, blob)
+        SELECT id, summary, created, updated, size, blob FROM scenarios ORDER BY created, id
+    """,
+    """
+    CREATE TABLE chains (
+        chain TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        scenario INTEGER NOT NULL REFERENCES scenarios (seq) ON DELETE CASCADE,
+        PRIMARY KEY (chain, created, scenario)
+    ) WITHOUT ROWID
+    """,
+    """
+    INSERT INTO chains (chain, created, scenario)
+        SELECT c.chain, c.created, n.seq FROM scenario_chains c JOIN numbered n ON n.id = c.scenario
+        ORDER BY c.chain, c.created, n.seq
+    """,
+    # Their triggers and indexes go with them.
+    "DROP TABLE scenario_chains",
+    "DROP TABLE scenarios",
+    "ALTER TABLE numbered RENAME TO scenarios",
+    "ALTER TABLE chains RENAME TO scenario_chains",
+    # The columns that are searched stand in both: who searches does not read blobs.
+    "CREATE INDEX scenarios_by_created ON scenarios (created, seq, id, summary)",
+    "CREATE INDEX scenarios_by_summary ON scenarios (summary, seq, id)",
+    "CREATE UNIQUE INDEX scenario_chains_by_scenario ON scenario_chains (scenario, chain)",
+    # What somebody's hand had brought out of step is counted anew.
+    "DELETE FROM scenario_counts",
+    "INSERT INTO scenario_counts SELECT '', count(*) FROM scenarios WHERE EXISTS (SELECT 1 FROM scenarios)",
+    "INSERT INTO scenario_counts SELECT chain, count(*) FROM scenario_chains GROUP BY chain",
+    *_COUNTING,
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_CHAINS, _JOBS)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_CHAINS, _JOBS, _IN_ORDER_OF_CREATION)
