@@ -108,7 +108,7 @@ class Connection(web.RequestHandler):
     def _watch_stall(self, before: int | None = None) -> None:
         """Cut the client off where it has read nothing of an answer since so much of it was waiting *before*."""
         transport = self.transport
-        if not isinstance(transport, asyncio.Transport):
+        if transport is None:
             return
         waiting = transport.get_write_buffer_size()
         if before is not None and waiting >= before:

@@ -26,6 +26,7 @@ _LIBRARIES = (
     "tempfile",
     "tomli_w",
     "tomllib",
+    "uvloop",
     "websocket",
     "xxhash",
     "zoneinfo",
