@@ -48,6 +48,8 @@ def parse_number(value: object, *, field: str, zero: bool = False, expected: str
 
 def parse_raw(value: object, *, field: str, zero: bool = False) -> int:
     """Return *value* as a whole number of smallest units, at most 2^128 - 1."""
+    if type(value) is int and 0 < value <= U128_MAX:
+        return value
     number = parse_number(value, field=field, zero=zero, expected=_EXPECTED_RAW)
     raw = _integral(number)
     if raw is None:

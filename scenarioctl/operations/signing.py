@@ -7,6 +7,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_raw
 from scenarioctl.model.calls import UnsignedTransaction
+from scenarioctl.transactions.bare import bare_extrinsic
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -52,19 +53,17 @@ class Signing(Signer):
 
 async def write_transaction(app: Application, transaction: UnsignedTransaction, request: Signing) -> str:
     """Return *transaction* as 0x hex in the form that *request* wants."""
-    check_output_format(request.output_format)
+    if request.output_format == "extrinsic":
+        return "0x" + bare_extrinsic(transaction.call_data).hex()
     if request.output_format == "call":
         return "0x" + transaction.call_data.hex()
-    if request.output_format == "payload":
-        from scenarioctl.transactions.extrinsic import signing_payload
+    check_output_format(request.output_format)
+    from scenarioctl.transactions.extrinsic import signing_payload
 
-        chain = app.registry.find(transaction.chain)
-        options = await signing_options(app, chain, request)
-        payload = signing_payload(await app.runtime(chain), transaction.call_data, options)
-        return "0x" + payload.payload.hex()
-    from scenarioctl.transactions.bare import bare_extrinsic
-
-    return "0x" + bare_extrinsic(transaction.call_data).hex()
+    chain = app.registry.find(transaction.chain)
+    options = await signing_options(app, chain, request)
+    payload = signing_payload(await app.runtime(chain), transaction.call_data, options)
+    return "0x" + payload.payload.hex()
 
 
 def check_output_format(value: str) -> None:

@@ -80,13 +80,10 @@ _COMMON = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
 }
-#: Those of an answer in JSON without warnings or the like: with its id and its type.
-_USUAL = len(_COMMON) + 2
-_HEAD = (
-    b"HTTP/1.1 200 OK\r\n"
-    + "".join(f"{name}: {value}\r\n" for name, value in {**_COMMON, "Content-Type": JSON}.items()).encode()
-    + b"X-Request-Id: %s\r\nContent-Length: %d\r\nDate: %s\r\n\r\n"
-)
+#: The head of a short answer in JSON, of which its id, warnings or the like, length and date differ.
+_LINES = "".join(f"{name}: {value}\r\n" for name, value in {**_COMMON, "Content-Type": JSON}.items())
+_HEAD = f"HTTP/1.1 200 OK\r\n{_LINES}X-Request-Id: %s\r\n%sContent-Length: %d\r\nDate: %s\r\n\r\n"
+_NAMES = frozenset({*_COMMON, "Content-Type", "X-Request-Id"})
 #: What such a page may read of an answer, beside its body.
 _EXPOSED = "X-Request-Id, Retry-After, Scenarioctl-Notes, Scenarioctl-Warnings"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
@@ -259,14 +256,11 @@ class Reply:
     status = 200
 
     def __init__(self, body: bytes, headers: Mapping[str, str]) -> None:
-        if len(headers) == _USUAL:
-            # Of most answers only three values differ.
-            head = _HEAD % (headers["X-Request-Id"].encode(), len(body), _date().encode())
-        else:
-            lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-            length = f"Content-Length: {len(body)}\r\nDate: {_date()}\r\n\r\n"
-            head = f"HTTP/1.1 200 OK\r\n{lines}{length}".encode("ascii")
-        self._data = head + body
+        more = ""
+        if len(headers) > len(_NAMES):
+            more = "".join([f"{name}: {value}\r\n" for name, value in headers.items() if name not in _NAMES])
+        head = _HEAD % (headers["X-Request-Id"], more, len(body), _date())
+        self._data = head.encode("ascii") + body
         self.keep_alive = True
 
     def force_close(self) -> None:

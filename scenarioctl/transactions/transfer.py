@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: The versions of XCM whose shapes are known here.
 XCM_VERSIONS = (5, 4, 3)
 _OURS = frozenset(XCM_VERSIONS)
+#: All that has arrived: of one asset, or of two.
+_ALL_COUNTED = {count: Fixed({"Wild": {"AllCounted": count}}) for count in (1, 2)}
 #: What runtimes call it: a relay chain the second.
 _XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 
@@ -377,8 +379,8 @@ class _Hop:
 
     @property
     def deposit(self) -> dict[str, Any]:
-        count = 2 if self.native_fee else 1
-        return {"DepositAsset": {"assets": {"Wild": {"AllCounted": count}}, "beneficiary": self.beneficiary}}
+        assets = _ALL_COUNTED[2 if self.native_fee else 1]
+        return {"DepositAsset": {"assets": assets, "beneficiary": self.beneficiary}}
 
     @property
     def asset_place(self) -> str:
@@ -415,7 +417,7 @@ def _dex_to_relay(hop: _Hop) -> Draft:
     fee, warning = _last_hop_fee(hop)
     onward = {
         "InitiateTeleport": {
-            "assets": {"Wild": {"AllCounted": 1}},
+            "assets": _ALL_COUNTED[1],
             "dest": hop.location("1/Here"),
             "xcm": _pay_and_deposit(hop, "0/Here", fee),
         }
@@ -429,7 +431,7 @@ def _relay_to_dex(hop: _Hop) -> Draft:
     fee, warning = _last_hop_fee(hop)
     onward = {
         "DepositReserveAsset": {
-            "assets": {"Wild": {"AllCounted": 1}},
+            "assets": _ALL_COUNTED[1],
             "dest": hop.location(f"1/Parachain({_para_id(hop.transfer.destination)})"),
             "xcm": _pay_and_deposit(hop, "1/Here", fee),
         }
