@@ -8,7 +8,6 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 
 from scenarioctl.server.listening import BACKLOG, Listener
 
@@ -46,9 +45,14 @@ class Door:
         if self._is_lent:
             # The next daemon that systemd starts will let them in.
             return
-        with suppress(OSError):
-            for _ in range(BACKLOG):
+        for _ in range(BACKLOG):
+            try:
                 self._let_one_in()
+            except ConnectionAbortedError:
+                # This one has gone while it stood there; others stand behind it.
+                continue
+            except OSError:
+                break
 
     async def settle(self) -> None:
         """Wait until all who were let in have a protocol."""
