@@ -660,6 +660,22 @@ class TestSqlite:
             f" {len(MIGRATIONS)}): upgrade scenarioctl, or name another store"
         )
 
+    @pytest.mark.parametrize("kind", STORES)
+    def test_a_store_that_a_newer_version_migrates_meanwhile_says_so(self, kind: str, path: Path) -> None:
+        with opened(kind, path.parent) as store:
+            run(store.put_scenario(FIRST))
+            newer = sqlite3.connect(path, isolation_level=None)
+            newer.execute("ALTER TABLE scenarios RENAME COLUMN summary TO words")
+            sentence = f"store '{path}' was brought up to date by a newer scenarioctl meanwhile: restart this one, upgraded too"
+
+            # Without another version it would be a bug of ours.
+            with pytest.raises(sqlite3.OperationalError):
+                run(store.get_scenario(FIRST.id))
+            newer.execute("PRAGMA user_version = 99")
+            newer.close()
+            assert message(StoreFailed, store.get_scenario(FIRST.id)) == sentence
+            assert message(StoreFailed, store.put_scenario(SECOND)) == sentence
+
     def test_a_store_of_an_older_version_is_brought_up_to_date(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

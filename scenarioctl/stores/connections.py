@@ -4,7 +4,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,8 @@ INTEGER_MAX = 2**63 - 1
 _LOG_BYTES = 64 * 1024 * 1024
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+#: What is said where a table is not what it was when the store was opened.
+_OTHER_TABLES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,24 @@ class StoreFile:
             return InvalidRequest(
                 f"store {self.name} cannot hold a value that large, expected less than 1 GB"
             )
+        if code in _OTHER_TABLES and self._is_newer():
+            return StoreFailed(
+                f"store {self.name} was brought up to date by a newer scenarioctl meanwhile: restart this one, upgraded too"
+            )
         raise error
 
     @property
     def name(self) -> str:
         return shorten(str(self.path), limit=200)
+
+    def _is_newer(self) -> bool:
+        """Return whether somebody has migrated the file further than this program knows it."""
+        try:
+            with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as database:
+                (version,) = database.execute("PRAGMA user_version").fetchone()
+        except sqlite3.Error:
+            return False
+        return int(version) > len(MIGRATIONS)
 
     def _create(self) -> None:
         """Make the file before SQLite would: readable by its owner only, and so are the files SQLite adds to it."""
