@@ -209,7 +209,7 @@ _IN_ORDER_OF_CREATION = (
     CREATE TABLE chains (
         chain TEXT NOT NULL,
         created INTEGER NOT NULL,
-        scenario INTEGER NOT NULL REFERENCES scenarios (seq) ON DELETE CASCADE,
+        scenario INTEGER NOT NULL,
         PRIMARY KEY (chain, created, scenario)
     ) WITHOUT ROWID
     """,
@@ -232,6 +232,12 @@ _IN_ORDER_OF_CREATION = (
     "INSERT INTO scenario_counts SELECT '', count(*) FROM scenarios WHERE EXISTS (SELECT 1 FROM scenarios)",
     "INSERT INTO scenario_counts SELECT chain, count(*) FROM scenario_chains GROUP BY chain",
     *_COUNTING,
+    # Not by a reference: who deletes by hand mostly has those switched off, and the number is used again.
+    """
+    CREATE TRIGGER scenario_leaves_its_chains AFTER DELETE ON scenarios BEGIN
+        DELETE FROM scenario_chains WHERE scenario = old.seq;
+    END
+    """,
 )
 
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
