@@ -727,6 +727,37 @@ def test_threads_may_share_a_table() -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("way", ["encoder", "decoder"])
+def test_a_type_that_another_thread_compiles_is_waited_for(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = RuntimeTable.load(_bundled("assetHub").dump())
+    codec, type_id = table.codec, table.types.find("xcm::VersionedXcm")[0]
+    value, data = {"V5": ["ClearOrigin"]}, b"\x05\x04\x0a"
+    compiling, go_on = threading.Event(), threading.Event()
+    compile_type = getattr(codec, f"_compile_{way}")
+
+    def compile_slowly(found: int) -> Any:
+        compiling.set()
+        assert go_on.wait(10)
+        return compile_type(found)
+
+    monkeypatch.setattr(codec, f"_compile_{way}", compile_slowly)
+    made: list[object] = []
+
+    def work() -> None:
+        made.append(codec.encode(type_id, value) if way == "encoder" else codec.decode(type_id, data))
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    threads[0].start()
+    assert compiling.wait(10)
+    threads[1].start()
+    threads[1].join(0.1)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+
+    assert made == [data if way == "encoder" else value] * 2
+
+
 # Independent encoders
 
 

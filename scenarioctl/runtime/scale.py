@@ -26,6 +26,7 @@ before the bytes that it speaks of are there.
 
 from collections.abc import Callable, Iterable, Mapping
 from struct import Struct
+from threading import RLock
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
@@ -125,6 +126,8 @@ class Codec:
         #: Types being compiled right now: one met again is inside itself, and found later through its id.
         self._encoding: set[int] = set()
         self._decoding: set[int] = set()
+        #: Held by the thread that compiles: another one would take its types for some that are inside themselves.
+        self._compiling = RLock()
 
     def encode(self, type_id: int, value: object) -> bytes:
         """Return *value* as bytes; InvalidRequest naming the place that does not fit."""
@@ -152,13 +155,18 @@ class Codec:
         encode = self._encoders.get(type_id)
         if encode is not None:
             return encode
-        if type_id in self._encoding:
-            return lambda value, depth: self.encoder(type_id)(value, depth)
-        self._encoding.add(type_id)
-        try:
-            encode = self._encoders[type_id] = self._compile_encoder(type_id)
-        finally:
-            self._encoding.discard(type_id)
+        with self._compiling:
+            # Another thread may have been first.
+            encode = self._encoders.get(type_id)
+            if encode is not None:
+                return encode
+            if type_id in self._encoding:
+                return lambda value, depth: self.encoder(type_id)(value, depth)
+            self._encoding.add(type_id)
+            try:
+                encode = self._encoders[type_id] = self._compile_encoder(type_id)
+            finally:
+                self._encoding.discard(type_id)
         return encode
 
     def decoder(self, type_id: int) -> Decoder:
@@ -166,13 +174,18 @@ class Codec:
         decode = self._decoders.get(type_id)
         if decode is not None:
             return decode
-        if type_id in self._decoding:
-            return lambda data, start, depth: self.decoder(type_id)(data, start, depth)
-        self._decoding.add(type_id)
-        try:
-            decode = self._decoders[type_id] = self._compile_decoder(type_id)
-        finally:
-            self._decoding.discard(type_id)
+        with self._compiling:
+            # Another thread may have been first.
+            decode = self._decoders.get(type_id)
+            if decode is not None:
+                return decode
+            if type_id in self._decoding:
+                return lambda data, start, depth: self.decoder(type_id)(data, start, depth)
+            self._decoding.add(type_id)
+            try:
+                decode = self._decoders[type_id] = self._compile_decoder(type_id)
+            finally:
+                self._decoding.discard(type_id)
         return decode
 
     def fields_encoder(self, fields: list[list[Any]]) -> Encoder:

@@ -81,13 +81,14 @@ class TypeTable:
             self._variants[type_id] = known
         return known
 
-    def is_empty(self, type_id: int) -> bool:
-        """Tell whether a value of this type takes no bytes at all."""
+    def is_empty(self, type_id: int, outer: tuple[int, ...] = ()) -> bool:
+        """Tell whether a value of this type, which stands in those of *outer*, takes no bytes at all."""
         known = self._empty.get(type_id)
         if known is None:
             # A type inside itself has no finite value; the answer must only end.
-            self._empty[type_id] = False
-            known = self._empty[type_id] = self._takes_nothing(type_id)
+            if type_id in outer:
+                return False
+            known = self._empty[type_id] = self._takes_nothing(type_id, (*outer, type_id))
         return known
 
     def is_option(self, type_id: int) -> bool:
@@ -115,16 +116,16 @@ class TypeTable:
                 return (kind in ("composite", "tuple") and not definition) or self.is_option(type_id)
         return False
 
-    def _takes_nothing(self, type_id: int) -> bool:
+    def _takes_nothing(self, type_id: int, outer: tuple[int, ...]) -> bool:
         _, _, kind, definition = self[type_id]
         if kind == "composite":
-            return all(self.is_empty(field[1]) for field in definition)
+            return all(self.is_empty(field[1], outer) for field in definition)
         if kind == "tuple":
-            return all(self.is_empty(inner) for inner in definition)
+            return all(self.is_empty(inner, outer) for inner in definition)
         if kind == "array":
-            return definition[0] == 0 or self.is_empty(definition[1])
+            return definition[0] == 0 or self.is_empty(definition[1], outer)
         if kind == "compact":
-            return self.is_empty(definition)
+            return self.is_empty(definition, outer)
         return False
 
     def _write(self, type_id: int, outer: tuple[int, ...]) -> str:
