@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.actions import chain_query, chain_tx, flow_diagram, http, remark, swap
@@ -346,6 +346,7 @@ class TestOtherBodies:
             ["v: {{ v }}\nw: 1\n", 'v: "{{ v }}"\nw: 1\n', "v: '{{ v }}'\nw: 1\n", "v: a {{ v }}\nw: 1\n"]
         ),
     )
+    @example([1e-05, -1e22, 1.5e-07, 1.25, '"1e-05'], "v: {{ v }}\nw: 1\n")
     def test_no_value_becomes_two_fields_of_yaml(self, value: Any, template: str) -> None:
         form = {"requestContent": template, "contentType": "application/yaml"}
         try:

@@ -101,12 +101,17 @@ class _YamlBody(_Body):
         )
 
 
+#: A text, or the digits of a number like 1e-05, which is text to readers of YAML 1.1.
+_TEXT_OR_DIGITS = re.compile(r'"(?:[^"\\]+|\\.)*"|(?<![\d.])\d+(?=e)')
+
+
 def _to_yaml(value: Any) -> str:
-    # What YAML takes for a line break, or does not take at all, JSON may have as it is.
-    return "".join(
-        letter if letter.isprintable() else f"\\U{ord(letter):08x}"
-        for letter in json.dumps(value, ensure_ascii=False)
+    written = _TEXT_OR_DIGITS.sub(
+        lambda found: found[0] if found[0][0] == '"' else f"{found[0]}.0",
+        json.dumps(value, ensure_ascii=False),
     )
+    # What YAML takes for a line break, or does not take at all, JSON may have as it is.
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in written)
 
 
 class _MultipartBody(_Body):
