@@ -250,9 +250,9 @@ def main() -> None:
     if given.part[:1] == ["echo"]:
         asyncio.run(serve_echo())
     elif given.part[:1] == ["site"]:
-        from scenarioctl.server.daemon import run_fast
+        from scenarioctl.server.daemon import run_served
 
-        run_fast(serve_site(Path(given.part[1])))
+        run_served(serve_site(Path(given.part[1])))
     elif given.part[:1] == ["client"]:
         told = json.loads(given.part[1])
         load = asyncio.run(press(told["port"], request_bytes(told["path"], told["fields"]), told["seconds"]))

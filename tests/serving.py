@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+import uvloop
 from aiohttp import web
 
 from scenarioctl.application import Application
@@ -61,7 +62,8 @@ class Serving:
         self.access: Access
         self.site: Site
         self._arrange = arrange
-        self._loop = asyncio.new_event_loop()
+        # As the daemon has it.
+        self._loop = uvloop.new_event_loop()
         self._started = threading.Event()
         self._ending = asyncio.Event()
         self._failure: BaseException | None = None

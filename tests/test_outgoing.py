@@ -16,7 +16,10 @@ from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.outgoing.answers import MAX_BODY, read_body
 from scenarioctl.outgoing.client import Outgoing, place_of
+from tests.loops import each_loop
 from tests.web import Visit, serving
+
+__all__ = ["each_loop"]
 
 Exchange = tuple[list[Visit], list[float], WebAnswer | str]
 

@@ -10,7 +10,10 @@ from scenarioctl.errors import InvalidRequest, RequestFailed
 from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.outgoing.client import Outgoing
 from scenarioctl.outgoing.guard import Guard
+from tests.loops import each_loop
 from tests.web import Visit, serving
+
+__all__ = ["each_loop"]
 
 #: Each a way to write or to reach an address that is not public.
 REFUSED = [

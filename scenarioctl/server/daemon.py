@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
 from contextlib import suppress
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from scenarioctl.server.app import Site
 
 log = logging.getLogger("scenarioctl.daemon")
+
+T = TypeVar("T")
 
 #: Role -> the servers that it has.
 ROLES = {"all": ("api", "worker"), "api": ("api",), "worker": ("worker",)}
@@ -95,18 +97,18 @@ def run_daemon(
             force=force,
             tell=tell,
         )
-        run_fast(daemon.run())
+        run_served(daemon.run())
     finally:
         for listener in _all(listeners):
             listener.close()
 
 
-def run_fast(serving: Coroutine[Any, Any, None]) -> None:
-    """Let *serving* run on the loop that daemons have: its sockets take a third of the time that asyncio's own take."""
+def run_served(serving: Coroutine[Any, Any, T]) -> T:
+    """Return what *serving* does, on the loop that daemons have: sockets cost it half of what they cost asyncio's own."""
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serving)
+        return runner.run(serving)
 
 
 def _listen(
