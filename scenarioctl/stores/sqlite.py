@@ -106,10 +106,9 @@ class SqliteStore:
             sort=sort,
             descending=descending,
         )
-        # Some lists are sorted, or searched, row by row.
-        return await self._read(
-            action, long=limit > _SHORT or bool(search) or (bool(chain) and sort == "summary")
-        )
+        # Some lists are sorted, picked or searched row by row.
+        row_by_row = bool(search) or (bool(chain) and sort != "created")
+        return await self._read(action, long=limit > _SHORT or row_by_row)
 
     async def count_scenarios(self, chain: str = "") -> int:
         check_text(chain, field="chain")
