@@ -94,20 +94,22 @@ def judge_transfer(
     How a call is encoded depends on amount and receiver in nothing but their own bytes, so that a larger amount that was
     encoded on the same way speaks for this one.
     """
+    way = None
+    if transfer.source.name != transfer.destination.name:
+        _check_transfer(transfer)
+        way = _find_way(transfer, registry, assets)
+        if (
+            transfer.amount <= way.encoded
+            and way.table is table
+            and way.destination_table is destination_table
+            and way.route not in _WITH_LAST_HOP
+        ):
+            return _warn(transfer, assets, destination_table)
     draft = build_transfer(
         transfer, table, registry=registry, assets=assets, destination_table=destination_table
     )
-    source, destination = transfer.source, transfer.destination
-    if source.name == destination.name:
-        table.encode_call(draft.call)
-        return draft.warnings
-    way = _find_way(transfer, registry, assets)
-    if (
-        transfer.amount > way.encoded
-        or way.table is not table
-        or way.destination_table is not destination_table
-    ):
-        table.encode_call(draft.call)
+    table.encode_call(draft.call)
+    if way is not None:
         way.table, way.destination_table, way.encoded = table, destination_table, transfer.amount
     return draft.warnings
 
@@ -165,7 +167,7 @@ def last_hop(
     if transfer.source.name == transfer.destination.name:
         return None
     route = find_route(transfer, registry, assets)
-    if route not in (_dex_to_relay, _relay_to_dex):
+    if route not in _WITH_LAST_HOP:
         return None
     hop = _Hop(
         transfer=transfer,
@@ -499,6 +501,8 @@ ROUTES: Mapping[tuple[str, str, str], Callable[[_Hop], Draft]] = {
     ("relay", "dex", "relay"): _relay_to_dex,
 }
 _ROUTED = ("relay", "asset_hub", "dex")
+#: Those that cross the Asset Hub: what the last hop may cost is taken out of the amount, which can be too little for it.
+_WITH_LAST_HOP = (_dex_to_relay, _relay_to_dex)
 #: (source's role, destination's role) -> the ways in which the exchange's own asset might go, none known to arrive.
 _CANDIDATES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("dex", "asset_hub"): ("Teleport", "LocalReserve"),
