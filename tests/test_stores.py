@@ -537,7 +537,7 @@ class TestSqlite:
     def test_the_counts_follow_even_what_is_changed_by_hand(self, store: SqliteStore) -> None:
         run(store.put_scenarios([FIRST, SECOND]))
         store._database.execute("DELETE FROM scenarios WHERE id = 'lnr8CfoQX'")
-        store._database.execute("INSERT INTO scenario_chains SELECT 'polkadot', 1, seq FROM scenarios")
+        store._database.execute("INSERT INTO chains_of_scenarios SELECT 'polkadot', 1, seq FROM scenarios")
 
         assert store._database.execute("SELECT * FROM scenario_counts ORDER BY chain").fetchall() == [
             ("", 1),
@@ -728,9 +728,13 @@ class TestSqlite:
                 "INSERT INTO scenario_webhooks VALUES (?, ?)", [(uuid, one.id) for uuid in one.webhooks]
             )
         run(old.start_job(Job(id="b", state=JobState.RUNNING, schedule=Schedule(every=1), changed=1, due=5)))
-        run(old.close())
         monkeypatch.undo()
         store = SqliteStore(path)
+
+        # Who still has it open as it was writes nothing that nobody would find.
+        with pytest.raises(sqlite3.OperationalError, match="no such table"):
+            old._database.execute("INSERT INTO scenario_chains VALUES ('kusama', 'a', 1)")
+        run(old.close())
 
         for one in scenarios:
             assert run(store.get_scenario(one.id)) == one

@@ -25,9 +25,9 @@ _CHAIN_BY_CREATED = ("c.created", "c.scenario")
 
 _ALL = "scenarios s"
 #: One chain's scenarios: found by the chain, and then sorted unless that is their order anyway...
-_OF_A_CHAIN = "scenario_chains c CROSS JOIN scenarios s ON s.seq = c.scenario"
+_OF_A_CHAIN = "chains_of_scenarios c CROSS JOIN scenarios s ON s.seq = c.scenario"
 #: ...or, where so many are of it that a page is soon full, picked out of all in their order.
-_ALL_OF_A_CHAIN = "scenarios s CROSS JOIN scenario_chains c ON c.scenario = s.seq"
+_ALL_OF_A_CHAIN = "scenarios s CROSS JOIN chains_of_scenarios c ON c.scenario = s.seq"
 
 #: What a cursor holds of a row, by the order of its list.
 _KEYS: dict[str, tuple[type, ...]] = {"created": (int, int), "id": (str,), "summary": (str, int)}
@@ -36,7 +36,7 @@ Value = str | int
 #: A scenario's id, summary, moments of creation and of change, size of its blob, and number in the store.
 Row = tuple[str, str, int, int, int, int]
 
-_ADD_CHAIN = "INSERT INTO scenario_chains (chain, created, scenario) VALUES (?, ?, ?)"
+_ADD_CHAIN = "INSERT INTO chains_of_scenarios (chain, created, scenario) VALUES (?, ?, ?)"
 
 
 def put_all(database: Connection, scenarios: Iterable[StoredScenario], *, replace: bool) -> int:
@@ -66,7 +66,7 @@ def put(database: Connection, scenario: StoredScenario, *, replace: bool) -> Non
             "UPDATE scenarios SET summary = ?, updated = ?, size = ?, blob = ? WHERE seq = ?",
             (scenario.summary, scenario.updated, len(scenario.blob), scenario.blob, seq),
         )
-        database.execute("DELETE FROM scenario_chains WHERE scenario = ?", (seq,))
+        database.execute("DELETE FROM chains_of_scenarios WHERE scenario = ?", (seq,))
         former = _webhooks_of(database, scenario.id)
     database.executemany(_ADD_CHAIN, [(chain, created, seq) for chain in sorted(set(scenario.chains))])
     if scenario.webhooks or not inserted.rowcount:
@@ -98,7 +98,7 @@ def get(database: Connection, id: str) -> StoredScenario:
     # One statement sees one moment.
     found = database.execute(
         "SELECT 0, blob, summary, created, updated FROM scenarios WHERE id = ?"
-        " UNION ALL SELECT 1, chain, NULL, NULL, NULL FROM scenario_chains"
+        " UNION ALL SELECT 1, chain, NULL, NULL, NULL FROM chains_of_scenarios"
         " WHERE scenario = (SELECT seq FROM scenarios WHERE id = ?)"
         " UNION ALL SELECT 2, uuid, NULL, NULL, NULL FROM scenario_webhooks WHERE scenario = ?",
         (id, id, id),
@@ -260,7 +260,7 @@ def _chains_of(database: Connection, numbers: list[int]) -> dict[int, tuple[str,
     found: dict[int, list[str]] = {seq: [] for seq in numbers}
     marks = ", ".join("?" * len(numbers))
     for seq, chain in database.execute(
-        f"SELECT scenario, chain FROM scenario_chains WHERE scenario IN ({marks})",  # noqa: S608
+        f"SELECT scenario, chain FROM chains_of_scenarios WHERE scenario IN ({marks})",  # noqa: S608
         numbers,
     ):
         found[seq].append(chain)

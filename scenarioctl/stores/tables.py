@@ -6,30 +6,6 @@ To change what is kept, append to `MIGRATIONS`; never edit an entry that has bee
 #: Marks the file as ours: "Scen".
 APPLICATION_ID = 0x5363656E
 
-_COUNTING = (
-    """
-    CREATE TRIGGER scenario_added AFTER INSERT ON scenarios BEGIN
-        INSERT INTO scenario_counts VALUES ('', 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
-    END
-    """,
-    """
-    CREATE TRIGGER scenario_removed AFTER DELETE ON scenarios BEGIN
-        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = '';
-    END
-    """,
-    """
-    CREATE TRIGGER scenario_chain_added AFTER INSERT ON scenario_chains BEGIN
-        INSERT INTO scenario_counts VALUES (new.chain, 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
-    END
-    """,
-    """
-    CREATE TRIGGER scenario_chain_removed AFTER DELETE ON scenario_chains BEGIN
-        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = old.chain;
-        DELETE FROM scenario_counts WHERE chain = old.chain AND amount = 0;
-    END
-    """,
-)
-
 _CHAINS = (
     # The listing columns stand before the blob: SQLite reads a row from its start and follows overflow pages only
     # as far as it must.
@@ -62,7 +38,27 @@ _CHAINS = (
         amount INTEGER NOT NULL
     ) WITHOUT ROWID
     """,
-    *_COUNTING,
+    """
+    CREATE TRIGGER scenario_added AFTER INSERT ON scenarios BEGIN
+        INSERT INTO scenario_counts VALUES ('', 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_removed AFTER DELETE ON scenarios BEGIN
+        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = '';
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_chain_added AFTER INSERT ON scenario_chains BEGIN
+        INSERT INTO scenario_counts VALUES (new.chain, 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_chain_removed AFTER DELETE ON scenario_chains BEGIN
+        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = old.chain;
+        DELETE FROM scenario_counts WHERE chain = old.chain AND amount = 0;
+    END
+    """,
 )
 
 _JOBS = (
@@ -205,8 +201,10 @@ _IN_ORDER_OF_CREATION = (
     INSERT INTO numbered (id, summary, created, updated, size, blob)
         SELECT id, summary, created, updated, size, blob FROM scenarios ORDER BY created, id
     """,
+    # Not by a reference: who deletes by hand mostly has those switched off, and the number is used again.  And by a name of
+    # its own: an older program that has the file open must not find it.
     """
-    CREATE TABLE chains (
+    CREATE TABLE chains_of_scenarios (
         chain TEXT NOT NULL,
         created INTEGER NOT NULL,
         scenario INTEGER NOT NULL,
@@ -214,7 +212,7 @@ _IN_ORDER_OF_CREATION = (
     ) WITHOUT ROWID
     """,
     """
-    INSERT INTO chains (chain, created, scenario)
+    INSERT INTO chains_of_scenarios (chain, created, scenario)
         SELECT c.chain, c.created, n.seq FROM scenario_chains c JOIN numbered n ON n.id = c.scenario
         ORDER BY c.chain, c.created, n.seq
     """,
@@ -222,20 +220,34 @@ _IN_ORDER_OF_CREATION = (
     "DROP TABLE scenario_chains",
     "DROP TABLE scenarios",
     "ALTER TABLE numbered RENAME TO scenarios",
-    "ALTER TABLE chains RENAME TO scenario_chains",
     # The columns that are searched stand in both: who searches does not read blobs.
     "CREATE INDEX scenarios_by_created ON scenarios (created, seq, id, summary)",
     "CREATE INDEX scenarios_by_summary ON scenarios (summary, seq, id)",
-    "CREATE UNIQUE INDEX scenario_chains_by_scenario ON scenario_chains (scenario, chain)",
+    "CREATE UNIQUE INDEX chains_of_scenarios_by_scenario ON chains_of_scenarios (scenario, chain)",
     # What somebody's hand had brought out of step is counted anew.
     "DELETE FROM scenario_counts",
     "INSERT INTO scenario_counts SELECT '', count(*) FROM scenarios WHERE EXISTS (SELECT 1 FROM scenarios)",
-    "INSERT INTO scenario_counts SELECT chain, count(*) FROM scenario_chains GROUP BY chain",
-    *_COUNTING,
-    # Not by a reference: who deletes by hand mostly has those switched off, and the number is used again.
+    "INSERT INTO scenario_counts SELECT chain, count(*) FROM chains_of_scenarios GROUP BY chain",
     """
-    CREATE TRIGGER scenario_leaves_its_chains AFTER DELETE ON scenarios BEGIN
-        DELETE FROM scenario_chains WHERE scenario = old.seq;
+    CREATE TRIGGER scenario_added AFTER INSERT ON scenarios BEGIN
+        INSERT INTO scenario_counts VALUES ('', 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
+    END
+    """,
+    """
+    CREATE TRIGGER scenario_removed AFTER DELETE ON scenarios BEGIN
+        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = '';
+        DELETE FROM chains_of_scenarios WHERE scenario = old.seq;
+    END
+    """,
+    """
+    CREATE TRIGGER chain_added AFTER INSERT ON chains_of_scenarios BEGIN
+        INSERT INTO scenario_counts VALUES (new.chain, 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
+    END
+    """,
+    """
+    CREATE TRIGGER chain_removed AFTER DELETE ON chains_of_scenarios BEGIN
+        UPDATE scenario_counts SET amount = amount - 1 WHERE chain = old.chain;
+        DELETE FROM scenario_counts WHERE chain = old.chain AND amount = 0;
     END
     """,
 )
