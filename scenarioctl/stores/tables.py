@@ -185,7 +185,7 @@ _JOBS = (
 
 _IN_ORDER_OF_CREATION = (
     # Ids lie anywhere: what is sorted by them gets a page of its own for each scenario, which the log then holds whole.
-    # By number all but one of the trees grow at their ends, and a creation writes a fifth.
+    # By number all but one of the trees grow at their ends, and a creation writes a third of it.
     """
     CREATE TABLE numbered (
         seq INTEGER PRIMARY KEY,
