@@ -27,8 +27,8 @@ _UNDER_WAY = 4096
 #: Scenarios that are kept in memory, each of at most so many bytes, until somebody writes.
 _KEPT = 1000
 _KEPT_BYTES = 16 * 1024
-#: Pages in the log before they are moved to the file.  Ids lie anywhere in the indexes, so that each write changes pages
-#: that others changed before it: with four times SQLite's 1000, a fifth less is written.
+#: Pages in the log before they are moved to the file.  Ids lie anywhere in their index, so that each write changes pages
+#: that others changed before it: with four times SQLite's 1000, a tenth less is written.
 _LOG_PAGES = 4000
 #: Threads for what takes long to read.
 _READERS = 2
