@@ -7,7 +7,6 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_raw
 from scenarioctl.model.calls import UnsignedTransaction
-from scenarioctl.transactions.bare import bare_extrinsic
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -54,6 +53,9 @@ class Signing(Signer):
 async def write_transaction(app: Application, transaction: UnsignedTransaction, request: Signing) -> str:
     """Return *transaction* as 0x hex in the form that *request* wants."""
     if request.output_format == "extrinsic":
+        # Who only lists scenarios comes by here too, and needs no codec.
+        from scenarioctl.transactions.bare import bare_extrinsic
+
         return "0x" + bare_extrinsic(transaction.call_data).hex()
     if request.output_format == "call":
         return "0x" + transaction.call_data.hex()

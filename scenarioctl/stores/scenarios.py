@@ -150,18 +150,18 @@ def list_page(
         page_conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({marks})")
         page_values += _read_cursor(after, sort=sort, descending=descending)
     with one_moment(database):
-        total = count(database, chain)
-        source = _OF_A_CHAIN if chain else _ALL
-        if chain and sort != "created" and not search and total * total > limit * count(database, ""):
-            source = _ALL_OF_A_CHAIN
+        source = walked = _OF_A_CHAIN if chain else _ALL
+        total = 0 if search else count(database, chain)
+        if chain and sort != "created" and total * total > limit * count(database, ""):
+            walked = _ALL_OF_A_CHAIN
         # Every piece of these two is a constant of this module; what a user gives is bound.
         rows: list[Row] = database.execute(
-            f"SELECT s.id, s.summary, s.created, s.updated, s.size, s.seq FROM {source}{_where(page_conditions)}"  # noqa: S608
+            f"SELECT s.id, s.summary, s.created, s.updated, s.size, s.seq FROM {walked}{_where(page_conditions)}"  # noqa: S608
             f" ORDER BY {ordering} LIMIT ?",
             (*page_values, limit + 1),
         ).fetchall()
         if search:
-            counting = f"SELECT count(*) FROM {_OF_A_CHAIN if chain else _ALL}{_where(conditions)}"  # noqa: S608
+            counting = f"SELECT count(*) FROM {source}{_where(conditions)}"  # noqa: S608
             (total,) = database.execute(counting, values).fetchone()
         more = len(rows) > limit
         del rows[limit:]
