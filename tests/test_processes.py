@@ -107,6 +107,12 @@ def test_a_transfer_imports_nothing_that_it_does_not_need(tmp_path: Path) -> Non
         assert of(f"scenarioctl.{room}", modules) == []
 
 
+def test_a_list_imports_neither_codec_nor_transactions(tmp_path: Path) -> None:
+    modules = imported(tmp_path, "scenario", "list", "--json")
+
+    assert of("scenarioctl.runtime", modules) == of("scenarioctl.transactions", modules) == []
+
+
 def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     with Node(answers("polkadot")) as node:
