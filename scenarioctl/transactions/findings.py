@@ -1,0 +1,47 @@
+"""What a check has found so far: each part of a check adds to it, and the verdict is drawn from it in the end."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scenarioctl.chains.locations import absolute
+from scenarioctl.model.checks import Amount, Step
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Chain
+
+
+@dataclass(kw_only=True)
+class Findings:
+    """What is known of one transaction; refusals outweigh open questions, and those an ok."""
+
+    steps: list[Step] = field(default_factory=list)
+    #: Why it does not do what its sender wants.
+    refusals: list[str] = field(default_factory=list)
+    #: What no chain could prove.
+    open: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        return "refused" if self.refusals else "unknown" if self.open else "ok"
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.refusals or self.open))
+
+    def add_step(self, chain: "Chain", what: str, asset: "Asset", value: int) -> None:
+        self.steps.append(Step(chain=chain.name, what=what, amount=amount_of(asset, value)))
+
+
+def amount_of(asset: "Asset", value: int) -> Amount:
+    """Return *value* smallest units of *asset*, as it is printed."""
+    return Amount(value=value, asset=asset.symbol or asset.id, decimals=asset.decimals)
+
+
+def asset_at(assets: "Assets", chain: "Chain", identity: str) -> "Asset | None":
+    """Return the asset of *chain* that lives at *identity*, an absolute location; None where none is listed."""
+    for asset in assets.all(chain):
+        if asset.place and absolute(asset.place, chain.para_id) == identity:
+            return asset
+    return None
