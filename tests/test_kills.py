@@ -121,15 +121,15 @@ class Witness:
     def look(self) -> None:
         # At everything again now and then would find a line that came back changed; at the end it does.
         after = self.lines[-1].seq if self.lines else 0
-        self.lines += tell(self._store.read_log("", after=after))
+        self.lines += tell(self._store.read_log(None, after=after))
         after = self.entries[-1].seq if self.entries else 0
-        self.entries += tell(self._store.read_mempool("", after=after))
+        self.entries += tell(self._store.read_mempool(None, after=after))
 
     def compare(self) -> None:
         """Compare what was seen with what is there now."""
         self.look()
-        assert tell(self._store.read_log("")) == self.lines
-        assert tell(self._store.read_mempool("")) == self.entries
+        assert tell(self._store.read_log(None)) == self.lines
+        assert tell(self._store.read_mempool(None)) == self.entries
         for id in self.scenarios:
             assert tell(self._store.get_scenario(id)).id == id
 

@@ -81,7 +81,7 @@ def finish(store: Store, finished: FinishedRun, retention: Retention = NO_LIMIT)
     return run(store.finish_run(finished, retention=retention))
 
 
-def texts(store: Store, id: str = FIRST.id, **more: Any) -> list[str]:
+def texts(store: Store, id: str | None = FIRST.id, **more: Any) -> list[str]:
     return [line.text for line in run(store.read_log(id, **more))]
 
 
@@ -492,13 +492,13 @@ class TestEveryStore:
         finish(store, ended(first, lines=("a",)))
         finish(store, ended(other, lines=("b", "c")))
 
-        assert [(line.seq, line.job, line.text) for line in run(store.read_log(""))] == [
+        assert [(line.seq, line.job, line.text) for line in run(store.read_log(None))] == [
             (1, FIRST.id, "a"),
             (2, OTHER.id, "b"),
             (3, OTHER.id, "c"),
         ]
-        assert texts(store, "", after=1, limit=1) == ["b"]
-        assert [(entry.seq, entry.job) for entry in run(store.read_mempool("", after=1))] == [(2, OTHER.id)]
+        assert texts(store, None, after=1, limit=1) == ["b"]
+        assert [(entry.seq, entry.job) for entry in run(store.read_mempool(None, after=1))] == [(2, OTHER.id)]
 
     # -- retention
 
@@ -733,8 +733,8 @@ class TestEveryStore:
         run(store.delete_scenario(FIRST.id))
 
         assert finish(store, ended(going_on)) is False
-        assert run(store.read_log("")) == []
-        assert run(store.read_mempool("")) == []
+        assert run(store.read_log(None)) == []
+        assert run(store.read_mempool(None)) == []
         assert run(store.list_jobs()).total == 0
         assert run(store.lease_owners()) == set()
         run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,))))
@@ -783,7 +783,7 @@ class TestWorkersAtOnce:
         everything = [f"job-{number:04}" for number in range(60)]
         assert sorted(taken) == everything
         assert kept == [True] * 60
-        assert sorted(line.job for line in run(store.read_log(""))) == everything
+        assert sorted(line.job for line in run(store.read_log(None))) == everything
         run(store.close())
 
     def test_each_job_goes_to_one_of_many_processes(self, tmp_path: Path) -> None:
@@ -809,7 +809,7 @@ class TestWorkersAtOnce:
         said = " ".join(worker.communicate(timeout=60)[0] for worker in workers).split()
 
         assert sorted(said) == [f"job-{number:04}" for number in range(40)]
-        assert len(run(store.read_log(""))) == 40
+        assert len(run(store.read_log(None))) == 40
         run(store.close())
 
 
@@ -869,9 +869,9 @@ class TestSqlite:
         claim(store, "you", moment=100, now=NOW + HOUR)
         run(store.free_leases("you"))
         run(store.read_log(FIRST.id, after=1))
-        run(store.read_log("", after=1))
+        run(store.read_log(None, after=1))
         run(store.read_mempool(FIRST.id, after=1))
-        run(store.read_mempool("", after=1))
+        run(store.read_mempool(None, after=1))
         run(store.drafted_for())
         run(store.read_drafts("polkadot", 2_000_000, after=1))
         run(store.flag_drafts({2: "x"}, now=NOW, lines={FIRST.id: ["x"]}))

@@ -68,7 +68,7 @@ def test_an_event_is_kept_and_numbered(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("uuid", [OTHER, "../../etc/passwd", "", "6f1c"])
+@pytest.mark.parametrize("uuid", [OTHER, "../../etc/passwd", "6f1c"])
 def test_a_webhook_that_no_scenario_names_is_not_found(tmp_path: Path, uuid: str) -> None:
     async def story() -> None:
         async with Inbox(tmp_path) as inbox:

@@ -93,6 +93,8 @@ def _check_uuid(value: str) -> str:
     """Return the webhook's name as stored scenarios have it; NotFound where none could."""
     from scenarioctl.actions.webhook import parse_uuid
 
+    if not value:
+        raise InvalidRequest("uuid '' is empty, expected the uuid of a webhook")
     try:
         return parse_uuid(value, field="uuid")
     except InvalidRequest:

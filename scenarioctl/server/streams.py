@@ -36,8 +36,8 @@ _PORTION = 200
 class FollowJobs:
     """Follow what jobs log and draft."""
 
-    #: Of this job; of all of them where left out.
-    id: str = ""
+    #: Of this job; of all of them if left out.
+    id: str | None = None
     #: The id of the last event that was seen, or `now`; from the beginning where left out.
     after: str = ""
 
@@ -145,7 +145,7 @@ class EventStream:
             self._follower.leave()
         return response
 
-    async def _begin(self, job: str, given: str) -> "Position":
+    async def _begin(self, job: str | None, given: str) -> "Position":
         """Return where to begin; NotFound for an unknown id, InvalidRequest for a position that is none."""
         store = self._follower.app.store
         if given == "now":
@@ -159,7 +159,7 @@ class EventStream:
         return position
 
     async def _follow(
-        self, request: web.BaseRequest, response: web.StreamResponse, job: str, position: "Position"
+        self, request: web.BaseRequest, response: web.StreamResponse, job: str | None, position: "Position"
     ) -> None:
         follower = self._follower
         tokens = self._access.tokens
@@ -181,7 +181,7 @@ class EventStream:
                 await _send(response, b": alive\n\n")
 
     async def _send_news(
-        self, response: web.StreamResponse, job: str, position: "Position"
+        self, response: web.StreamResponse, job: str | None, position: "Position"
     ) -> tuple[bool, "Position"]:
         """Send a portion of what has come since *position*; return whether there was any, and the new position."""
         from scenarioctl.operations.jobs import mempool_fields

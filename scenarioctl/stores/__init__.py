@@ -190,13 +190,13 @@ class Store(Protocol):
     async def plan_job(self, id: str, *, epoch: int, due: int, planned: int) -> bool:
         """Say anew when a running job that nobody runs is due; False, and nothing changes, where its epoch has moved on."""
 
-    async def read_log(self, id: str, *, after: int = 0, limit: int = 0) -> list[LogLine]:
+    async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
         """Return the job's lines with a seq above *after*, oldest first; *limit* 0 is all.  NotFound if there is no scenario.
 
-        An empty id means every job.
+        None means every job; an empty id is an id that names nothing.
         """
 
-    async def read_mempool(self, id: str, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
+    async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
         """Return the job's entries with a seq above *after*, in the order drafted; as `read_log`."""
 
     async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:

@@ -292,7 +292,7 @@ def plan(database: Connection, id: str, *, epoch: int, due: int, planned: int) -
     return bool(planned_anew.rowcount)
 
 
-def read_log(database: Connection, id: str, *, after: int, limit: int) -> list[LogLine]:
+def read_log(database: Connection, id: str | None, *, after: int, limit: int) -> list[LogLine]:
     rows = _rows_after(database, "seq, job, written, text FROM log_lines", id, after=after, limit=limit)
     return [_read_line(row) for row in rows]
 
@@ -313,7 +313,7 @@ def last_runs(database: Connection, id: str, *, limit: int) -> list[KeptRun]:
 _ENTRY = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node FROM mempool"
 
 
-def read_mempool(database: Connection, id: str, *, after: int, limit: int) -> list[MempoolEntry]:
+def read_mempool(database: Connection, id: str | None, *, after: int, limit: int) -> list[MempoolEntry]:
     return [_read_entry(row) for row in _rows_after(database, _ENTRY, id, after=after, limit=limit)]
 
 
@@ -478,14 +478,14 @@ def _insert(database: Connection, into: str, rows: Sequence[tuple[Any, ...]]) ->
 
 
 def _rows_after(
-    database: Connection, what: str, id: str, *, after: int, limit: int
+    database: Connection, what: str, id: str | None, *, after: int, limit: int
 ) -> Iterable[tuple[Any, ...]]:
-    condition, values = ("job = ? AND", [id]) if id else ("", [])
+    condition, values = ("", []) if id is None else ("job = ? AND", [id])
     rows = database.execute(
         f"SELECT {what} WHERE {condition} seq > ? ORDER BY seq LIMIT ?",
         (*values, max(-1, min(after, INTEGER_MAX)), min(limit, INTEGER_MAX) or -1),
     ).fetchall()
-    if not rows and id and not exists(database, id):
+    if not rows and id is not None and not exists(database, id):
         raise unknown(id)
     return rows
 

@@ -172,7 +172,7 @@ class SqliteStore:
             lambda database: jobs.plan(database, id, epoch=epoch, due=due, planned=planned)
         )
 
-    async def read_log(self, id: str, *, after: int = 0, limit: int = 0) -> list[LogLine]:
+    async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
         action = partial(jobs.read_log, id=_check_job(id), after=after, limit=limit)
         return await self._read(action, long=not 0 < limit <= _SHORT)
 
@@ -180,7 +180,7 @@ class SqliteStore:
         check_id(id)
         return await self._read(partial(jobs.last_runs, id=id, limit=limit))
 
-    async def read_mempool(self, id: str, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
+    async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
         action = partial(jobs.read_mempool, id=_check_job(id), after=after, limit=limit)
         return await self._read(action, long=not 0 < limit <= _SHORT)
 
@@ -244,5 +244,5 @@ def _data_version(database: sqlite3.Connection) -> int:
     return int(version)
 
 
-def _check_job(id: str) -> str:
-    return check_id(id) if id else id
+def _check_job(id: str | None) -> str | None:
+    return None if id is None else check_id(id)
