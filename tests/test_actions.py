@@ -307,6 +307,7 @@ class TestSummary:
             ("action", {"action": "stake"}, "an action that is not chosen yet"),
             ("chainTx", {"selectedChain": "polkadot", "selectedPallet": "System"}, "System.?() on polkadot"),
             ("http", {"url": "https://example.org"}, "GET https://example.org"),
+            ("http", {"url": "https://example.org/rates?key=secret#x"}, "GET https://example.org/rates?…"),
             ("webhook", {"uuid": UUID}, f"waits for a POST to /webhook/{UUID}"),
             ("delay", {"seconds": 5}, "waits 5 s"),
             ("group", {}, "unknown, skipped in a run"),

@@ -18,7 +18,6 @@ from scenarioctl.server.endpoints import ENDPOINTS
 
 #: Commands that are no operation, and why.
 LOCAL = {
-    "chain list": "what this machine's registry and cache hold; a client has its own",
     "chain check": "how this machine reaches the nodes; a client reaches them in its own way",
     "chain refresh": "fills this machine's cache; a client has its own",
     "config show": "settings of this machine",

@@ -681,7 +681,7 @@ def test_a_store_of_the_environment_is_that_of_this_machine(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("line", [("chain", "list"), ("config", "show"), ("config", "path")], ids=" ".join)
+@pytest.mark.parametrize("line", [("config", "show"), ("config", "path")], ids=" ".join)
 def test_commands_about_this_machine_do_not_go_with_a_url(
     scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch, line: tuple[str, ...]
 ) -> None:

@@ -500,6 +500,21 @@ class TestEveryStore:
         assert texts(store, None, after=1, limit=1) == ["b"]
         assert [(entry.seq, entry.job) for entry in run(store.read_mempool(None, after=1))] == [(2, OTHER.id)]
 
+    def test_the_tail_of_a_log_and_a_mempool_is_found(self, store: Store) -> None:
+        for id in (FIRST.id, OTHER.id):
+            run(store.start_job(replace(JOB, id=id)))
+        first, other = sorted(claim(store), key=lambda one: one.job.id != FIRST.id)
+        finish(store, ended(first, lines=("a", "b", "c")))
+        finish(store, ended(other, lines=("d",)))
+
+        line, entry = run(store.find_tail(FIRST.id, lines=2, entries=0))
+        assert texts(store, after=line) == ["b", "c"]
+        assert run(store.read_mempool(FIRST.id, after=entry)) == []
+        assert run(store.find_tail(FIRST.id, lines=3, entries=1)) == (0, 0)
+        assert texts(store, None, after=run(store.find_tail(None, lines=2, entries=0))[0]) == ["c", "d"]
+        with pytest.raises(NotFound):
+            run(store.find_tail("nosuchone", lines=1, entries=1))
+
     # -- retention
 
     def test_a_job_keeps_its_newest_lines_and_drafts(self, store: Store) -> None:

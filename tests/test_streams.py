@@ -149,6 +149,31 @@ def test_now_leaves_out_what_was_before(served: Serving, stored: str) -> None:
     assert len([each for each in everything if each[0] == "log"]) == 2 * len(events)
 
 
+def test_a_stream_can_begin_with_the_newest_lines(served: Serving, stored: str) -> None:
+    for _ in range(3):
+        run(served, stored)
+    with Stream(served, f"/job/events?id={stored}") as stream:
+        everything = [each for _ in range(3) for each in stream.until("workload executed")]
+    with Stream(served, f"/job/events?id={stored}&tail=1") as stream:
+        newest = stream.until("workload executed")
+    with Stream(served, f"/job/events?id={stored}&tail=1&after={everything[0][1]}") as stream:
+        resumed = stream.until("workload executed")
+
+    logged = [each for each in everything if each[0] == "log"]
+    assert [(read_position(each[1]).log, each[2]) for each in newest if each[0] == "log"] == [
+        (read_position(logged[-1][1]).log, logged[-1][2])
+    ]
+    assert resumed[0] == everything[1]
+
+
+@pytest.mark.parametrize("tail", ["-1", "10001", "many", "1e3"])
+def test_a_tail_that_is_no_number_of_lines_is_refused(served: Serving, stored: str, tail: str) -> None:
+    reply = served.get(f"/job/events?id={stored}&tail={tail}", port=served.worker)
+
+    assert reply.status == 422
+    assert f"tail '{tail}' is not a number of lines, expected 0 to 10000" in reply.json()["error"]
+
+
 def test_without_an_id_all_jobs_are_followed(served: Serving, stored: str) -> None:
     other = served.post("/api/create/remark", {"chain": "polkadot", "text": "other"}).json()["result"]
     with Stream(served, "/job/events") as stream:
@@ -173,7 +198,7 @@ def test_the_api_has_it_too_where_one_process_has_both(served: Serving, stored: 
         ("?id=nope", 404, "scenario 'nope' is not in the store"),
         ("?after=x", 422, "after 'x' is no id of an event, expected one like 17.4, or now"),
         ("?after=-1.2", 422, "after '-1.2' is no id of an event, expected one like 17.4, or now"),
-        ("?job=x", 422, "there is no field 'job', expected one of: id, after"),
+        ("?job=x", 422, "there is no field 'job', expected one of: id, after, tail"),
     ],
 )
 def test_what_cannot_be_followed_is_said_before_the_stream_begins(

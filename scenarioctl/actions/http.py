@@ -66,7 +66,11 @@ def summary(node: Node, registry: "Registry") -> str:
 
 
 def describe(node: Node, diagram: Diagram) -> str:
-    url = word(node.form.get("url"), 120)
+    address = node.form.get("url")
+    # A query may hold a key, and what is said of a step is shown around.
+    url = word(
+        re.sub(r"[?#].*", "?…", address, flags=re.DOTALL) if isinstance(address, str) else address, 120
+    )
     return (
         f"{(word(node.form.get('method')) or 'get').upper()} {url}"
         if url

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from scenarioctl.chains.registry import ROLES
 from scenarioctl.cli.base import (
     Group,
     argument,
@@ -13,15 +14,16 @@ from scenarioctl.cli.base import (
     finish,
     open_application,
     option,
+    perform,
 )
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.operations.chains import SORT_KEYS, source_of
 from scenarioctl.operations.outcomes import OUTCOMES
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.probing import Probe
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.runtime.table import RuntimeTable
 
 
 @click.group(cls=Group)
@@ -29,36 +31,26 @@ def chain() -> None:
     """The chains that scenarioctl knows."""
 
 
-@chain.command("list")
+@chain.command("list", operation="chains.list_chains", example="scenarioctl chain list --role relay")
 @option(
     "--role",
     metavar="ROLE",
-    choices=("relay", "asset_hub", "dex", "contracts", "parachain"),
+    choices=ROLES,
     default="",
     help="Only relay, asset_hub, dex, contracts or parachain.",
 )
 @option(
     "--sort",
     metavar="KEY",
-    choices=("name", "role", "symbol", "para_id"),
+    choices=SORT_KEYS,
     default="",
-    help="name, role, symbol or para_id; as in the registry where left out.",
+    help="Sort by name, role, symbol or para_id. Default: the registry's order.",
 )
-def list_(role: str, sort: str) -> None:
+def list_(**fields: Any) -> None:
     """List the chains, those of config.toml too, with the runtime table at hand for each."""
-    app = open_application()
-    rows = [_describe(app, each) for each in app.registry.all() if not role or each.role == role]
-    if role and not rows:
-        roles = sorted({each.role for each in app.registry.all()})
-        raise InvalidRequest(f"role {shorten(role)} fits no chain, expected one of: {', '.join(roles)}")
-    if sort:
-        if sort not in {"name", "role", "symbol", "para_id"}:
-            raise InvalidRequest(
-                f"sort {shorten(sort)} is not known, expected one of: name, role, symbol, para_id"
-            )
-        rows.sort(key=lambda row: (row[sort] is None, row[sort]))
+    listed = perform("chains.list_chains", "ListChains", **fields).answer()
     if asked_for_json():
-        click.echo(dump_json({"chains": rows}))
+        click.echo(dump_json(listed))
         return
     draw_table(
         ("chain", "role", "native", "para id", "runtime", "table", "title"),
@@ -72,7 +64,7 @@ def list_(role: str, sort: str) -> None:
                 row["source"] or "-",
                 row["title"],
             )
-            for row in rows
+            for row in listed["chains"]
         ],
     )
 
@@ -181,7 +173,7 @@ def _describe_state(app: "Application", each: "Chain", probes: "list[Probe]") ->
         "name": each.name,
         "table": {
             "state": state,
-            "source": _source_of(table, each),
+            "source": source_of(table, each),
             "spec_version": table.spec_version if table else None,
         },
         "endpoints": [
@@ -197,14 +189,6 @@ def _describe_state(app: "Application", each: "Chain", probes: "list[Probe]") ->
             for one in probes
         ],
     }
-
-
-def _source_of(table: "RuntimeTable | None", each: "Chain") -> str | None:
-    from scenarioctl.runtime.table import load_bundled
-
-    if table is None:
-        return None
-    return "bundled" if table is load_bundled(each.name) else "cached"
 
 
 def _state_lines(row: dict[str, Any]) -> list[tuple[object, ...]]:
@@ -225,23 +209,3 @@ def _state_lines(row: dict[str, Any]) -> list[tuple[object, ...]]:
         for each in row["endpoints"]
     ]
     return lines or [(row["name"], "-", "-", "-", "-", at_hand, "no endpoints")]
-
-
-def _describe(app: "Application", each: "Chain") -> dict[str, Any]:
-    table = app.known_runtime(each)
-    return {
-        "name": each.name,
-        "title": each.title,
-        "role": each.role,
-        "relay": each.relay or None,
-        "para_id": each.para_id,
-        "symbol": each.symbol,
-        "decimals": each.decimals,
-        "ss58_prefix": each.ss58_prefix,
-        "genesis": each.genesis or None,
-        "aliases": list(each.aliases),
-        "testnet": each.testnet,
-        "spec_version": table.spec_version if table else None,
-        "source": _source_of(table, each),
-        "endpoints": list(each.endpoints),
-    }

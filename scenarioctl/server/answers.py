@@ -39,7 +39,8 @@ def items(schema: Schema) -> Schema:
 
 
 def or_null(schema: Schema) -> Schema:
-    return {**schema, "type": [schema["type"], "null"]}
+    allowed = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, **allowed, "type": [schema["type"], "null"]}
 
 
 def words(*values: str) -> Schema:
@@ -258,6 +259,28 @@ ANSWERS: Mapping[str, Answered] = {
         schema=fields(open_hrmp_channels=items(NUMBER), sourcechain=NUMBER),
         request={"relay": "polkadot", "paraid": 2034},
         answer={"open_hrmp_channels": [1000, 2000, 2004], "sourcechain": 2034},
+    ),
+    "chains.list_chains": Answered(
+        schema=fields(
+            chains=items(
+                fields(
+                    name=TEXT,
+                    title=TEXT,
+                    role=words("relay", "asset_hub", "dex", "contracts", "parachain"),
+                    relay=or_null(TEXT),
+                    para_id=or_null(NUMBER),
+                    symbol=TEXT,
+                    decimals=NUMBER,
+                    ss58_prefix=NUMBER,
+                    genesis=or_null(HEX),
+                    aliases=items(TEXT),
+                    testnet=SWITCH,
+                    spec_version=or_null(NUMBER),
+                    source=or_null(words("bundled", "cached")),
+                )
+            )
+        ),
+        request={"role": "relay"},
     ),
     "queries.query_chain": Answered(
         schema=fields(result=TEXT),

@@ -46,6 +46,7 @@ ENDPOINTS = (
     _row("POST", "/api/chain/Broadcast", "broadcasts.broadcast", "/api/chain/broadcast", scope="broadcast"),
     _row("POST", "/api/contracts/contract_info", "contracts.contract_info", flag="sucess"),
     _row("GET", "/api/scenarios", "scenarios.list_scenarios"),
+    _row("GET", "/api/chains", "chains.list_chains"),
     _row("POST", "/api/scenario/show", "scenarios.show_scenario"),
     _row("POST", "/api/scenario/delete", "scenarios.delete_scenario", scope="create", flag="success"),
     _row(

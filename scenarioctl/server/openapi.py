@@ -36,6 +36,7 @@ _TAGS = {
     "checks": "Transactions",
     "assembly": "Transactions",
     "broadcasts": "Transactions",
+    "chains": "Chains",
     "quotes": "Chains",
     "channels": "Chains",
     "queries": "Chains",

@@ -2,9 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -28,6 +27,8 @@ _PAUSE = 0.2
 _HEARTBEAT = 15.0
 #: Seconds for which a client may leave what it was sent unread.
 _PATIENCE = 60.0
+#: The most that `tail` may ask for.
+TAIL_MAX = 10_000
 #: Lines and entries that are read, and then sent, at a time: a slow client holds no more than that.
 _PORTION = 200
 
@@ -40,6 +41,8 @@ class FollowJobs:
     id: str | None = None
     #: The id of the last event that was seen, or `now`; from the beginning where left out.
     after: str = ""
+    #: Begin with so many of the newest lines and drafts, at most 10000; all of them where left out. `after` outweighs it.
+    tail: str | int = ""
 
 
 class Follower:
@@ -115,7 +118,7 @@ class EventStream:
         fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
         asked = self._decoder.decode(fields, parameters)
         given = request.headers.get("Last-Event-ID", "") or asked.after
-        position = await self._begin(asked.id, given)
+        position = await self._begin(asked.id, given, _read_tail(asked.tail))
         headers["Content-Type"] = "text/event-stream; charset=utf-8"
         # Or nginx keeps what it gets until it has a lot of it.
         headers["X-Accel-Buffering"] = "no"
@@ -145,14 +148,13 @@ class EventStream:
             self._follower.leave()
         return response
 
-    async def _begin(self, job: str | None, given: str) -> "Position":
+    async def _begin(self, job: str | None, given: str, tail: int | None) -> "Position":
         """Return where to begin; NotFound for an unknown id, InvalidRequest for a position that is none."""
         store = self._follower.app.store
-        if given == "now":
-            return Position(
-                log=await _newest(partial(store.read_log, job)),
-                mempool=await _newest(partial(store.read_mempool, job)),
-            )
+        newest = 0 if given == "now" else None if given else tail
+        if newest is not None:
+            line, entry = await store.find_tail(job, lines=newest, entries=newest)
+            return Position(log=line, mempool=entry)
         position = read_position(given)
         # An unknown id is said before the stream begins.
         await store.read_log(job, after=position.log, limit=1)
@@ -224,19 +226,16 @@ def read_position(text: str) -> Position:
     raise InvalidRequest(f"after {shorten(text)} is no id of an event, expected one like 17.4, or now")
 
 
-async def _newest(read: Callable[..., Awaitable[Sequence[object]]]) -> int:
-    """Return the seq of the newest row, without reading those before it; 0 where there is none."""
-    low, high = 0, 1
-    while await read(after=high - 1, limit=1):
-        low, high = high, high * 2
-    # There is a row from *low* on, and none from *high* on.
-    while high - low > 1:
-        middle = (low + high) // 2
-        if await read(after=middle - 1, limit=1):
-            low = middle
-        else:
-            high = middle
-    return low
+def _read_tail(value: str | int) -> int | None:
+    """Return how many of the newest rows a client wants; None for all."""
+    if value == "":
+        return None
+    text = str(value)
+    if not isinstance(value, bool) and text.isascii() and text.isdigit() and len(text) < 6:
+        count = int(text)
+        if count <= TAIL_MAX:
+            return count
+    raise InvalidRequest(f"tail {shorten(value)} is not a number of lines, expected 0 to {TAIL_MAX}")
 
 
 def _event(kind: str, position: Position, said: dict[str, Any]) -> bytes:

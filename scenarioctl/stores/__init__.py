@@ -199,6 +199,12 @@ class Store(Protocol):
     async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
         """Return the job's entries with a seq above *after*, in the order drafted; as `read_log`."""
 
+    async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
+        """Return the seqs after which the job's newest *lines* log lines and *entries* mempool entries stand.
+
+        0 where there are no more than those.  NotFound if there is no scenario; None means every job.
+        """
+
     async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
         """Return the newest runs of the job, those in the foreground among them, newest first."""
 

@@ -297,6 +297,23 @@ def read_log(database: Connection, id: str | None, *, after: int, limit: int) ->
     return [_read_line(row) for row in rows]
 
 
+def find_tail(database: Connection, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
+    if id is not None and not exists(database, id):
+        raise unknown(id)
+    return _seq_before(database, "FROM log_lines", id, lines), _seq_before(
+        database, "FROM mempool", id, entries
+    )
+
+
+def _seq_before(database: Connection, source: str, id: str | None, count: int) -> int:
+    """Return the seq of the row before the newest *count*; 0 where there is none."""
+    condition, values = ("", ()) if id is None else ("WHERE job = ?", (id,))
+    row = database.execute(
+        f"SELECT seq {source} {condition} ORDER BY seq DESC LIMIT 1 OFFSET ?", (*values, count)
+    ).fetchone()
+    return row[0] if row else 0
+
+
 def last_runs(database: Connection, id: str, *, limit: int) -> list[KeptRun]:
     rows = database.execute(
         "SELECT planned, started, finished, drafts, failure FROM runs WHERE job = ? ORDER BY seq DESC LIMIT ?",

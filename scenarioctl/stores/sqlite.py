@@ -176,6 +176,9 @@ class SqliteStore:
         action = partial(jobs.read_log, id=_check_job(id), after=after, limit=limit)
         return await self._read(action, long=not 0 < limit <= _SHORT)
 
+    async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
+        return await self._read(partial(jobs.find_tail, id=_check_job(id), lines=lines, entries=entries))
+
     async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
         check_id(id)
         return await self._read(partial(jobs.last_runs, id=id, limit=limit))

@@ -1,0 +1,82 @@
+"""The chains that a command or a daemon knows, with the runtime table at hand for each."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, shorten
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+
+__all__ = ["list_chains"]
+
+SORT_KEYS = ("name", "role", "symbol", "para_id")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListChains:
+    """List the chains of the registry and of config.toml."""
+
+    #: Only `relay`, `asset_hub`, `dex`, `contracts` or `parachain`.
+    role: str = ""
+    #: `name`, `role`, `symbol` or `para_id`; the order of the registry unless given.
+    sort: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainList:
+    chains: tuple[dict[str, Any], ...]
+
+    def answer(self) -> dict[str, Any]:
+        return {"chains": list(self.chains)}
+
+
+async def list_chains(app: Application, request: ListChains) -> ChainList:
+    chains = list(app.registry.all())
+    if request.role:
+        chains = [chain for chain in chains if chain.role == request.role]
+        if not chains:
+            roles = sorted({each.role for each in app.registry.all()})
+            raise InvalidRequest(
+                f"role {shorten(request.role)} fits no chain, expected one of: {', '.join(roles)}"
+            )
+    rows = [_describe(app, chain) for chain in chains]
+    if request.sort:
+        if request.sort not in SORT_KEYS:
+            raise InvalidRequest(
+                f"sort {shorten(request.sort)} is not known, expected one of: {', '.join(SORT_KEYS)}"
+            )
+        key = request.sort
+        rows.sort(key=lambda row: (row[key] is None, row[key]))
+    return ChainList(chains=tuple(rows))
+
+
+def source_of(table: "RuntimeTable | None", chain: "Chain") -> str | None:
+    """Return where the runtime table at hand comes from: `bundled` or `cached`; None without a table."""
+    from scenarioctl.runtime.table import load_bundled
+
+    if table is None:
+        return None
+    return "bundled" if table is load_bundled(chain.name) else "cached"
+
+
+def _describe(app: Application, chain: "Chain") -> dict[str, Any]:
+    table = app.known_runtime(chain)
+    # Endpoints are left out: their addresses may hold a key, and a daemon answers this to its clients.
+    return {
+        "name": chain.name,
+        "title": chain.title,
+        "role": chain.role,
+        "relay": chain.relay or None,
+        "para_id": chain.para_id,
+        "symbol": chain.symbol,
+        "decimals": chain.decimals,
+        "ss58_prefix": chain.ss58_prefix,
+        "genesis": chain.genesis or None,
+        "aliases": list(chain.aliases),
+        "testnet": chain.testnet,
+        "spec_version": table.spec_version if table else None,
+        "source": source_of(table, chain),
+    }
