@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, TooLarge, shorten
 
 APPLICATION = "scenarioctl"
 
@@ -289,10 +289,10 @@ def _suggest(key: str, known: Sequence[str]) -> str:
 
 def parse_config(text: bytes, path: Path) -> dict[str, Any]:
     """Return the TOML document *text*."""
-    import tomllib
+    from scenarioctl.model.toml import parse_toml
 
     try:
-        return tomllib.loads(text.decode("utf-8"))
+        return parse_toml(text.decode("utf-8"), field=f"config {path}")
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"config {path} is not UTF-8 text: byte {error.start} is wrong") from None
     except RecursionError:
@@ -530,11 +530,11 @@ def write_value(
 
 
 def _parse_value(value: str) -> Any:
-    import tomllib
+    from scenarioctl.model.toml import parse_toml
 
     try:
-        return tomllib.loads(f"value = {value}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return parse_toml(f"value = {value}", field="value")["value"]
+    except (ValueError, RecursionError, InvalidRequest, TooLarge):
         return value
 
 

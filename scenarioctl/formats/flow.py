@@ -86,12 +86,14 @@ def _parse(text: str | bytes, syntax: str) -> object:
         return parse_json(text, field="flow", limit=MAX_BYTES)
     if syntax != "toml":
         raise InvalidRequest(f"syntax {shorten(syntax)} is unknown, expected toml or json")
-    import tomllib
+    from tomllib import TOMLDecodeError
+
+    from scenarioctl.model.toml import parse_toml
 
     text = decode_text(text, field="flow", limit=MAX_BYTES)
     try:
-        return tomllib.loads(text.replace("\r\n", "\n"), parse_float=Decimal)
-    except tomllib.TOMLDecodeError as error:
+        return parse_toml(text.replace("\r\n", "\n"), field="flow", parse_float=Decimal)
+    except TOMLDecodeError as error:
         raise BadJson(f"flow is not TOML: {error}") from None
     except (ValueError, ArithmeticError):
         raise BadJson("flow is not TOML: it holds a number that is too long") from None

@@ -1,0 +1,61 @@
+"""TOML within bounds: what would take the parser's memory is refused before it is parsed."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from scenarioctl.errors import InvalidRequest, TooLarge
+
+#: How many parts a dotted key may have: the parser keeps every prefix of every key, so that its memory grows with the square.
+MAX_KEY_PARTS = 16
+#: How many keys, parts of keys and values a document may hold in all.
+MAX_VALUES = 100_000
+
+#: Below this length a document can hold neither.
+_HARMLESS = 2 * MAX_KEY_PARTS - 1
+
+#: A comment; a text of each of the four kinds, its end left out where it has none; what separates; all else.
+_TOKEN = re.compile(
+    r"""
+    \#[^\n]*+
+    | \"\"\"(?:[^"\\]++|\\.|\"(?!\"\"))*+(?:\"\"\")?+
+    | '''(?:[^']++|'(?!''))*+(?:''')?+
+    | "(?:[^"\\\n]++|\\.)*+"?+
+    | '[^'\n]*+'?+
+    | (?P<dot>\.)
+    | (?P<value>[=,\]}])
+    | (?P<end>[\n\[{])\s*+
+    | [^\#"'\n=,\[\]{}.]++
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def parse_toml(text: str, *, field: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    """Return the document that *text* is.
+
+    InvalidRequest for a key of too many parts, TooLarge for too many values; what is not TOML raises as `tomllib` does.
+    """
+    import tomllib
+
+    if len(text) > _HARMLESS:
+        _check(text, field)
+    return tomllib.loads(text, parse_float=parse_float)
+
+
+def _check(text: str, field: str) -> None:
+    """Count along the parser's own tokens; where they part ways the text is no TOML, and the parser stops there."""
+    dots = values = 0
+    for token in _TOKEN.finditer(text):
+        kind = token.lastgroup
+        if kind is None:
+            continue
+        dots = dots + 1 if kind == "dot" else 0
+        if dots >= MAX_KEY_PARTS:
+            line = text.count("\n", 0, token.start()) + 1
+            raise InvalidRequest(
+                f"{field} has a dotted key of more than {MAX_KEY_PARTS} parts (line {line}), write it as tables"
+            )
+        values += kind != "end"
+        if values > MAX_VALUES:
+            raise TooLarge(f"{field} has more than {MAX_VALUES} keys and values")

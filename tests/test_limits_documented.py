@@ -1,0 +1,53 @@
+"""docs/limits.md says the limits that the program has."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from scenarioctl.formats import flow
+from scenarioctl.model import toml
+from tests.conftest import ROOT
+
+#: Row -> column -> the constants that its cell names.
+LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+    "flow file in TOML": {
+        "bytes": (flow.MAX_BYTES,),
+        "values": (toml.MAX_VALUES,),
+        "depth": (toml.MAX_KEY_PARTS,),
+    },
+}
+
+
+def read_table() -> dict[str, dict[str, str]]:
+    lines = [line for line in (ROOT / "docs" / "limits.md").read_text().splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {row[0]: dict(zip(rows[0], row, strict=True)) for row in rows[2:]}
+
+
+def written(value: float, column: str) -> str:
+    """Return *value* as the table writes it: `16 MiB`, `10 000`, `0.25 s`."""
+    if column == "time":
+        return f"{value:g} s"
+    number, unit = int(value), ""
+    if column == "bytes":
+        for size, name in ((1024**2, " MiB"), (1024, " KiB")):
+            if number % size == 0:
+                number, unit = number // size, name
+                break
+    return f"{number:,}".replace(",", " ") + unit
+
+
+def test_every_row_is_held_to_the_program() -> None:
+    assert set(read_table()) == set(LIMITS)
+
+
+@pytest.mark.parametrize("row", LIMITS)
+def test_a_row_says_what_the_program_does(row: str) -> None:
+    cells = read_table()[row]
+
+    for column, values in LIMITS[row].items():
+        for value in values:
+            assert written(value, column) in cells[column], (row, column)
+    for column in ("bytes", "values", "depth", "time"):
+        assert cells[column], f"{row} says nothing on {column}"
+        assert column in LIMITS[row] or not any(letter.isdigit() for letter in cells[column]), (row, column)
