@@ -506,11 +506,18 @@ def test_the_short_path_of_the_channels_swallows_no_other(served: Serving) -> No
 
 def test_a_path_of_the_other_server_says_who_has_it(tmp_path: Path) -> None:
     with Serving(tmp_path, role="api") as serving:
-        asked = refused(serving.post("/job/start", {"id": "x"}))
+        asked = serving.post("/job/start", {"id": "x"})
     with Serving(tmp_path, role="worker") as serving:
         also = refused(serving.post("/api/scenario/info", {"id": "x"}))
 
-    assert asked == (404, "not_found", "there is no path /job/start here, the job worker has it")
+    assert (asked.status, asked.json()) == (
+        404,
+        {
+            "success": False,
+            "error": "there is no path /job/start here, the job worker has it",
+            "code": "not_found",
+        },
+    )
     assert also == (404, "not_found", "there is no path /api/scenario/info here, the scenario API has it")
 
 
@@ -551,6 +558,57 @@ def test_a_wrong_method_is_told_the_right_one(served: Serving) -> None:
         "GET is not what /api/scenario/info takes, expected: POST",
     )
     assert replies["HEAD"].body == b""
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "flag"),
+    [
+        ("GET", "/api/create/swap", "success"),
+        ("POST", "/api/create/swap/", "success"),
+        ("PUT", "/api/contracts/contract_info", "sucess"),
+        ("POST", "/api/contracts/contract-info", "sucess"),
+        ("GET", "/api/template/getUrl/", "success"),
+        ("DELETE", "/getUrl/abc", "success"),
+        ("GET", "/job/start", "success"),
+        ("POST", "/job/started", "success"),
+        ("POST", "/api/scenario/shown", ""),
+        ("GET", "/nope", ""),
+    ],
+)
+def test_a_refused_path_has_the_flag_of_the_one_that_was_meant(
+    served: Serving, method: str, path: str, flag: str
+) -> None:
+    reply = served.send(method, path)
+
+    assert reply.status in (404, 405)
+    assert {**reply.json(), "error": "", "code": ""} == {
+        "error": "",
+        "code": "",
+        **({flag: False} if flag else {}),
+    }
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/scenario/delet", "/api/scenario/delete/", "/job/stopp", "/api/scenarios/delete"]
+)
+def test_no_hint_leads_to_what_removes_or_ends_something(served: Serving, path: str) -> None:
+    reply = served.post(path, {})
+
+    assert (reply.status, reply.json()["error"]) == (
+        404,
+        f"there is no path {path}; /docs lists those that there are",
+    )
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Content-Type": "application/x-www-form-urlencoded"}, {}], ids=["as curl says", "none"]
+)
+def test_a_get_with_a_body_needs_no_type(served: Serving, stored: str, headers: dict[str, str]) -> None:
+    body = json.dumps({"scenario_id": stored}).encode()
+
+    reply = served.send("GET", "/api/info/preview", body, headers)
+
+    assert (reply.status, reply.json()["info"]) == (200, "polkadot > Remark")
 
 
 def test_head_answers_as_get_without_the_body(served: Serving) -> None:

@@ -97,6 +97,9 @@ def build_site(
         worker=worker,
         follower=follower,
     )
+    paths = [(row, path) for row in endpoints for path in (row.path, *row.also)]
+    destructive = frozenset(path for row, path in paths if row.destructive)
+    flags = {path: row.flag for row, path in paths if row.flag}
     fronts = {}
     for name in ROLES[role]:
         served = {name, "both"} | ({"worker"} if role == "all" and name == "api" else set())
@@ -109,7 +112,8 @@ def build_site(
             name={"api": "the scenario API", "worker": "the job worker"}[other],
             routes=Routes([(row.method, row.path, None) for row in endpoints if row.server == other]),
         )
-        fronts[name] = Front(name, Routes(_rows(points), elsewhere=elsewhere), terms)
+        routes = Routes(_rows(points), elsewhere=elsewhere, unsuggested=destructive)
+        fronts[name] = Front(name, routes, terms, flags=flags)
     return Site(terms, fronts, follower, grounds)
 
 

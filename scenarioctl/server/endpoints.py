@@ -23,6 +23,8 @@ class Endpoint:
     flag: str = ""
     #: May go on for hours: it waits for webhooks, pauses and web servers, and takes the place of no request that does not.
     waits: bool = False
+    #: Removes or ends something: no error suggests this path to a client that mistyped another one.
+    destructive: bool = False
 
 
 def _row(method: str, path: str, operation: str, *also: str, **more: Any) -> Endpoint:
@@ -48,7 +50,14 @@ ENDPOINTS = (
     _row("GET", "/api/scenarios", "scenarios.list_scenarios"),
     _row("GET", "/api/chains", "chains.list_chains"),
     _row("POST", "/api/scenario/show", "scenarios.show_scenario"),
-    _row("POST", "/api/scenario/delete", "scenarios.delete_scenario", scope="create", flag="success"),
+    _row(
+        "POST",
+        "/api/scenario/delete",
+        "scenarios.delete_scenario",
+        scope="create",
+        flag="success",
+        destructive=True,
+    ),
     _row(
         "POST",
         "/api/template/saveUrl",
@@ -71,7 +80,9 @@ ENDPOINTS = (
     _row("POST", "/api/tx/payload", "transactions.transaction_payload"),
     _row("POST", "/api/tx/assemble", "assembly.assemble_transaction"),
     _row("POST", "/job/start", "jobs.start_job", scope="jobs", server="worker", flag="success"),
-    _row("POST", "/job/stop", "jobs.stop_job", scope="jobs", server="worker", flag="success"),
+    _row(
+        "POST", "/job/stop", "jobs.stop_job", scope="jobs", server="worker", flag="success", destructive=True
+    ),
     _row("POST", "/job/run", "jobs.run_job", scope="jobs", server="worker", flag="success", waits=True),
     _row("GET", "/job/list", "jobs.list_jobs", server="worker"),
     _row("POST", "/job/status", "jobs.job_status", server="worker"),

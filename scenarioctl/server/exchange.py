@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("scenarioctl.http")
 
 JSON = "application/json"
+#: What `curl --data` says of a body unless told otherwise.
+_CURL = "application/x-www-form-urlencoded"
 #: Bodies above this are read by a thread: the loop has others to serve meanwhile.
 _AT_ONCE = 256 * 1024
 #: Bodies above this are read a few at a time …
@@ -285,9 +287,13 @@ class Reply:
 class Front:
     """The one wrapper around every request of a server."""
 
-    def __init__(self, server: str, routes: Routes[Point], terms: Terms) -> None:
+    def __init__(
+        self, server: str, routes: Routes[Point], terms: Terms, *, flags: Mapping[str, str] | None = None
+    ) -> None:
         #: `api` or `worker`.
         self.server = server
+        #: Path of either server -> the flag that its answers have.
+        self._flags = flags or {}
         self._routes = routes
         self._terms = terms
 
@@ -398,11 +404,17 @@ class Front:
             headers["WWW-Authenticate"] = "Bearer"
         if "retry_after" in error.details:
             headers["Retry-After"] = str(math.ceil(float(str(error.details["retry_after"]))))
-        response = error_response(error, row.flag if row else "", headers)
+        response = error_response(error, self._flag(request, row), headers)
         if isinstance(error, (TooLarge, TooSlow, BadRequest)):
             # What is left of the body is not worth reading.
             response.force_close()
         return response
+
+    def _flag(self, request: web.BaseRequest, row: Endpoint | None) -> str:
+        """Return the flag of the path that was asked, or that was most likely meant; empty if it has none."""
+        if row is not None:
+            return row.flag
+        return self._flags.get(self._routes.meant(request.rel_url.raw_path), "")
 
     def _confess(
         self, bug: Exception, identity: str, row: Endpoint | None, headers: CIMultiDict[str]
@@ -465,7 +477,10 @@ async def read_body(
 
 
 def check_type(request: web.BaseRequest, *, present: bool) -> None:
-    """Refuse a body that does not say that it is JSON: a web page cannot send one that does without being asked for it."""
+    """Refuse a body that does not say that it is JSON: a web page cannot send one that does without being asked for it.
+
+    No web page can send a body with GET, so that one may say what `curl --data` says, or nothing.
+    """
     if not present:
         return
     given = request.headers.get("Content-Type")
@@ -474,7 +489,7 @@ def check_type(request: web.BaseRequest, *, present: bool) -> None:
         raise UnsupportedType(
             f"the body has the Content-Encoding {shorten(encoding)}, expected none: it is read as it comes"
         )
-    if given == JSON:
+    if given == JSON or (request.method in ("GET", "HEAD") and given in (None, _CURL)):
         return
     if given is None:
         raise UnsupportedType(f"the body has no Content-Type, expected {JSON}")

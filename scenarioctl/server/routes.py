@@ -1,6 +1,6 @@
 """Which endpoint a path means."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
@@ -17,9 +17,17 @@ _NO_PARAMETERS: Mapping[str, str] = {}
 class Routes(Generic[T]):
     """Paths, each with what answers it by method.  A path without parameters is found by one look-up."""
 
-    def __init__(self, rows: Iterable[tuple[str, str, T]], *, elsewhere: "Elsewhere | None" = None) -> None:
+    def __init__(
+        self,
+        rows: Iterable[tuple[str, str, T]],
+        *,
+        elsewhere: "Elsewhere | None" = None,
+        unsuggested: Container[str] = (),
+    ) -> None:
         #: The paths of the other server, for those who knock at the wrong door.
         self._elsewhere = elsewhere
+        #: Paths that no error suggests, since a program or a person may follow the suggestion without a second look.
+        self._unsuggested = unsuggested
         self._exact: dict[str, dict[str, T]] = {}
         #: Number of segments -> patterns of so many.
         self._patterns: dict[int, list[tuple[tuple[str, ...], dict[str, T]]]] = {}
@@ -54,7 +62,7 @@ class Routes(Generic[T]):
             point = methods.get(method)
             if point is not None:
                 return point, _NO_PARAMETERS
-        for found, parameters in self._all(raw_path):
+        for _, found, parameters in self._all(raw_path):
             point = found.get(method)
             if point is not None:
                 return point, parameters
@@ -67,9 +75,21 @@ class Routes(Generic[T]):
 
     def methods(self, raw_path: str) -> tuple[str, ...]:
         """Return the methods that a path takes; none for an unknown path."""
-        return tuple(sorted({method for methods, _ in self._all(raw_path) for method in methods}))
+        return tuple(sorted({method for _, methods, _ in self._all(raw_path) for method in methods}))
 
-    def _all(self, raw_path: str) -> Iterable[tuple[dict[str, T], Mapping[str, str]]]:
+    def meant(self, raw_path: str) -> str:
+        """Return the path of the table that *raw_path* is or most likely means, on either server; empty if none is like it."""
+        routes: list[Routes[Any]] = [self, *([self._elsewhere.routes] if self._elsewhere is not None else [])]
+        try:
+            for each in routes:
+                for path, _, _ in each._all(raw_path):
+                    return path
+        except BadRequest:
+            return ""
+        return self._closest(raw_path, [path for each in routes for path in each._paths])
+
+    def _all(self, raw_path: str) -> Iterable[tuple[str, dict[str, T], Mapping[str, str]]]:
+        """Yield each path of the table that *raw_path* fits, its methods, and the values of its parameters."""
         segments = raw_path.split("/")[1:]
         if len(segments) > 16:
             return
@@ -79,7 +99,7 @@ class Routes(Generic[T]):
         path = "/" + "/".join(segments)
         if path in self._exact and path.count("/") == len(segments):
             # A path that is spelled out is never one with parameters too.
-            yield self._exact[path], _NO_PARAMETERS
+            yield path, self._exact[path], _NO_PARAMETERS
             return
         for names, methods in self._patterns.get(len(segments), ()):
             parameters = {}
@@ -89,13 +109,20 @@ class Routes(Generic[T]):
                 elif name != segment:
                     break
             else:
-                yield methods, parameters
+                yield "/" + "/".join(names), methods, parameters
 
     def _hint(self, raw_path: str) -> str:
         if self._elsewhere is not None and self._elsewhere.routes.methods(raw_path):
             return f" here, {self._elsewhere.name} has it"
-        close = get_close_matches(raw_path[:80].rstrip("/"), self._paths, n=1)
-        return f", did you mean {close[0]}?" if close else "; /docs lists those that there are"
+        close = self._closest(raw_path, self._paths)
+        if close and close not in self._unsuggested:
+            return f", did you mean {close}?"
+        return "; /docs lists those that there are"
+
+    @staticmethod
+    def _closest(raw_path: str, paths: Sequence[str]) -> str:
+        close = get_close_matches(raw_path[:80].rstrip("/"), paths, n=1)
+        return close[0] if close else ""
 
 
 @dataclass(frozen=True, kw_only=True)
