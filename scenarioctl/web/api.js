@@ -18,9 +18,10 @@ export function onToken(ask) {
   askForToken = ask;
 }
 
-// Told true when the daemon stops answering, and false when it is back.
-export function onGone(tell) {
+// Told true when the daemon stops answering, and false when it is back; until `signal` ends it.
+export function onGone(tell, signal = undefined) {
   watchers.add(tell);
+  signal?.addEventListener("abort", () => watchers.delete(tell));
 }
 
 function setGone(now) {

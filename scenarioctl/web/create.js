@@ -1,11 +1,8 @@
 // Forms that create a transfer, a swap or a remark.
 
-import { post } from "./api.js";
-import { field, form, h, say } from "./dom.js";
+import { get, post } from "./api.js";
+import { field, form, h, say, selection } from "./dom.js";
 
-const CHAINS = [["polkadot", "Polkadot"], ["assetHub", "Asset Hub"], ["hydraDx", "Hydration"], ["kusama", "Kusama"], ["assetHub_kusama", "Kusama Asset Hub"]];
-// What stands in a field hides the suggestions that are unlike it.
-const KNOWN = "polkadot, assetHub, hydraDx, kusama, assetHub_kusama, or another that this daemon knows.";
 const ASSETS = [["DOT", "DOT"], ["1984", "USDT on Asset Hub"], ["1337", "USDC on Asset Hub"], ["0", "the chain's own (HDX, DOT, KSM)"]];
 const TRADED = [["0", "HDX"], ["5", "DOT"], ["10", "USDT"], ["22", "USDC"]];
 
@@ -14,9 +11,9 @@ const KINDS = {
     title: "New transfer",
     path: "/api/create/scenario",
     id: (answer) => answer.result,
-    fields: () => [
-      field("source_chain", "From chain", { options: CHAINS, value: "polkadot", hint: KNOWN, required: true }),
-      field("dest_chain", "To chain", { options: CHAINS, value: "assetHub", hint: KNOWN, required: true }),
+    fields: (chains) => [
+      selection("source_chain", "From chain", chains, "polkadot"),
+      selection("dest_chain", "To chain", chains, "assetHub"),
       field("assetid", "Asset", { options: ASSETS, hint: "Id or symbol on the chain it leaves.", required: true }),
       field("amount", "Amount", { hint: "In whole tokens, like 1.5", inputmode: "decimal", required: true }),
       field("destination_address", "Receiver", { hint: "SS58 address or 0x public key on the chain it goes to.", required: true }),
@@ -38,20 +35,22 @@ const KINDS = {
     title: "New remark",
     path: "/api/create/remark",
     id: (answer) => answer.result,
-    fields: () => [
-      field("chain", "Chain", { options: CHAINS, value: "polkadot", hint: KNOWN, required: true }),
+    fields: (chains) => [
+      selection("chain", "Chain", chains, "polkadot"),
       field("text", "Text", { multiline: true, hint: "It is written into the chain's history, for everybody and for ever.", required: true }),
     ],
   },
 };
 
-export async function createView(kind) {
+export async function createView(kind, signal) {
   const { title, path, id, fields } = KINDS[kind];
+  const { chains } = await get("/api/chains", {}, signal);
+  const choices = chains.filter(({ role }) => role !== "contracts").map(({ name, title: words }) => [name, words === name ? name : `${words} (${name})`]);
   return h("section", { class: "narrow" },
     h("h1", { tabindex: "-1" }, title),
     form("Create", async (given) => {
       const answer = await post(path, given);
-      for (const warning of answer.warnings) say(`Warning: ${warning}`);
+      if (answer.warnings.length) say(`Warning: ${answer.warnings.join("; ")}`);
       location.hash = `#/create/?diagramData=${encodeURIComponent(id(answer))}`;
-    }, fields()));
+    }, fields(choices)));
 }

@@ -1,5 +1,13 @@
 // Elements out of data.  Text is only ever set as text: nothing that a person typed into a scenario becomes markup.
 
+// What can stand in an element: lists are flattened, and what a condition left out is dropped.
+const contents = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+
+// Replaces what `element` holds; `replaceChildren` alone would print a list or a `false` as text.
+export function fill(element, ...children) {
+  element.replaceChildren(...contents(children));
+}
+
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -8,7 +16,7 @@ export function h(tag, attributes = {}, ...children) {
     else if (name === "value") element.value = value;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...contents(children));
   return element;
 }
 
@@ -86,7 +94,7 @@ export function when(iso) {
 
 // A form that runs one action at a time and shows the sentence of an error where it was typed.
 export function form(submitLabel, action, ...fields) {
-  const problem = h("p", { class: "problem", role: "alert", hidden: true });
+  const problem = h("div", { hidden: true });
   const button = h("button", { type: "submit", class: "primary" }, submitLabel);
   const element = h("form", {
     novalidate: true,
@@ -98,7 +106,7 @@ export function form(submitLabel, action, ...fields) {
       try {
         await action(values(element), element);
       } catch (error) {
-        problem.textContent = error.message;
+        fill(problem, problemOf(error));
         problem.hidden = false;
       } finally {
         button.disabled = false;
@@ -109,6 +117,7 @@ export function form(submitLabel, action, ...fields) {
   return element;
 }
 
+// An error of an outage is marked: it goes when the daemon is back.
 export function problemOf(error) {
-  return h("p", { class: "problem", role: "alert" }, error.message);
+  return h("p", { class: error.code === "gone" ? "problem outage" : "problem", role: "alert" }, error.message);
 }

@@ -1,33 +1,38 @@
 // The job of a scenario: start and stop it, watch its log and its mempool grow.
 
-import { follow, post } from "./api.js";
-import { copyButton, field, form, h, problemOf, say, when } from "./dom.js";
+import { follow, onGone, post } from "./api.js";
+import { copyButton, field, fill, form, h, problemOf, say, when } from "./dom.js";
 
 // A browser slows down with more; the daemon keeps them all.
 const LINES = 500;
 const DRAFTS = 100;
+// Drawn at a time.
+const BATCH = 50;
 
 export function jobPart(scenario, signal) {
   const { id } = scenario;
   const section = h("section", { "aria-labelledby": "job" }, h("h2", { id: "job" }, "Job"));
   const state = h("p", { class: "state", role: "status" });
   const trouble = h("div");
+  const refused = h("div");
   const log = h("ol", { class: "log" });
   const mempool = h("ol", { class: "mempool" });
+  const older = h("p", { class: "hint", hidden: true }, `The newest ${LINES} lines. All of them: `, h("code", {}, `scenarioctl job logs ${id}`));
 
   async function refresh() {
     try {
       const status = await post("/job/status", { id }, signal);
-      state.replaceChildren(...words(status));
+      fill(state, words(status));
+      fill(trouble);
       stop.disabled = status.state !== "running";
       start.querySelector("button").disabled = status.state === "running";
     } catch (error) {
       if (signal.aborted) return;
       if (error.code === "not_found" && error.status === 404 && !/scenario/.test(error.message)) {
-        section.replaceChildren(h("h2", { id: "job" }, "Job"), h("p", { class: "hint" }, "No job worker is served at this address."));
+        fill(section, h("h2", { id: "job" }, "Job"), h("p", { class: "hint" }, "No job worker is served at this address."));
         return;
       }
-      trouble.replaceChildren(problemOf(error));
+      fill(trouble, problemOf(error));
     }
   }
 
@@ -40,39 +45,54 @@ export function jobPart(scenario, signal) {
   field("cron", "or cron", { hint: "Five fields, like */15 * * * *" }));
   const stop = h("button", { type: "button" }, "Stop");
   stop.addEventListener("click", async () => {
+    fill(refused);
     try {
       say((await post("/job/stop", { id })).result);
       await refresh();
     } catch (error) {
-      trouble.replaceChildren(problemOf(error));
+      fill(refused, problemOf(error));
     }
   });
 
   section.append(
     state,
     h("div", { class: "job" }, start, h("div", { class: "actions" }, stop)),
-    trouble,
+    refused, trouble,
     h("div", { class: "columns" },
-      h("section", { class: "card", "aria-labelledby": "log" }, h("h3", { id: "log" }, "Log"), h("div", { class: "scroll tall", tabindex: "0", role: "log", "aria-label": "Log of the job" }, log)),
+      h("section", { class: "card", "aria-labelledby": "log" }, h("h3", { id: "log" }, "Log"), older, h("div", { class: "scroll tall", tabindex: "0", role: "log", "aria-label": "Log of the job" }, log)),
       h("section", { class: "card", "aria-labelledby": "mempool" }, h("h3", { id: "mempool" }, "Mempool"), h("p", { class: "hint" }, "Unsigned drafts, the newest first."), h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Mempool of the job" }, mempool))));
 
   refresh();
+  const waiting = [];
+  let drawing = false;
   let soon;
-  follow("/job/events", { id }, (kind, data) => {
-    if (kind === "log") {
-      const box = log.parentElement;
-      const atEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 40;
-      log.append(h("li", {}, when(data.date), " ", data.text));
-      while (log.childElementCount > LINES) log.firstElementChild.remove();
-      if (atEnd) box.scrollTop = box.scrollHeight;
-    } else if (kind === "mempool") {
-      mempool.prepend(draft(data));
-      while (mempool.childElementCount > DRAFTS) mempool.lastElementChild.remove();
+
+  // A log of thousands of lines comes at once: a frame draws some of them, and the page stays usable meanwhile.
+  function draw() {
+    const box = log.parentElement;
+    const atEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 40;
+    const batch = waiting.splice(0, BATCH);
+    log.append(...batch.filter(([kind]) => kind === "log").map(([, data]) => h("li", {}, when(data.date), " ", data.text)));
+    mempool.prepend(...batch.filter(([kind]) => kind === "mempool").map(([, data]) => draft(data)).reverse());
+    while (log.childElementCount > LINES) log.firstElementChild.remove();
+    while (mempool.childElementCount > DRAFTS) mempool.lastElementChild.remove();
+    older.hidden = log.childElementCount < LINES;
+    if (atEnd) box.scrollTop = box.scrollHeight;
+    drawing = waiting.length > 0;
+    if (drawing) requestAnimationFrame(draw);
+  }
+
+  follow("/job/events", { id, tail: LINES }, (kind, data) => {
+    waiting.push([kind, data]);
+    if (!drawing) {
+      drawing = true;
+      requestAnimationFrame(draw);
     }
     // Many lines come at once; the state is asked for when they have come.
     clearTimeout(soon);
     soon = setTimeout(refresh, 300);
-  }, signal).catch((error) => { if (!signal.aborted && error.status !== 404) trouble.replaceChildren(problemOf(error)); });
+  }, signal).catch((error) => { if (!signal.aborted && error.status !== 404) fill(trouble, problemOf(error)); });
+  onGone((gone) => { if (!gone) refresh(); }, signal);
   return section;
 }
 

@@ -1,7 +1,7 @@
 // The list of stored scenarios, with search.
 
-import { get } from "./api.js";
-import { h, problemOf, selection, when } from "./dom.js";
+import { get, onGone } from "./api.js";
+import { fill, h, problemOf, selection, when } from "./dom.js";
 
 const PAGE = 50;
 
@@ -11,7 +11,8 @@ export async function listView(signal) {
   const more = h("button", { type: "button", hidden: true }, "Show more");
   const trouble = h("div");
   const search = h("input", { type: "search", id: "search", placeholder: "xTransfer, hydraDx, an id …", autocomplete: "off" });
-  const chain = selection("chain", "Chain", [["", "all"], ["polkadot", "polkadot"], ["assetHub", "assetHub"], ["hydraDx", "hydraDx"], ["kusama", "kusama"], ["assetHub_kusama", "assetHub_kusama"]], "");
+  const { chains } = await get("/api/chains", {}, signal);
+  const chain = selection("chain", "Chain", [["", "all"], ...chains.map(({ name }) => [name, name])], "");
   const chainBox = chain.querySelector("select");
   let next = "";
   let asked = 0;
@@ -23,22 +24,23 @@ export async function listView(signal) {
     }, signal);
     // A slower answer to what was typed before must not overwrite this one.
     if (number !== asked) return;
-    if (!after) rows.replaceChildren();
+    if (!after) fill(rows);
     rows.append(...page.scenarios.map(row));
     next = page.next ?? "";
     more.hidden = !next;
     const told = page.total === 1 ? "1 scenario" : `${page.total} scenarios`;
     count.textContent = page.total ? told : search.value || chainBox.value ? "No scenario matches." : "Nothing is stored yet: create a transfer, a swap or a remark, or import a diagram.";
     table.hidden = !page.total;
-    trouble.replaceChildren();
+    fill(trouble);
   }
 
-  const tell = (error) => { if (!signal.aborted) trouble.replaceChildren(problemOf(error)); };
+  const tell = (error) => { if (!signal.aborted) fill(trouble, problemOf(error)); };
   let timer;
   const again = () => { clearTimeout(timer); timer = setTimeout(() => load("").catch(tell), 150); };
   search.addEventListener("input", again);
   chainBox.addEventListener("change", again);
   more.addEventListener("click", () => load(next).catch(tell));
+  onGone((gone) => { if (!gone) again(); }, signal);
 
   const table = h("table", { class: "list", hidden: true },
     h("caption", { class: "offscreen" }, "Stored scenarios, the newest first"),

@@ -1,7 +1,7 @@
 // The page: which view a link opens, the token, and what is said when the daemon is gone.
 
 import { onGone, onToken } from "./api.js";
-import { h, say } from "./dom.js";
+import { h, problemOf, say } from "./dom.js";
 import { createView } from "./create.js";
 import { importView, importText } from "./import.js";
 import { listView } from "./list.js";
@@ -20,13 +20,7 @@ const ROUTES = [
 ];
 
 async function show() {
-  let hash = location.hash.slice(1);
-  if (hash && !hash.startsWith("/")) {
-    // The link to the content is no route.
-    main.focus();
-    if (!first) return;
-    hash = "";
-  }
+  const hash = location.hash.slice(1);
   leave.abort();
   leave = new AbortController();
   const { signal } = leave;
@@ -36,8 +30,9 @@ async function show() {
     view = found ? await found[1](signal, ...found[0].slice(1)) : notFound(hash);
   } catch (error) {
     if (signal.aborted) return;
-    view = h("section", {}, h("h1", { tabindex: "-1" }, "This did not work"), h("p", { class: "problem", role: "alert" }, error.message),
+    view = h("section", {}, h("h1", { tabindex: "-1" }, "This did not work"), problemOf(error),
       h("p", {}, h("button", { type: "button", onclick: show }, "Try again")));
+    if (error.code === "gone") onGone((gone) => { if (!gone) show(); }, signal);
   }
   if (signal.aborted) return;
   main.replaceChildren(view);
@@ -61,7 +56,9 @@ onGone((gone) => {
   const banner = document.getElementById("gone");
   banner.hidden = !gone;
   banner.textContent = gone ? "The daemon does not answer. This page tries again every two seconds." : "";
-  if (!gone) say("The daemon is back");
+  if (gone) return;
+  for (const problem of document.querySelectorAll(".outage")) problem.remove();
+  say("The daemon is back");
 });
 
 onToken((refused) => new Promise((settle) => {
@@ -85,6 +82,11 @@ onToken((refused) => new Promise((settle) => {
 }));
 
 addEventListener("hashchange", show);
+document.querySelector(".skip").addEventListener("click", (event) => {
+  // The address says which view this is: it must not become that of the content.
+  event.preventDefault();
+  main.focus();
+});
 addEventListener("dragover", (event) => event.preventDefault());
 addEventListener("drop", async (event) => {
   event.preventDefault();

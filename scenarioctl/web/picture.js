@@ -54,6 +54,7 @@ export async function pictureOf(scenario, signal) {
     zoom(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
   }, { passive: false });
 
+  // One finger moves the diagram sideways; up and down it scrolls the page (`touch-action` in page.css), as everywhere.
   const fingers = new Map();
   frame.addEventListener("pointerdown", (event) => {
     fingers.set(event.pointerId, event);
@@ -62,11 +63,12 @@ export async function pictureOf(scenario, signal) {
   frame.addEventListener("pointermove", (event) => {
     const before = fingers.get(event.pointerId);
     if (!before) return;
-    if (fingers.size === 1) move(event.clientX - before.clientX, event.clientY - before.clientY);
+    if (fingers.size === 1) move(event.clientX - before.clientX, event.pointerType === "touch" ? 0 : event.clientY - before.clientY);
     else {
       const [other] = [...fingers.values()].filter((finger) => finger.pointerId !== event.pointerId);
       const apart = (finger) => Math.hypot(finger.clientX - other.clientX, finger.clientY - other.clientY);
       const box = frame.getBoundingClientRect();
+      move((event.clientX - before.clientX) / 2, (event.clientY - before.clientY) / 2);
       if (apart(before) > 0) zoom(apart(event) / apart(before), (event.clientX + other.clientX) / 2 - box.left, (event.clientY + other.clientY) / 2 - box.top);
     }
     fingers.set(event.pointerId, event);

@@ -1,7 +1,7 @@
 // One scenario: its picture, its steps, the unsigned transaction, its job.
 
 import { get, post } from "./api.js";
-import { copyButton, h, problemOf, say, when } from "./dom.js";
+import { copyButton, fill, h, problemOf, say, when } from "./dom.js";
 import { jobPart } from "./job.js";
 import { pictureOf } from "./picture.js";
 import { transactionPart } from "./transaction.js";
@@ -64,7 +64,7 @@ function taking({ id }) {
       say(`Deleted ${id}`);
       location.hash = "#/";
     } catch (error) {
-      trouble.replaceChildren(problemOf(error));
+      fill(trouble, problemOf(error));
     }
   });
   return h("section", { "aria-labelledby": "taking" },

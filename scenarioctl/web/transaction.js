@@ -1,37 +1,52 @@
 // The unsigned transaction of a scenario: decoded, checked for an account, and in the forms that wallets take.
 
-import { post } from "./api.js";
-import { copyButton, field, form, h, problemOf, selection } from "./dom.js";
+import { onGone, post } from "./api.js";
+import { copyButton, field, fill, form, h, problemOf, selection } from "./dom.js";
 
 export function transactionPart(scenario, signal) {
-  const place = h("div", { "aria-live": "polite" }, h("p", {}, "Drafting …"));
-  draft(scenario, place, signal);
-  return h("section", { "aria-labelledby": "transaction" }, h("h2", { id: "transaction" }, "Unsigned transaction"), place);
-}
+  const drafted = h("div", { "aria-live": "polite" }, h("p", {}, "Drafting …"));
+  // What is typed here, and found out, stays when the transaction is drafted anew.
+  const forms = h("div", { class: "columns", hidden: true });
+  const transaction = { chain: "", tx: "", changed: new Set() };
+  fill(forms, checkForm(transaction), payloadForm(transaction));
+  shareSender(forms);
 
-async function draft(scenario, place, signal) {
-  try {
-    const full = await post("/api/scenario/info/full", { id: scenario.id }, signal);
-    const { result } = full;
-    const decoded = await post("/api/tx/decode", { chain: result.source_chain, tx: result.tx }, signal);
-    place.replaceChildren(
-      h("p", { class: "says" }, decoded.says),
-      full.warnings.map((warning) => h("p", { class: "notice" }, warning)),
-      facts(result, decoded),
-      h("pre", { class: "hex", tabindex: "0", "aria-label": "Transaction, hex" }, result.tx),
-      h("div", { class: "actions" },
-        copyButton("Copy hex", result.tx),
-        copyButton("Copy call data", decoded.call_data),
-        h("button", { type: "button", onclick: () => draft(scenario, place, signal) }, "Draft anew")),
-      h("details", {}, h("summary", {}, "The call, argument by argument"), tree(decoded.call)),
-      h("div", { class: "columns" }, checkForm(result), payloadForm(result)));
-    shareSender(place);
-  } catch (error) {
-    if (signal.aborted) return;
-    place.replaceChildren(
-      problemOf(error),
-      h("p", {}, h("button", { type: "button", onclick: () => draft(scenario, place, signal) }, "Try again")));
+  let outage = false;
+
+  async function draft() {
+    outage = false;
+    try {
+      const full = await post("/api/scenario/info/full", { id: scenario.id }, signal);
+      const { result } = full;
+      const decoded = await post("/api/tx/decode", { chain: result.source_chain, tx: result.tx }, signal);
+      const changed = transaction.tx !== result.tx;
+      Object.assign(transaction, { chain: result.source_chain, tx: result.tx });
+      fill(drafted,
+        h("p", { class: "says" }, decoded.says),
+        full.warnings.map((warning) => h("p", { class: "notice" }, warning)),
+        facts(result, decoded),
+        h("pre", { class: "hex", tabindex: "0", "aria-label": "Transaction, hex" }, result.tx),
+        h("div", { class: "actions" },
+          copyButton("Copy hex", result.tx),
+          copyButton("Copy call data", decoded.call_data),
+          h("button", { type: "button", onclick: draft }, "Draft anew")),
+        h("details", {}, h("summary", {}, "The call, argument by argument"), tree(decoded.call)));
+      forms.hidden = false;
+      // A verdict, and bytes to sign, are of one transaction.
+      if (changed) for (const tell of transaction.changed) tell();
+    } catch (error) {
+      if (signal.aborted) return;
+      fill(drafted,
+        problemOf(error),
+        h("p", {}, h("button", { type: "button", onclick: draft }, "Try again")));
+      forms.hidden = true;
+      outage = error.code === "gone";
+    }
   }
+
+  draft();
+  onGone((gone) => { if (!gone && outage) draft(); }, signal);
+  return h("section", { "aria-labelledby": "transaction" }, h("h2", { id: "transaction" }, "Unsigned transaction"), drafted, forms);
 }
 
 // Who checks a transaction and then signs it types the account once.
@@ -64,16 +79,21 @@ export function tree(value) {
   return h("code", {}, value === null ? "none" : String(value));
 }
 
-function checkForm(result) {
+function checkForm(transaction) {
   const verdict = h("div", { "aria-live": "polite" });
+  transaction.changed.add(() => {
+    if (verdict.childElementCount) fill(verdict, h("p", { class: "notice" }, "The transaction has changed. Check it again."));
+  });
   return h("section", { class: "card", "aria-labelledby": "check" },
     h("h3", { id: "check" }, "Check before signing"),
     h("p", { class: "hint" }, "Tries it on every chain it touches, for the account that will sign it."),
     form("Check", async ({ sender }) => {
-      verdict.replaceChildren(h("p", {}, "Trying it on the chains …"));
+      fill(verdict, h("p", {}, "Trying it on the chains …"));
       try {
-        const check = await post("/api/tx/check", { chain: result.source_chain, tx: result.tx, sender: sender ?? "" });
-        verdict.replaceChildren(
+        const { chain, tx } = transaction;
+        const check = await post("/api/tx/check", { chain, tx, sender: sender ?? "" });
+        if (tx !== transaction.tx) return;
+        fill(verdict, 
           h("p", { class: `verdict ${check.verdict}` }, VERDICTS[check.verdict] ?? check.verdict),
           h("ul", {}, [...check.reasons, ...check.warnings].map((reason) => h("li", {}, reason))),
           check.steps.length > 0 && h("table", {},
@@ -81,7 +101,7 @@ function checkForm(result) {
             h("thead", {}, h("tr", {}, ["Chain", "What", "Amount"].map((name) => h("th", { scope: "col" }, name)))),
             h("tbody", {}, check.steps.map((step) => h("tr", {}, h("td", {}, step.chain), h("td", {}, step.what), h("td", {}, step.human ?? `${step.value} ${step.asset}`))))));
       } catch (error) {
-        verdict.replaceChildren();
+        fill(verdict);
         throw error;
       }
     }, field("sender", "Account that will sign", { hint: "SS58 address or 0x public key.", required: true })),
@@ -90,16 +110,22 @@ function checkForm(result) {
 
 const VERDICTS = { ok: "It passes", refused: "It would fail", unknown: "It could not be proven" };
 
-function payloadForm(result) {
+function payloadForm(transaction) {
   const place = h("div", { "aria-live": "polite" });
+  transaction.changed.add(() => {
+    if (place.childElementCount) fill(place, h("p", { class: "notice" }, "The transaction has changed. Make the payload again."));
+  });
   return h("section", { class: "card", "aria-labelledby": "payload" },
     h("h3", { id: "payload" }, "Sign elsewhere"),
     h("p", { class: "hint" }, "This page signs nothing. It makes the bytes that a wallet signs."),
     form("Make the payload", async (given) => {
-      place.replaceChildren();
-      const payload = await post("/api/tx/payload", { chain: result.source_chain, tx: result.tx, ...given });
+      fill(place);
+      const { chain, tx } = transaction;
+      const payload = await post("/api/tx/payload", { chain, tx, ...given });
       const { codes } = await post("/web/vault", { payload: payload.vault_payload });
-      place.replaceChildren(
+      if (tx !== transaction.tx) return;
+      fill(place,
+        payload.warnings.map((warning) => h("p", { class: "notice" }, warning)),
         h("div", { class: "actions" },
           copyButton("Copy SignerPayloadJSON", JSON.stringify(payload.signer_payload)),
           copyButton("Copy bytes to sign", payload.bytes_to_sign)),
