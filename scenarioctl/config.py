@@ -137,6 +137,12 @@ SETTINGS = (
         name="webhook_days", kind="number", default="7", least=1, help="days that a webhook's event is kept"
     ),
     Setting(
+        name="run_seconds",
+        kind="number",
+        default="3600",
+        help="seconds that a run may take if its job has no timeout, without its waits for webhooks and delays; 0: without limit",
+    ),
+    Setting(
         name="log_lines", kind="number", default="10000", help="log lines that are kept of each job; 0: all"
     ),
     Setting(name="log_days", kind="number", default="0", help="days that log lines are kept; 0: for ever"),
@@ -196,6 +202,7 @@ class Settings:
     webhook_limit: int = 1024 * 1024
     webhook_events: int = 100
     webhook_days: int = 7
+    run_seconds: int = 3600
     log_lines: int = 10_000
     log_days: int = 0
     mempool_entries: int = 1_000

@@ -417,6 +417,68 @@ def test_a_run_in_the_foreground_ends_at_its_timeout(tmp_path: Path) -> None:
     answers(tmp_path, story)
 
 
+class Hanging:
+    """A way to web servers that never answer."""
+
+    async def send(self, request: object, *, sleep: object) -> None:
+        await asyncio.sleep(3600)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+HTTP = node("h", "http", url="https://example.org/")
+
+
+def test_a_job_without_a_timeout_has_the_default_one(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        app.settings = replace(app.settings, run_seconds=1)
+        app.__dict__["outgoing"] = Hanging()
+        id = await diagram(app, REMARK, HTTP)
+        await start_job(app, StartJob(id=id))
+
+        assert await Worker(app).run_next()
+
+        lines = (await job_log(app, JobLog(id=id))).answer()["result"]
+        assert lines[-2:] == [
+            "the run took longer than 1 s (run_seconds). Give the job a longer timeout if it needs one.",
+            "Sleeping",
+        ]
+        assert len(await app.store.read_mempool(id)) == 1
+
+    answers(tmp_path, story)
+
+
+@pytest.mark.parametrize(("seconds", "timeout", "ends"), [(1.2, "", False), (1.2, "1s", True)])
+def test_the_default_timeout_does_not_count_delays(
+    tmp_path: Path, seconds: float, timeout: str, ends: bool
+) -> None:
+    async def story(app: Application) -> None:
+        app.settings = replace(app.settings, run_seconds=1)
+        # However long they wait, the step behind them has its second.
+        id = await diagram(app, node("d", "delay", seconds=seconds), REMARK)
+
+        if ends:
+            with pytest.raises(TimedOut):
+                await run_job(app, RunJob(id=id, timeout=timeout))
+        else:
+            assert len((await run_job(app, RunJob(id=id, timeout=timeout))).mempool) == 1
+
+    answers(tmp_path, story)
+
+
+def test_the_default_timeout_goes_on_after_a_delay(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        app.settings = replace(app.settings, run_seconds=1)
+        app.__dict__["outgoing"] = Hanging()
+        id = await diagram(app, node("d", "delay", seconds=0.1), HTTP)
+
+        with pytest.raises(TimedOut):
+            await run_job(app, RunJob(id=id))
+
+    answers(tmp_path, story)
+
+
 def test_the_worker_runs_a_real_scenario(tmp_path: Path) -> None:
     async def story(app: Application) -> None:
         id = await diagram(app, REMARK)

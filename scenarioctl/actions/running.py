@@ -1,7 +1,7 @@
 """A run: the steps of a diagram one after the other, and what they leave behind."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,6 +12,8 @@ from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, MempoolDraft, WebhookEvent
 
 if TYPE_CHECKING:
+    import asyncio
+
     from scenarioctl.actions import Handler
     from scenarioctl.application import Application
 
@@ -54,6 +56,8 @@ class Run:
         self.data = Data()
         #: Webhook uuid -> the event that this run has got.
         self.events: dict[str, WebhookEvent] = {}
+        #: Ends the run; waits for webhooks and delays do not count.
+        self.limit: asyncio.Timeout | None = None
         self._diagram = diagram
         self._on_wait = on_wait
         #: Node -> the failed node before it, for which it is not run; a failed node stands for itself.
@@ -99,17 +103,35 @@ class Run:
     @asynccontextmanager
     async def waiting(self, what: str) -> AsyncIterator[None]:
         """Let it be known meanwhile what the run waits for; an empty *what* is not worth a word."""
-        if not what or self._on_wait is None:
+        with self._uncounted():
+            if not what or self._on_wait is None:
+                yield
+                return
+            await self._on_wait(what)
+            try:
+                yield
+            except ScenarioctlError:
+                await self._on_wait("")
+                raise
+            # Whoever cancels a run, or finds a bug in it, puts away what it waited for with the run itself.
+            await self._on_wait("")
+
+    @contextmanager
+    def _uncounted(self) -> Iterator[None]:
+        """Let the limit of the run stand still meanwhile."""
+        import asyncio
+
+        end = self.limit.when() if self.limit is not None else None
+        if self.limit is None or end is None:
             yield
             return
-        await self._on_wait(what)
+        clock = asyncio.get_running_loop().time
+        left = end - clock()
+        self.limit.reschedule(None)
         try:
             yield
-        except ScenarioctlError:
-            await self._on_wait("")
-            raise
-        # Whoever cancels a run, or finds a bug in it, puts away what it waited for with the run itself.
-        await self._on_wait("")
+        finally:
+            self.limit.reschedule(clock() + left)
 
     async def _take(self, diagram: Diagram, node: Node) -> None:
         handler = find_handler(node)

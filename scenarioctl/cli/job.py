@@ -66,7 +66,12 @@ def job() -> None:
 @option(
     "--pause-after", metavar="N", default="", help="Pause after so many failed runs in a row (default never)."
 )
-@option("--timeout", metavar="DURATION", default="", help="End a run that takes longer (default never).")
+@option(
+    "--timeout",
+    metavar="DURATION",
+    default="",
+    help="End a run that takes longer (default: run_seconds, 1h).",
+)
 def start(scenario_id: str, **fields: Any) -> None:
     """Run a scenario again and again: first at once, or at the next time of --cron."""
     told = perform("jobs.start_job", "StartJob", id=scenario_id, **fields)
@@ -83,7 +88,12 @@ def stop(scenario_id: str) -> None:
 
 @job.command(operation="jobs.run_job", example="scenarioctl job run 3kf9Qz7aB --timeout 2m")
 @click.argument("scenario_id", metavar="ID")
-@option("--timeout", metavar="DURATION", default="", help="End the run if it takes longer (default never).")
+@option(
+    "--timeout",
+    metavar="DURATION",
+    default="",
+    help="End the run if it takes longer (default: run_seconds, 1h).",
+)
 def run(scenario_id: str, timeout: str) -> None:
     """Run a scenario once, now, and wait for its end.
 

@@ -51,7 +51,7 @@ class StartJob:
     catchup: str | int | float = ""
     #: The job pauses after so many failed runs in a row; never unless given.
     pause_after: str | int = ""
-    #: A run that takes longer has failed; no limit unless given.
+    #: A run that takes longer has failed; the setting `run_seconds` (an hour) unless given.
     timeout: str | int | float = ""
 
 
@@ -128,7 +128,7 @@ class RunJob:
     """Run a scenario once, now, and wait for its end."""
 
     id: str
-    #: A run that takes longer has failed; no limit unless given.
+    #: A run that takes longer has failed; the setting `run_seconds` (an hour) unless given.
     timeout: str | int | float = ""
 
 
@@ -185,18 +185,29 @@ async def run_job(app: Application, request: RunJob) -> RunReport:
 
 
 async def carry_out(run: "Run", *, timeout: int) -> None:
-    """Run to the end of the diagram, and say so in the run's lines; TimedOut after *timeout* nanoseconds, 0: never."""
+    """Run to the end of the diagram, and say so in the run's lines; TimedOut after *timeout* nanoseconds.
+
+    With a *timeout* of 0 the setting `run_seconds` holds, which does not count what the run waits for webhooks and delays:
+    how long those take is said in the scenario.
+    """
     import asyncio
 
     from scenarioctl.schedules import write_duration
 
+    usual = run.app.settings.run_seconds
     try:
-        async with asyncio.timeout(timeout / SECOND if timeout else None) as limit:
+        async with asyncio.timeout(timeout / SECOND or usual or None) as limit:
+            if not timeout:
+                run.limit = limit
             await run.go()
     except TimeoutError:
         if not limit.expired():
             raise
-        sentence = f"the run took longer than its timeout of {write_duration(timeout)}"
+        sentence = (
+            f"the run took longer than its timeout of {write_duration(timeout)}"
+            if timeout
+            else f"the run took longer than {usual} s (run_seconds). Give the job a longer timeout if it needs one."
+        )
         run.lines.append(sentence)
         raise TimedOut(sentence) from None
     run.lines.append(EXECUTED)
