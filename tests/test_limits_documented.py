@@ -1,13 +1,17 @@
 """docs/limits.md says the limits that the program has."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
+from scenarioctl.chains import connection
+from scenarioctl.config import Settings
 from scenarioctl.formats import flow
 from scenarioctl.model import toml
 from tests.conftest import ROOT
 
+DEFAULTS = Settings(config=Path(), store=Path(), cache=Path())
 #: Row -> column -> the constants that its cell names.
 LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "flow file in TOML": {
@@ -15,6 +19,18 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "values": (toml.MAX_VALUES,),
         "depth": (toml.MAX_KEY_PARTS,),
     },
+    "one exchange with a node": {
+        "bytes": (connection.LARGEST,),
+        "values": (connection.MOST_VALUES, connection.MOST_NOTICES),
+        "time": (connection.ANSWERING, connection.PROMPT),
+    },
+    "opening a connection to a node": {"bytes": (connection.HANDSHAKE,), "time": (connection.OPENING,)},
+    "waiting notifications of a subscription": {
+        "bytes": (connection.NOTICE_BYTES,),
+        "values": (connection.MOST_NOTICES,),
+        "time": (connection.ANSWERING,),
+    },
+    "a run of a job without a `timeout`": {"time": (DEFAULTS.run_seconds,)},
 }
 
 

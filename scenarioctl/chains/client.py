@@ -15,7 +15,7 @@ from scenarioctl.runtime.table import RuntimeTable, load_cached, save_cached
 
 T = TypeVar("T")
 
-#: So many keys are asked for at once.
+#: So many keys, and so many values, are asked for at once.
 PAGE = 500
 #: So many tables of a chain are kept in memory: the current one, and those of older blocks.
 _TABLES = 8
@@ -233,7 +233,11 @@ class Client:
             found += page or ()
             if not page or len(page) < PAGE:
                 break
-        answers = await self.call_many([("state_getStorage", (key, block)) for key in found]) if found else []
+        answers: list[Any] = []
+        for begin in range(0, len(found), PAGE):
+            # Each page is an exchange, with a deadline of its own.
+            page = found[begin : begin + PAGE]
+            answers += await self.call_many([("state_getStorage", (key, block)) for key in page])
         return [
             (read_key(table, prefix.entry, key), self._value(table, prefix, answer))
             for key, answer in zip(found, answers, strict=True)

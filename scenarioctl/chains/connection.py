@@ -8,16 +8,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import cache
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from scenarioctl.chains.registry import Chain
+from scenarioctl.chains.transport import open_socket
 from scenarioctl.errors import ChainRefused, ChainUnreachable, ScenarioctlError, shorten
 
 #: Seconds for opening an endpoint and hearing its first answers.
 OPENING = 5.0
-#: Seconds for each later answer; a dry run of a far message takes long on a busy node.
+#: Seconds for all answers of a later exchange, whatever else the node sends meanwhile; a dry run of a far message takes
+#: long on a busy node.
 ANSWERING = 20.0
 #: Seconds after which a question that takes a node no work is asked elsewhere too.
 PROMPT = 3.0
@@ -37,8 +38,16 @@ SMALL = frozenset(
 )
 #: Seconds that the next endpoint waits for the one before it.
 STAGGER = 0.25
-#: The largest answer: metadata as hex is about 3 MB.
-LARGEST = 64 * 1024 * 1024
+#: Bytes that a node may send in one exchange: metadata as hex is about 3 MB, a full block 10 MB.
+LARGEST = 32 * 1024 * 1024
+#: Bytes of its answer to the request to speak WebSocket.
+HANDSHAKE = 16 * 1024
+#: Values in one message, estimated from its commas and brackets: `[],[],…` takes 25 times its bytes as Python's lists.
+MOST_VALUES = 250_000
+#: Messages in one exchange that nobody asked for, and notifications that wait to be read.
+MOST_NOTICES = 1000
+#: Bytes of those notifications.
+NOTICE_BYTES = 8 * 1024 * 1024
 #: Letters of a hash in hex.
 _HASH = 66
 
@@ -48,11 +57,16 @@ Request = tuple[str, tuple[Any, ...]]
 class Exchange:
     """Requests that were sent, and what has been answered of them so far."""
 
-    def __init__(self, requests: Sequence[Request], first: int) -> None:
+    def __init__(self, requests: Sequence[Request], first: int, patience: float) -> None:
         self.requests = requests
+        self.started = time.monotonic()
+        #: When the node must have answered all of them.
+        self.deadline = self.started + patience
         #: Number of the first of them; the others follow.
         self.first = first
         self.answers: dict[int, dict[str, Any]] = {}
+        #: Messages beside the answers.
+        self.unasked = 0
 
     def __str__(self) -> str:
         method, more = self.requests[0][0], len(self.requests) - 1
@@ -69,44 +83,52 @@ class Connection:
 
         self.chain = chain
         self.endpoint = endpoint
+        self._answering = answering
         self._count = 0
         #: When something last came from the node (time.monotonic).
         self.heard = 0.0
-        #: Notifications of subscriptions that came while an answer was awaited.
-        self._notices: list[dict[str, Any]] = []
-        started = time.perf_counter()
+        #: What the node calls the subscriptions that are read here.
+        self._subscriptions: list[Any] = []
+        #: One is being begun: the node has not said yet what it calls it.
+        self._subscribing = False
+        #: Notifications of subscriptions that came while something else was awaited, and their bytes.
+        self._notices: list[tuple[int, dict[str, Any]]] = []
+        started = time.monotonic()
+        deadline = started + opening
         try:
-            # No proxy of the environment, and no redirect to where the configuration does not point.
+            self._wire = open_socket(endpoint, deadline=deadline, room=HANDSHAKE)
+        except (OSError, ValueError) as error:
+            raise self._unopened(error) from None
+        try:
+            # No redirect to where the configuration does not point.
             self._socket: Any = websocket.create_connection(
-                endpoint,
-                timeout=opening,
-                redirect_limit=0,
-                http_no_proxy=["*"],
-                skip_utf8_validation=True,
-                class_=_bounded(),
+                endpoint, redirect_limit=0, skip_utf8_validation=True, socket=self._wire
             )
         except (OSError, websocket.WebSocketException, ValueError) as error:
-            raise ChainUnreachable(f"{endpoint} did not open: {_reason(error)}") from None
+            self._wire.close()
+            raise self._unopened(error) from None
         try:
-            genesis, version = self.call_many([("chain_getBlockHash", (0,)), ("state_getRuntimeVersion", ())])
+            genesis, version = self.finish(
+                self.begin(
+                    [("chain_getBlockHash", (0,)), ("state_getRuntimeVersion", ())],
+                    deadline - time.monotonic(),
+                )
+            )
             self._check_genesis(genesis)
             self._keep_version(version)
         except ScenarioctlError:
             self.close()
             raise
         #: Seconds from opening to the first answers.
-        self.latency = time.perf_counter() - started
-        self._socket.settimeout(answering)
+        self.latency = time.monotonic() - started
+
+    def _unopened(self, error: Exception) -> ChainUnreachable:
+        return ChainUnreachable(f"{self.endpoint} did not open: {_reason(error)}")
 
     def ask_version(self, patience: float | None = None) -> None:
         """Ask what the chain runs now, and wait *patience* seconds for the answer where that is given."""
-        usual = self._socket.gettimeout()
-        try:
-            if patience is not None:
-                self._socket.settimeout(patience)
-            self._keep_version(self.call("state_getRuntimeVersion"))
-        finally:
-            self._socket.settimeout(usual)
+        (version,) = self.finish(self.begin([("state_getRuntimeVersion", ())]), patience)
+        self._keep_version(version)
 
     def _keep_version(self, version: object) -> None:
         #: As `state_getRuntimeVersion` answered, and when (time.monotonic).
@@ -138,10 +160,12 @@ class Connection:
         """Return the results of several calls, in one round trip."""
         return self.finish(self.begin(requests))
 
-    def begin(self, requests: Sequence[Request]) -> Exchange:
-        """Send several calls, whose results `finish` returns."""
-        exchange = Exchange(requests, self._count + 1)
+    def begin(self, requests: Sequence[Request], patience: float | None = None) -> Exchange:
+        """Send several calls, whose results `finish` returns; all is to be over in *patience* seconds."""
+        exchange = Exchange(requests, self._count + 1, self._answering if patience is None else patience)
         self._count += len(requests)
+        self._wire.deadline = exchange.deadline
+        self._wire.allow(room=LARGEST)
         for number, (method, params) in enumerate(requests, start=exchange.first):
             self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}, method)
         return exchange
@@ -149,16 +173,23 @@ class Connection:
     def finish(self, exchange: Exchange, patience: float | None = None) -> list[Any]:
         """Return the results of what was begun.
 
-        Silence where nothing comes for *patience* seconds: it can be waited for again.
+        Silence where they are not all there *patience* seconds after its beginning, whatever else came: it can be waited
+        for again.
         """
         answers, count = exchange.answers, len(exchange.requests)
+        deadline = (
+            exchange.deadline if patience is None else min(exchange.deadline, exchange.started + patience)
+        )
+        # What has come by now is read in any case.
+        self._wire.deadline = max(deadline, time.monotonic() + 0.01)
         while len(answers) < count:
-            message = self._receive(str(exchange), None if patience is None else time.monotonic() + patience)
+            size, message = self._receive(str(exchange))
             answered = message.get("id")
             if isinstance(answered, int) and exchange.first <= answered < exchange.first + count:
                 answers[answered] = message
-            elif "params" in message:
-                self._notices.append(message)
+            elif not self._keep_notice(size, message):
+                exchange.unasked += 1
+                self._check_unasked(exchange.unasked)
         return [
             self._result(answers[number], method)
             for number, (method, _) in enumerate(exchange.requests, start=exchange.first)
@@ -171,26 +202,64 @@ class Connection:
 
         *ended_by* is the method that ends the subscription, so that a connection that goes on is not told more.
         """
-        subscription = self.call(method, *params)
+        self._subscribing = True
         try:
-            while True:
-                try:
-                    notice = self._notices.pop(0) if self._notices else self._receive(method, deadline)
-                except Silence:
-                    if deadline is not None and time.monotonic() >= deadline:
-                        return
-                    # No news is no fault; a node that does not answer any more is.
-                    self.finish(self.begin([("chain_getBlockHash", (0,))]), OPENING)
-                    continue
-                body = notice.get("params")
-                if isinstance(body, dict) and body.get("subscription") == subscription:
-                    yield body.get("result")
+            subscription = self.call(method, *params)
         finally:
+            self._subscribing = False
+        self._subscriptions.append(subscription)
+        self._forget_notices()
+        try:
+            while deadline is None or time.monotonic() < deadline:
+                try:
+                    yield self._next_notice(subscription, method, deadline)
+                except Silence:
+                    if deadline is None or time.monotonic() < deadline:
+                        # No news is no fault; a node that does not answer any more is.
+                        self.finish(self.begin([("chain_getBlockHash", (0,))], OPENING))
+        finally:
+            self._subscriptions.remove(subscription)
+            self._forget_notices()
             if ended_by:
                 self._count += 1
                 request = {"jsonrpc": "2.0", "id": self._count, "method": ended_by, "params": [subscription]}
+                self._wire.deadline = time.monotonic() + OPENING
                 with suppress(ChainUnreachable):
                     self._send(request, ended_by)
+
+    def _next_notice(self, subscription: Any, method: str, deadline: float | None) -> Any:
+        """Return what the node tells next of *subscription*; Silence where that takes longer than an exchange may."""
+        until = time.monotonic() + self._answering
+        self._wire.deadline = until if deadline is None else min(until, deadline)
+        self._wire.allow(room=LARGEST)
+        unasked = 0
+        while True:
+            for place, (_, notice) in enumerate(self._notices):
+                if _subscription_of(notice) == subscription:
+                    del self._notices[place]
+                    return notice["params"].get("result")
+            if not self._keep_notice(*self._receive(method)):
+                unasked += 1
+                self._check_unasked(unasked)
+
+    def _keep_notice(self, size: int, message: dict[str, Any]) -> bool:
+        """Keep a notification of a subscription that is read here; False where *message* is none."""
+        if not isinstance(message.get("params"), dict):
+            return False
+        if not self._subscribing and _subscription_of(message) not in self._subscriptions:
+            return False
+        self._notices.append((size, message))
+        if len(self._notices) > MOST_NOTICES or sum(held for held, _ in self._notices) > NOTICE_BYTES:
+            raise ChainUnreachable(f"{self.endpoint} sends more notifications than can be read")
+        return True
+
+    def _forget_notices(self) -> None:
+        """Keep only the notifications of subscriptions that are read here."""
+        self._notices = [each for each in self._notices if _subscription_of(each[1]) in self._subscriptions]
+
+    def _check_unasked(self, count: int) -> None:
+        if count > MOST_NOTICES:
+            raise ChainUnreachable(f"{self.endpoint} sent {count} messages that nobody asked for")
 
     def abort(self) -> None:
         """Cut the connection, from whatever thread: one that waits for an answer on it waits no longer."""
@@ -203,7 +272,7 @@ class Connection:
             self._socket.close(timeout=0)
         with suppress(Exception):
             # Where the other side closed first, closing leaves the socket open.
-            self._socket.shutdown()
+            self._wire.close()
 
     def _send(self, request: dict[str, Any], method: str) -> None:
         import websocket
@@ -213,27 +282,22 @@ class Connection:
         except (OSError, websocket.WebSocketException, ValueError) as error:
             raise ChainUnreachable(f"{self.endpoint} did not take {method}: {_reason(error)}") from None
 
-    def _receive(self, method: str, deadline: float | None = None) -> dict[str, Any]:
+    def _receive(self, method: str) -> tuple[int, dict[str, Any]]:
+        """Return the size of the next message, and the message."""
         import websocket
 
-        patience = self._socket.gettimeout() or ANSWERING
-        if deadline is not None:
-            self._socket.settimeout(max(min(deadline - time.monotonic(), patience), 0.001))
         try:
-            self._socket.room = LARGEST
             text = self._socket.recv()
             self.heard = time.monotonic()
-            message = json.loads(text) if text else None
+            message = _read_message(text) if text else None
         except (OSError, websocket.WebSocketException, ValueError, RecursionError) as error:
             kind = Silence if isinstance(error, websocket.WebSocketTimeoutException) else ChainUnreachable
             raise kind(f"{self.endpoint} did not answer {method}: {_reason(error)}") from None
-        finally:
-            self._socket.settimeout(patience)
         if not text:
             raise ChainUnreachable(f"{self.endpoint} did not answer {method}: it closed the connection")
         if not isinstance(message, dict):
             raise ChainUnreachable(f"{self.endpoint} did not answer {method}: what it sent is not JSON-RPC")
-        return message
+        return len(text), message
 
     def _result(self, answer: dict[str, Any], method: str) -> Any:
         error = answer.get("error")
@@ -357,22 +421,17 @@ def _unreachable(chain: Chain, reasons: list[str]) -> ChainUnreachable:
     return ChainUnreachable(f"{chain.name} cannot be reached ({'; '.join(reasons)})")
 
 
-@cache
-def _bounded() -> Any:
-    """Return the class of sockets that read no more than `room` bytes: one message of a node could fill the memory."""
-    import websocket
+def _read_message(text: str | bytes) -> Any:
+    """Return the JSON in *text*; ValueError where it holds more values than memory is risked for."""
+    if isinstance(text, bytes):
+        text = text.decode()
+    if len(text) > MOST_VALUES and sum(map(text.count, ",[{")) > MOST_VALUES:
+        raise ValueError(f"what it sent holds more than {MOST_VALUES} values")
+    return json.loads(text)
 
-    class Bounded(websocket.WebSocket):
-        room = LARGEST
 
-        def _recv(self, bufsize: int) -> bytes:
-            data: bytes = super()._recv(bufsize)  # type: ignore[no-untyped-call]
-            self.room -= len(data)
-            if self.room < 0:
-                raise websocket.WebSocketPayloadException(f"it sent more than {LARGEST} bytes")
-            return data
-
-    return Bounded
+def _subscription_of(notice: dict[str, Any]) -> Any:
+    return notice["params"].get("subscription")
 
 
 def _reason(error: Exception) -> str:
