@@ -313,10 +313,10 @@ class TestSummary:
             ("group", {}, "unknown, skipped in a run"),
         ],
     )
-    def test_a_node_is_told_in_one_line(self, kind: str, form: Any, line: str) -> None:
+    def test_a_node_is_told_in_one_line(self, app: Application, kind: str, form: Any, line: str) -> None:
         found = diagram((kind, form))
 
-        assert describe_node(found.nodes[0], found) == line
+        assert describe_node(app, found.nodes[0], found) == line
 
 
 class TestTransfer:
@@ -1069,7 +1069,7 @@ def test_no_form_is_so_strange_that_it_cannot_be_told(
 
     assert "\n" not in summarise(found)
     assert all(isinstance(name, str) for name in chains_of(found))
-    assert all(describe_node(node, found) for node in found.nodes)
+    assert all(describe_node(app, node, found) for node in found.nodes)
     listed = wait(problems(app, found))
     try:
         wait(draft_first(app, found))

@@ -51,6 +51,7 @@ XCM = (
     *("--amount", "15000000000", "--destinationaddress", BOB),
 )
 OMNIPOOL_WARNING = (
+    "at least 900 HDX, the minimum given; offline, it is not compared with a quote\n"
     "Warning: sold in the Omnipool itself: where it does not hold both 5 (DOT, Polkadot) and HDX (the native "
     "asset), the trade fails and costs its fee; another way needs a route\n"
 )

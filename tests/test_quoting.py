@@ -354,7 +354,7 @@ class TestTheSendersDryRun:
 
         assert str(error.value) == (
             "a dry run of the swap gives 1940 HDX where 1957.913143411621 HDX were expected, 0.9149 % apart and more "
-            "than 0.3 %: ask again, or give the minimum with --min-amount-out"
+            "than 0.3 %: ask again, or give the minimum with --min-amount-out and --exact-minimum"
         )
 
     def test_a_sender_who_cannot_swap_is_told(self, tmp_path: Path) -> None:
@@ -371,7 +371,7 @@ def frozen(asset: int, tradable: int) -> State:
     return pool(subpool(asset, reserve=10**16 if asset == DOT else 10**20, hub=2 * 10**19, tradable=tradable))
 
 
-GIVE = "give the minimum with --min-amount-out"
+GIVE = "give the minimum with --min-amount-out and --exact-minimum"
 
 #: What is asked, of which pool, and what is said.
 REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...] = (
@@ -641,21 +641,152 @@ class TestCommands:
         )
         assert allowed.code == 0
 
-    def test_a_minimum_stands_and_what_speaks_against_it_is_said(self, run: Run) -> None:
-        ended = run("create", "swap", *self.SWAP, "2", "--min-amount-out", "2000000000000000", "--json")
-        large = run("create", "swap", *self.SWAP, "400000", "--min-amount-out", "5", "--json")
+    def minimum(self, swap_tx: str) -> int:
+        """Return the last argument of Omnipool.sell."""
+        return int.from_bytes(bytes.fromhex(swap_tx[2:])[-16:], "little")
 
-        assert ended.code == large.code == 0
-        assert ended.err.splitlines()[1:] == [
-            "Warning: the swap would bring 1957.124423891189 HDX now, less than the minimum of 2000 HDX: it fails, and costs its fee, until the price is better"
-        ]
-        assert large.err.splitlines()[0] == (
-            "Warning: sold in the Omnipool itself: where it does not hold both 5 (DOT, Polkadot) and HDX (the native asset), "
-            "the trade fails and costs its fee; another way needs a route"
+    @pytest.mark.parametrize(
+        ("options", "minimum", "said"),
+        [
+            (
+                ("--min-amount-out", "140"),
+                1937553179652277,
+                "at least 1937.553179652277 HDX with a slippage of 1 %, above the minimum given of 0.00000000014 HDX\n",
+            ),
+            (
+                ("--min-amount-out", "1950000000000000", "--slippage", "20"),
+                1950000000000000,
+                "at least 1950 HDX, the minimum given, 0.364 % below the quote\n",
+            ),
+            (
+                ("--min-amount-out", "140", "--exact-minimum"),
+                140,
+                "at least 0.00000000014 HDX, exactly as given\n"
+                "Warning: the exact minimum of 0.00000000014 HDX is 99.9999 % below the quote\n",
+            ),
+            (
+                ("--min-amount-out", "2000000000000000", "--exact-minimum"),
+                2000000000000000,
+                "at least 2000 HDX, exactly as given\n"
+                "Warning: the swap would bring 1957.124423891189 HDX now, less than the exact minimum of 2000 HDX: it fails, "
+                "and costs its fee, until the price is better\n",
+            ),
+            (
+                ("--min-amount-out", "1950000000000000", "--exact-minimum"),
+                1950000000000000,
+                "at least 1950 HDX, exactly as given, 0.364 % below the quote\n",
+            ),
+            (
+                ("--slippage", "60"),
+                782849769556475,
+                "at least 782.849769556475 HDX with a slippage of 60 %\n"
+                "Warning: a slippage of 60 % accepts as little as 782.849769556475 HDX\n",
+            ),
+            (
+                ("--slippage", "50"),
+                978562211945594,
+                "at least 978.562211945594 HDX with a slippage of 50 %\n",
+            ),
+        ],
+        ids=["a floor", "a high floor", "far below", "too high", "near", "a wide slippage", "half"],
+    )
+    def test_the_larger_of_minimum_and_quote_is_drafted_unless_it_is_exact(
+        self, run: Run, options: tuple[str, ...], minimum: int, said: str
+    ) -> None:
+        ended = run("create", "swap", *self.SWAP, "2", *options, "--json")
+        answer = json.loads(ended.out)["swap"]
+        again = run("scenario", "full", answer["scenarioid"], "--field", "tx")
+
+        assert self.minimum(answer["swap_tx"]) == minimum
+        assert again.out.strip() == answer["swap_tx"]
+        assert again.err == ended.err
+        assert ended.err.partition("0.0811 %); ")[2] == said
+
+    @pytest.mark.parametrize(
+        ("line", "sentence"),
+        [
+            (
+                ("2", "--min-amount-out", "2000000000000000"),
+                "min_amount_out 2000 HDX is more than the swap would bring now, 1957.124423891189 HDX: it would fail on chain. "
+                "Lower the minimum, or take it as it stands with --exact-minimum (exact_minimum)",
+            ),
+            (
+                ("400000", "--min-amount-out", "5"),
+                "amount 400000 DOT is more than the Omnipool takes at once: at most 333333.3333333333 DOT",
+            ),
+            (
+                ("10000", "--min-amount-out", "140"),
+                "amount 10000 DOT is so large that it worsens its own price by ",
+            ),
+            (
+                ("10000", "--min-amount-out", "140", "--exact-minimum", "--max-impact", "9"),
+                "amount 10000 DOT is so large that it worsens its own price by 9.9099 %, more than 9 %",
+            ),
+            (
+                ("2", "--exact-minimum"),
+                "exact_minimum takes min_amount_out as it stands, expected both together\n",
+            ),
+            (
+                ("2", "--exact-minimum", "--min-amount-out", "5", "--slippage", "1"),
+                "exact_minimum takes min_amount_out as it stands, expected no slippage beside it\n",
+            ),
+        ],
+        ids=["below the floor", "no quote", "impact", "impact, exact", "nothing exact", "two bounds"],
+    )
+    def test_a_minimum_switches_no_other_bound_off(
+        self, run: Run, line: tuple[str, ...], sentence: str
+    ) -> None:
+        ended = run("create", "swap", *self.SWAP, *line)
+
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err.startswith(f"Error: {sentence}")
+
+    def test_an_exact_minimum_stands_without_a_quote_and_that_is_said(self, run: Run) -> None:
+        ended = run(
+            "create", "swap", *self.SWAP, "400000", "--min-amount-out", "5", "--exact-minimum", "--json"
         )
-        assert large.err.splitlines()[1:] == [
-            "Warning: the minimum stands without a quote: amount 400000 DOT is more than the Omnipool takes at once: at most 333333.3333333333 DOT"
+
+        assert self.minimum(json.loads(ended.out)["swap"]["swap_tx"]) == 5
+        assert ended.err.splitlines()[-1] == (
+            "Warning: there is no quote (amount 400000 DOT is more than the Omnipool takes at once: at most "
+            "333333.3333333333 DOT): the exact minimum of 0.000000000005 HDX stands, and max_impact is not checked"
+        )
+
+    def test_a_job_drafts_on_the_terms_that_its_flow_keeps(self, run: Run, tmp_path: Path) -> None:
+        flow = tmp_path / "flow.json"
+        step = {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2, "min_amount_out": "140"}
+        flow.write_text(json.dumps({"steps": [step, {**step, "exact_minimum": True}]}))
+        created = run("create", "--file", str(flow))
+        scenario = created.out.strip()
+        shown = run("scenario", "show", scenario, "--json")
+        lines = run("job", "run", scenario, "--json")
+
+        assert created.code == 0
+        assert created.err.count("Warning: the minimum of") == 0
+        assert (
+            created.err.count("the minimum of 0.00000000014 HDX is less than a millionth of the 2 DOT sold")
+            == 2
+        )
+        texts = [node["text"] for node in json.loads(shown.out)["nodes"] if node["type"] == "action"]
+        assert texts == [
+            "2 DOT for HDX on hydraDx, at least 0.00000000014 HDX",
+            "2 DOT for HDX on hydraDx, at least 0.00000000014 HDX (exact)",
         ]
+        said = "\n".join(json.loads(lines.out)["result"])
+        assert "at least 1937.553179652277 HDX with a slippage of 1 %, above the minimum given" in said
+        assert "at least 0.00000000014 HDX, exactly as given" in said
+
+    def test_offline_a_minimum_stands_and_an_absurd_one_is_warned_of(self, run: Run) -> None:
+        line = ("--offline", "create", "swap", *self.SWAP, "2", "--min-amount-out")
+        small, enough = run(*line, "1999999"), run(*line, "2000000")
+
+        note = "HDX, the minimum given; offline, it is not compared with a quote"
+        assert small.err.splitlines()[0] == f"at least 0.000001999999 {note}"
+        assert small.err.splitlines()[-1] == (
+            "Warning: the minimum of 0.000001999999 HDX is less than a millionth of the 2 DOT sold; min_amount_out is in the "
+            "smallest unit: 1 HDX is 1000000000000"
+        )
+        assert "millionth" not in enough.err
 
     @pytest.mark.parametrize(
         ("line", "code", "sentence"),

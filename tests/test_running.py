@@ -186,7 +186,9 @@ class TestDrafts:
 
         assert running.lines == [
             "Drafted hydraDx > swap > hydraDx for hydraDx 428, which no node confirmed",
+            "Note: at least 0.000000000123 HDX, the minimum given; offline, it is not compared with a quote",
             "Warning: sold in the Omnipool itself: where it does not hold both 5 (DOT, Polkadot) and HDX (the native asset), the trade fails and costs its fee; another way needs a route",
+            "Warning: the minimum of 0.000000000123 HDX is less than a millionth of the 2 DOT sold; min_amount_out is in the smallest unit: 1 HDX is 1000000000000",
         ]
 
     def test_a_draft_that_fails_is_recorded_and_the_run_goes_on(self, stage: Stage) -> None:

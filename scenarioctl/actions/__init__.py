@@ -2,7 +2,7 @@
 
 To add a node type, write a module and add a row to `NODES`, or to `ACTIONS` if it is a choice in the editor's
 action box.  A module has `summary` and `describe`, and `draft` if it drafts a transaction, else `check`; beside that
-`answer` if it reads a chain, or `run` if it does something else in a run, and `fill` where pills need rules of their own.
+`describe_fully` if its line needs the assets of a chain, `answer` if it reads a chain, or `run` if it does something else in a run, and `fill` where pills need rules of their own.
 `docs/flow.md` and `formats/flow.py` tell how it is written in a flow file, `draw` turns that into nodes.
 """
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.flow import Flow
     from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.model.diagram import Diagram, Node, Problem
 
 #: Module of each node type …
@@ -161,9 +162,12 @@ async def index_webhooks(app: "Application") -> int:
     return len(done)
 
 
-def describe_node(node: "Node", diagram: "Diagram") -> str:
+def describe_node(app: "Application", node: "Node", diagram: "Diagram") -> str:
     """Return one line that says what *node* does, also where it is unfinished."""
     handler = find_handler(node)
+    describe_fully = getattr(handler, "describe_fully", None)
+    if describe_fully is not None:
+        return str(describe_fully(app, diagram, node))
     if handler is not None:
         return handler.describe(node, diagram)
     if node.type == "action":
@@ -228,17 +232,28 @@ async def _draft_checked(
 
 async def problems(app: "Application", diagram: "Diagram") -> "tuple[Problem, ...]":
     """Return everything that keeps *diagram* from running, in execution order; drafts every node to find out."""
+    return (await judge(app, diagram))[0]
+
+
+async def judge(
+    app: "Application", diagram: "Diagram"
+) -> "tuple[tuple[Problem, ...], tuple[tuple[str, UnsignedTransaction], ...]]":
+    """Return what `problems` does, and the node and the transaction of each step that drafts one now."""
     from scenarioctl.actions.pills import WaitsForWebhook
     from scenarioctl.model.diagram import Problem
 
     found = list(diagram.problems())
+    drafted = []
     for node in diagram.in_safe_order():
         try:
-            await _try(app, diagram, node)
+            transaction = await _try(app, diagram, node)
         except ScenarioctlError as error:
             waiting = isinstance(error, WaitsForWebhook)
             found.append(Problem(node=node.id, sentence=str(error), waiting=waiting, code=error.code))
-    return tuple(found)
+        else:
+            if transaction is not None:
+                drafted.append((node.id, transaction))
+    return tuple(found), tuple(drafted)
 
 
 def transfer_diagram(
@@ -310,14 +325,14 @@ def _draw(
     return first, last
 
 
-async def _try(app: "Application", diagram: "Diagram", node: "Node") -> None:
+async def _try(app: "Application", diagram: "Diagram", node: "Node") -> "UnsignedTransaction | None":
     handler = find_handler(node)
     if handler is None:
         raise InvalidRequest(unknown_sentence(node))
     if hasattr(handler, "draft"):
-        await cast("Drafter", handler).draft(app, diagram, node)
-    else:
-        await cast("Checker", handler).check(app, diagram, node)
+        return (await cast("Drafter", handler).draft(app, diagram, node)).transaction
+    await cast("Checker", handler).check(app, diagram, node)
+    return None
 
 
 def unknown_sentence(node: "Node") -> str:

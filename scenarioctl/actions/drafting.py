@@ -8,7 +8,6 @@ from scenarioctl.model.calls import UnsignedTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from decimal import Decimal
 
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.swap import Hop
+    from scenarioctl.transactions.terms import Bounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,19 +152,17 @@ async def draft_swap(
     asset_in: "Asset",
     asset_out: "Asset",
     amount: int,
-    min_amount_out: int | None,
+    bounds: "Bounds",
     route: "tuple[Hop, ...] | None",
-    slippage: "Decimal",
-    max_impact: "Decimal",
     sender: bytes | None = None,
 ) -> UnsignedTransaction:
-    """Return the transaction that sells *amount* smallest units of *asset_in*.
+    """Return the transaction that sells *amount* smallest units of *asset_in*, for at least what `find_terms` says.
 
-    Without a minimum that is a fresh quote less *slippage* per cent, and a trade whose size worsens its price by more
-    than *max_impact* per cent is refused.  A minimum given is used as it stands.  ChainUnreachable where there is neither
-    a minimum nor a chain to quote from.
+    Offline the minimum of *bounds* is used as it stands.  ChainUnreachable if there is neither a minimum nor a chain
+    to quote from.
     """
     from scenarioctl.transactions.swap import Swap, build_swap
+    from scenarioctl.transactions.terms import Terms, find_terms, offline_terms
 
     def swap(minimum: int, hops: "tuple[Hop, ...] | None") -> Swap:
         return Swap(
@@ -176,45 +174,47 @@ async def draft_swap(
             route=hops,
         )
 
+    async def build(terms: Terms) -> UnsignedTransaction:
+        table = await app.runtime(chain)
+        draft = build_swap(swap(terms.min_amount_out, terms.route), table)
+        transaction = _encode(app, chain, table, draft)
+        return replace(transaction, warnings=(*transaction.warnings, *terms.warnings), notes=terms.notes)
+
     known = app.known_runtime(chain)
     if known is not None:
         # What no quote could mend is refused as such, and not as a chain that was not reached.
-        build_swap(swap(min_amount_out or 1, route), known)
+        build_swap(swap(bounds.minimum or 1, route), known)
     if app.settings.offline:
-        if min_amount_out is None:
+        if bounds.minimum is None:
             raise ChainUnreachable(
                 f"a swap without a minimum received needs a quote from {chain.name}, and --offline forbids asking: "
                 "give the minimum in the smallest unit with --min-amount-out (min_amount_out)"
             )
-        table = await app.runtime(chain)
-        return _encode(app, chain, table, build_swap(swap(min_amount_out, route), table))
-    from scenarioctl.transactions.quoting import find_terms
-
+        return await build(
+            offline_terms(
+                asset_in=asset_in, asset_out=asset_out, amount=amount, minimum=bounds.minimum, route=route
+            )
+        )
     try:
         terms = await find_terms(
             app.client(chain),
             asset_in=asset_in,
             asset_out=asset_out,
             amount=amount,
-            min_amount_out=min_amount_out,
+            bounds=bounds,
             route=route,
-            slippage=slippage,
-            max_impact=max_impact,
             sender=sender,
         )
     except ChainUnreachable as error:
         given = (
             "with --offline"
-            if min_amount_out is not None
+            if bounds.minimum is not None
             else "with --min-amount-out (min_amount_out) and --offline"
         )
         raise ChainUnreachable(
             f"a swap is quoted before it is built: {error}; {given} it is built without a node"
         ) from None
-    table = await app.runtime(chain)
-    draft = build_swap(swap(terms.min_amount_out, terms.route), table)
-    transaction = _encode(app, chain, table, draft)
-    return replace(transaction, warnings=(*transaction.warnings, *terms.warnings), notes=terms.notes)
+    return await build(terms)
 
 
 async def draft_remark(app: "Application", *, chain: "Chain", text: str, plain: bool) -> UnsignedTransaction:

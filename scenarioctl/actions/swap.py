@@ -13,16 +13,17 @@ from scenarioctl.actions.fields import Fields, known_decimals
 from scenarioctl.actions.pills import Data, Text, Unfillable, has_pill, settled
 from scenarioctl.actions.pills import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_sides
-from scenarioctl.actions.words import side_words
-from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.amounts import parse_number, parse_raw, to_raw, to_text
-from scenarioctl.model.diagram import Diagram, Node
+from scenarioctl.actions.words import side_words, word
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.amounts import parse_number, parse_raw, to_raw, to_text, to_whole
+from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.transactions.terms import Bounds
 
 #: As the mempool calls it.
 TX_TYPE = "swap"
@@ -35,6 +36,32 @@ def summary(node: Node, registry: "Registry") -> str:
 def describe(node: Node, diagram: Diagram) -> str:
     source, target = side_words(diagram, node)
     return f"{source['amount']} {source['asset']} for {target['asset']} on {source['chain']}"
+
+
+def describe_fully(app: "Application", diagram: Diagram, node: Node) -> str:
+    """Return what `describe` does, and the least to receive in whole tokens, if there is one."""
+    least = least_words(app, diagram, node)
+    if not least:
+        return describe(node, diagram)
+    exact = " (exact)" if action_data(node).get("exactMinimum") is True else ""
+    return f"{describe(node, diagram)}, at least {least}{exact}"
+
+
+def least_words(app: "Application", diagram: Diagram, node: Node) -> str:
+    """Return what a swap has to bring at least, in whole tokens if their decimals are known; empty if nothing is set."""
+    given = action_data(node).get("minAmountOut")
+    if given is None or given == "":
+        return ""
+    try:
+        raw = parse_raw(given, field="minAmountOut")
+        _, target = read_sides(diagram, node)
+        asset = target.asset(app, target.chain(app))
+    except ScenarioctlError:
+        return word(given)
+    if asset.decimals is None:
+        return f"{raw} smallest units"
+    symbol = asset.symbol or asset.id
+    return f"{to_whole(raw, asset.decimals)} {symbol}"
 
 
 def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
@@ -57,19 +84,14 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     raw = to_raw(amount, decimals, field="source.amount", symbol=asset_in.symbol)
     check_pair(asset_in, asset_out, "target.assetId")
     options = action_data(node)
-    minimum = _minimum(settled(options.get("minAmountOut"), field="minAmountOut"), "minAmountOut")
-    slippage = read_slippage(settled(options.get("slippage"), field="slippage"), "slippage")
-    max_impact = _max_impact(settled(options.get("maxImpact"), field="maxImpact"), "maxImpact")
     transaction = await draft_swap(
         app,
         chain=chain,
         asset_in=asset_in,
         asset_out=asset_out,
         amount=raw,
-        min_amount_out=minimum,
+        bounds=_read_bounds(options),
         route=read_route(settled(options.get("route"), field="route"), "route"),
-        slippage=slippage,
-        max_impact=max_impact,
         sender=sender,
     )
     return Drafted(
@@ -161,6 +183,13 @@ def _options(fields: Fields) -> dict[str, Any]:
         kept["maxImpact"] = impact
     elif impact is not None:
         kept["maxImpact"] = to_text(_max_impact(impact, fields.name("max_impact")))
+    if fields.flag("exact_minimum"):
+        _check_exact(
+            minimum,
+            slippage,
+            names={name: fields.name(name) for name in ("min_amount_out", "slippage", "exact_minimum")},
+        )
+        kept["exactMinimum"] = True
     if route is not None:
         if isinstance(route, str) and route.lstrip().startswith("["):
             from scenarioctl.formats.documents import parse_json
@@ -184,6 +213,41 @@ def check_pair(asset_in: "Asset", asset_out: "Asset", field: str) -> None:
     if asset_in.id == asset_out.id:
         raise InvalidRequest(
             f"{field} {shorten(asset_out.id)} is the asset sold, expected another one to receive"
+        )
+
+
+def _read_bounds(options: Mapping[str, Any]) -> "Bounds":
+    """Return what `actionData` sets for the swap."""
+    from scenarioctl.transactions.terms import Bounds
+
+    minimum, slippage, impact, exact = (
+        settled(options.get(name), field=name)
+        for name in ("minAmountOut", "slippage", "maxImpact", "exactMinimum")
+    )
+    if exact is None:
+        exact = False
+    if not isinstance(exact, bool):
+        raise InvalidRequest(f"exactMinimum is {name_of(exact)}, expected true or false")
+    if exact:
+        names = {"min_amount_out": "minAmountOut", "slippage": "slippage", "exact_minimum": "exactMinimum"}
+        _check_exact(minimum, slippage, names=names)
+    return Bounds(
+        minimum=_minimum(minimum, "minAmountOut"),
+        exact=exact,
+        slippage=read_slippage(slippage, "slippage"),
+        max_impact=_max_impact(impact, "maxImpact"),
+    )
+
+
+def _check_exact(minimum: object, slippage: object, *, names: Mapping[str, str]) -> None:
+    """Refuse an exact minimum that is missing, or that a slippage contradicts."""
+    if minimum is None or minimum == "":
+        raise InvalidRequest(
+            f"{names['exact_minimum']} takes {names['min_amount_out']} as it stands, expected both together"
+        )
+    if slippage is not None and slippage != "":
+        raise InvalidRequest(
+            f"{names['exact_minimum']} takes {names['min_amount_out']} as it stands, expected no {names['slippage']} beside it"
         )
 
 

@@ -96,7 +96,12 @@ def scenario(**fields: Any) -> None:
 @option(
     "--min-amount-out",
     metavar="RAW",
-    help="Least to receive, in its smallest unit; the swap fails on chain below it.",
+    help="Floor under the minimum received, in the smallest unit; the quote less the slippage counts if it is larger.",
+)
+@click.option(
+    "--exact-minimum",
+    is_flag=True,
+    help="Take --min-amount-out as it stands, even far below the quote.",
 )
 @option(
     "--max-impact",

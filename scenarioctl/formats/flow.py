@@ -20,7 +20,7 @@ STEPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "xTransfer": (("source_chain", "dest_chain", "destination_address", "amount", "assetid"), ()),
     "swap": (
         ("assetin", "assetout", "amount"),
-        ("chain", "min_amount_out", "slippage", "max_impact", "route"),
+        ("chain", "min_amount_out", "exact_minimum", "slippage", "max_impact", "route"),
     ),
     "Remark": (("chain", "text"), ("plain",)),
     "chainQuery": (("chain", "pallet_name", "method_name"), ("params", "block")),

@@ -83,11 +83,13 @@ class CreateSwap(Checked):
     assetout: str | int
     #: Whole tokens of the asset sold, as text or a number.
     amount: str | int | float
-    #: Raw amount of the asset received below which the swap fails on chain.
+    #: Raw amount of the asset received: each draft asks for this or the quote less the slippage, whichever is larger.
     min_amount_out: str | int | None = None
-    #: Per cent below the quote that the minimum lies, where no minimum is given.
+    #: Take `min_amount_out` as it stands, also without a quote or far below one.
+    exact_minimum: bool = False
+    #: Per cent below the quote that the minimum lies.
     slippage: str | int | float | None = None
-    #: Per cent that the size of the swap may worsen its own price, where no minimum is given.
+    #: Per cent that the size of the swap may worsen its own price.
     max_impact: str | int | float | None = None
     #: Hops, as `5>omnipool>102>stableswap:102>10` or as a JSON list.
     route: Any = None
@@ -117,6 +119,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Swap:
         assetout=request.assetout,
         amount=request.amount,
         min_amount_out=request.min_amount_out,
+        exact_minimum=request.exact_minimum,
         slippage=request.slippage,
         max_impact=request.max_impact,
         route=request.route,
@@ -210,18 +213,26 @@ class CreatedFlow:
 
 
 async def create_flow(app: Application, request: CreateFlow) -> CreatedFlow:
-    from scenarioctl.actions import flow_diagram, problems
+    from scenarioctl.actions import flow_diagram, judge
     from scenarioctl.formats.flow import read_flow
 
     document = flow_diagram(app, read_flow(request.flow, syntax=request.syntax))
     sender = check_sender(request.check, request.sender)
     diagram = read_diagram(document)
-    for problem in await problems(app.unconnected(), diagram):
+    problems, drafted = await judge(app.unconnected(), diagram)
+    for problem in problems:
         # What a webhook will fill, or a chain has to be asked for, is judged when it runs.
         if not problem.waiting and problem.code == InvalidRequest.code:
             raise InvalidRequest(f"node {shorten(problem.node)}: {problem.sentence}")
     if sender is None:
-        return CreatedFlow(id=await store_document(app, document))
+        # Each run drafts anew, with notes and warnings of its own: who writes a flow hears of those that it always has.
+        return CreatedFlow(
+            id=await store_document(app, document),
+            notes=tuple(f"node {shorten(node)}: {note}" for node, made in drafted for note in made.notes),
+            warnings=tuple(
+                f"node {shorten(node)}: {said}" for node, made in drafted for said in made.warnings
+            ),
+        )
     return await _store_checked_flow(app, document, diagram, sender)
 
 

@@ -68,6 +68,7 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
     from scenarioctl.model.amounts import parse_number, to_raw
     from scenarioctl.transactions import quoting
     from scenarioctl.transactions.quote import minimum_received
+    from scenarioctl.transactions.terms import warn_of_slippage
 
     chain = app.registry.find(request.chain)
     check_exchange(app, chain, "chain")
@@ -85,11 +86,12 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
     quote = await quoting.quote_swap(
         client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
     )
+    least = minimum_received(quote.amount_out, slippage)
     return SwapQuote(
         quote=quote,
-        min_amount_out=minimum_received(quote.amount_out, slippage),
+        min_amount_out=least,
         spec_version=(await client.table()).spec_version,
-        warnings=quote.warnings,
+        warnings=(*quote.warnings, *warn_of_slippage(slippage, quoting.worded(asset_out, least))),
     )
 
 

@@ -197,7 +197,7 @@ async def show_scenario(app: Application, request: ShowScenario) -> ScenarioView
         summary=stored.summary,
         created=timestamp(stored.created),
         nodes=tuple(
-            {"id": node.id, "type": node.type, "text": describe_node(node, diagram)}
+            {"id": node.id, "type": node.type, "text": describe_node(app, node, diagram)}
             for node in diagram.in_safe_order()
         ),
         edges=tuple({"source": edge.source, "target": edge.target} for edge in diagram.edges),

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.actions.pills import has_pill
-from scenarioctl.actions.sides import action_data, read_sides
+from scenarioctl.actions.sides import action_data
+from scenarioctl.actions.swap import least_words
 from scenarioctl.actions.words import chain_word, side_words, word
-from scenarioctl.errors import InvalidRequest, ScenarioctlError
-from scenarioctl.model.amounts import parse_raw, to_whole
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, Node, Problem
 from scenarioctl.render.letters import clean
 
@@ -109,7 +109,7 @@ def flow_label(app: "Application", diagram: Diagram, source: Node, target: Node)
     if isinstance(choice, str):
         _, after = side_words(diagram, source)
         if choice.lower() == "swap":
-            least = _least(_Place(app=app, diagram=diagram, node=source))
+            least = least_words(app, diagram, source)
             return least or _known(after["asset"])
         return _known(after["asset"]) if choice.lower() == "xtransfer" else ""
     return _FLOWS.get(source.type, "")
@@ -162,7 +162,7 @@ def _swap(place: _Place) -> Card:
     ]
     options = action_data(place.node)
     slippage = word(options.get("slippage")) or "1"
-    least = _least(place)
+    least = least_words(place.app, place.diagram, place.node)
     rows.append(Row(label="At least", text=least or f"the quote less {slippage} %"))
     return Card(id="", kind="swap", title="Swap", caption="swap", rows=tuple(rows), chain=literal)
 
@@ -297,25 +297,6 @@ def _known(text: str) -> str:
 
 def _tokens(amount: str, symbol: str) -> str:
     return f"{_known(amount)} {_known(symbol)}".strip()
-
-
-def _least(place: _Place) -> str:
-    """Return what a swap has to bring at least, in whole tokens where their decimals are known."""
-    given = action_data(place.node).get("minAmountOut")
-    if given is None or given == "":
-        return ""
-    _, target = side_words(place.diagram, place.node)
-    symbol = _known(target["asset"])
-    try:
-        raw = parse_raw(given, field="minAmountOut")
-        _, side = read_sides(place.diagram, place.node)
-        chain = side.chain(place.app)
-        asset = side.asset(place.app, chain)
-    except ScenarioctlError:
-        return word(given)
-    if asset.decimals is None:
-        return f"{raw} smallest units"
-    return f"{to_whole(raw, asset.decimals)} {symbol}".strip()
 
 
 def _host(url: str) -> str:

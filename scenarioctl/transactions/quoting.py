@@ -26,7 +26,6 @@ from scenarioctl.transactions.quote import (
     MILLION,
     PoolSide,
     Sale,
-    minimum_received,
     sell_hub_asset,
     sell_to_omnipool,
 )
@@ -51,7 +50,7 @@ _SELL, _BUY = 1, 2
 _SMALL_PART = 1000
 _SIGNIFICANT = Context(prec=12)
 _Entry = tuple[str, str, tuple[Any, ...]]
-_GIVE_MINIMUM = "give the minimum with --min-amount-out"
+_GIVE_MINIMUM = "give the minimum with --min-amount-out and --exact-minimum"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,65 +137,6 @@ class Quote:
             f"{worded(self.asset_in, self.amount_in)} would bring {worded(self.asset_out, self.amount_out)}{way} "
             f"in the block after {self.block} ({', '.join(facts)})"
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Terms:
-    """On what terms a swap is made."""
-
-    min_amount_out: int
-    #: None: one hop in the Omnipool.
-    route: tuple[Hop, ...] | None
-    warnings: tuple[str, ...] = ()
-    #: The quote in words.
-    notes: tuple[str, ...] = ()
-
-
-async def find_terms(
-    client: "Client",
-    *,
-    asset_in: "Asset",
-    asset_out: "Asset",
-    amount: int,
-    min_amount_out: int | None,
-    route: tuple[Hop, ...] | None,
-    slippage: Decimal,
-    max_impact: Decimal,
-    sender: bytes | None = None,
-) -> Terms:
-    """Return the least to accept, a fresh quote less *slippage* per cent, and the way that it was quoted for.
-
-    InvalidRequest where the trade's size worsens its price by more than *max_impact* per cent.  A minimum given stands
-    whatever the quote: then that there is none, or a lower one, is a warning.
-    """
-    try:
-        quote = await quote_swap(
-            client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
-        )
-    except (ChainRefused, InvalidRequest) as error:
-        if min_amount_out is None:
-            raise
-        return Terms(
-            min_amount_out=min_amount_out,
-            route=route,
-            warnings=(f"the minimum stands without a quote: {error}",),
-        )
-    if min_amount_out is not None:
-        warnings = quote.warnings
-        if quote.amount_out < min_amount_out:
-            warnings += (
-                f"the swap would bring {worded(asset_out, quote.amount_out)} now, less than the minimum of "
-                f"{worded(asset_out, min_amount_out)}: it fails, and costs its fee, until the price is better",
-            )
-        return Terms(
-            min_amount_out=min_amount_out, route=quote.route, warnings=warnings, notes=(quote.describe(),)
-        )
-    quote.check_impact(max_impact)
-    minimum = minimum_received(quote.amount_out, slippage)
-    note = (
-        f"{quote.describe()}; at least {worded(asset_out, minimum)} with a slippage of {to_text(slippage)} %"
-    )
-    return Terms(min_amount_out=minimum, route=quote.route, warnings=quote.warnings, notes=(note,))
 
 
 async def quote_swap(

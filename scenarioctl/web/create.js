@@ -27,7 +27,7 @@ const KINDS = {
       field("assetin", "You give", { options: TRADED, hint: "Id or symbol on Hydration, like 5 or DOT.", required: true }),
       field("assetout", "You get", { options: TRADED, hint: "Id or symbol on Hydration, like 5 or DOT.", required: true }),
       field("amount", "Amount you give", { hint: "In whole tokens, like 10", inputmode: "decimal", required: true }),
-      field("min_amount_out", "At least (optional)", { hint: "Smallest unit of what you get; without it each draft is quoted anew.", inputmode: "numeric" }),
+      field("min_amount_out", "At least (optional)", { hint: "A floor, in the smallest unit of what you get. Each draft asks for this or its quote less the slippage, whichever is larger.", inputmode: "numeric" }),
       field("slippage", "Slippage in per cent (optional)", { hint: "How far below the quote the minimum lies; 1 by default.", inputmode: "decimal" }),
     ],
   },

@@ -1,0 +1,170 @@
+"""On what terms a swap is made: the least to accept, and the way that it was quoted for."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from scenarioctl.errors import ChainRefused, InvalidRequest
+from scenarioctl.model.amounts import to_text, to_whole
+from scenarioctl.transactions.quote import minimum_received
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.client import Client
+    from scenarioctl.transactions.quoting import Quote
+    from scenarioctl.transactions.swap import Hop
+
+#: Per cent from which a slippage gives most of the money away.
+_WIDE_SLIPPAGE = 50
+#: A minimum in whole tokens below this part of the amount sold is taken for raw units that were meant as tokens.
+_ABSURD = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What a caller sets for a swap."""
+
+    #: Raw amount of the asset received: a floor under what each quote gives.
+    minimum: int | None = None
+    #: The minimum is taken as it stands, whatever the quote.
+    exact: bool = False
+    #: Per cent below the quote.
+    slippage: Decimal
+    #: Per cent that the swap's size may worsen its own price.
+    max_impact: Decimal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """The least to accept and the way to go, with what is to be said of them."""
+
+    min_amount_out: int
+    #: None: one hop in the Omnipool.
+    route: "tuple[Hop, ...] | None"
+    warnings: tuple[str, ...] = ()
+    #: The quote and the minimum in words.
+    notes: tuple[str, ...] = ()
+
+
+async def find_terms(
+    client: "Client",
+    *,
+    asset_in: "Asset",
+    asset_out: "Asset",
+    amount: int,
+    bounds: Bounds,
+    route: "tuple[Hop, ...] | None",
+    sender: bytes | None = None,
+) -> Terms:
+    """Return the larger of a fresh quote less the slippage and the minimum given, and the way that was quoted.
+
+    InvalidRequest if the swap's size worsens its price by more than the limit, or if the quote is below the minimum.
+    An exact minimum stands also without a quote, or above one; then that is a warning.
+    """
+    from scenarioctl.transactions.quoting import quote_swap, worded
+
+    try:
+        quote = await quote_swap(
+            client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
+        )
+    except (ChainRefused, InvalidRequest) as error:
+        if bounds.minimum is None or not bounds.exact:
+            raise
+        least = worded(asset_out, bounds.minimum)
+        return Terms(
+            min_amount_out=bounds.minimum,
+            route=route,
+            warnings=(
+                f"there is no quote ({error}): the exact minimum of {least} stands, and max_impact is not checked",
+            ),
+        )
+    quote.check_impact(bounds.max_impact)
+    if bounds.minimum is not None and bounds.exact:
+        return _exact_terms(quote, bounds, bounds.minimum)
+    return _quoted_terms(quote, bounds)
+
+
+def offline_terms(
+    *, asset_in: "Asset", asset_out: "Asset", amount: int, minimum: int, route: "tuple[Hop, ...] | None"
+) -> Terms:
+    """Return the terms of a swap that no chain is asked about: the minimum given."""
+    from scenarioctl.transactions.quoting import worded
+
+    least = worded(asset_out, minimum)
+    warnings = []
+    if asset_in.decimals is not None and asset_out.decimals is not None:
+        tokens = Fraction(minimum, 10**asset_out.decimals)
+        if tokens < _ABSURD * Fraction(amount, 10**asset_in.decimals):
+            warnings.append(
+                f"the minimum of {least} is less than a millionth of the {worded(asset_in, amount)} sold; "
+                f"min_amount_out is in the smallest unit: 1 {asset_out.symbol or asset_out.id} is {10**asset_out.decimals}"
+            )
+    return Terms(
+        min_amount_out=minimum,
+        route=route,
+        warnings=tuple(warnings),
+        notes=(f"at least {least}, the minimum given; offline, it is not compared with a quote",),
+    )
+
+
+def warn_of_slippage(slippage: Decimal, least: str) -> tuple[str, ...]:
+    """Return the warning of a slippage that gives most of the money away; none for others."""
+    if slippage <= _WIDE_SLIPPAGE:
+        return ()
+    return (f"a slippage of {to_text(slippage)} % accepts as little as {least}",)
+
+
+def _quoted_terms(quote: "Quote", bounds: Bounds) -> Terms:
+    from scenarioctl.transactions.quoting import worded
+
+    floor = bounds.minimum or 0
+    if quote.amount_out < floor:
+        raise InvalidRequest(
+            f"min_amount_out {worded(quote.asset_out, floor)} is more than the swap would bring now, "
+            f"{worded(quote.asset_out, quote.amount_out)}: it would fail on chain. Lower the minimum, or take it as it "
+            "stands with --exact-minimum (exact_minimum)"
+        )
+    computed = minimum_received(quote.amount_out, bounds.slippage)
+    least = worded(quote.asset_out, max(floor, computed))
+    if floor > computed:
+        below = f"the minimum given, {_below(quote, floor)} % below the quote"
+        return Terms(
+            min_amount_out=floor,
+            route=quote.route,
+            warnings=quote.warnings,
+            notes=(f"{quote.describe()}; at least {least}, {below}",),
+        )
+    note = f"{quote.describe()}; at least {least} with a slippage of {to_text(bounds.slippage)} %"
+    if floor:
+        note += f", above the minimum given of {worded(quote.asset_out, floor)}"
+    return Terms(
+        min_amount_out=computed,
+        route=quote.route,
+        warnings=(*quote.warnings, *warn_of_slippage(bounds.slippage, least)),
+        notes=(note,),
+    )
+
+
+def _exact_terms(quote: "Quote", bounds: Bounds, minimum: int) -> Terms:
+    from scenarioctl.transactions.quoting import worded
+
+    least = worded(quote.asset_out, minimum)
+    note = f"{quote.describe()}; at least {least}, exactly as given"
+    warnings = quote.warnings
+    if quote.amount_out < minimum:
+        warnings += (
+            f"the swap would bring {worded(quote.asset_out, quote.amount_out)} now, less than the exact minimum of "
+            f"{least}: it fails, and costs its fee, until the price is better",
+        )
+    elif minimum < minimum_received(quote.amount_out, bounds.slippage):
+        warnings += (f"the exact minimum of {least} is {_below(quote, minimum)} % below the quote",)
+    else:
+        note += f", {_below(quote, minimum)} % below the quote"
+    return Terms(min_amount_out=minimum, route=quote.route, warnings=warnings, notes=(note,))
+
+
+def _below(quote: "Quote", minimum: int) -> str:
+    """Return how far *minimum* is below the quote, in per cent, rounded down such that 100 is never said of more than 0."""
+    part = 1 - Fraction(minimum, quote.amount_out)
+    return to_whole(part.numerator * 10**6 // part.denominator, 4)
