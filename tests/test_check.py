@@ -494,7 +494,7 @@ FAULTS: list[Any] = [
     pytest.param(
         balance(free=5 * DOT, frozen=4 * DOT),
         "refused",
-        "the sender can spend 1 DOT on polkadot: the fee of 0.016 DOT is taken only where the existential deposit of 1 DOT stays",
+        "the sender can spend 1 DOT on polkadot, and 1.546 DOT would leave with the fees",
         id="a balance that is frozen",
     ),
 ]

@@ -14,7 +14,7 @@ from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
 from scenarioctl.transactions.transfer import Transfer, build_transfer
 from tests.conftest import BOB, Run
-from tests.network import FakeNetwork, table_of
+from tests.network import FakeNetwork, call_tried, table_of
 from tests.node import Refusal
 from tests.test_check import (
     ALICE,
@@ -259,11 +259,7 @@ class TestRoutesThatOnlyADryRunOpens:
         """Let Hydration and the Asset Hub answer to the two ways in which HDX might go."""
 
         def dry_run(arguments: bytes) -> Any:
-            table = network.chains["hydraDx"].table
-            origin_type, call_type, _ = table.api_method("DryRunApi", "dry_run_call").inputs
-            _, start = table.decode_at(origin_type.type_id, arguments, 0)
-            call, _ = table.decode_call_at(arguments, start)
-            assert call_type.name == "call"
+            call = call_tried(network.chains["hydraDx"].table, arguments)
             kind = call.args["assets_transfer_type"]
             incoming = "ReceiveTeleportedAsset" if kind == "Teleport" else "ReserveAssetDeposited"
             return call_effects((DEX_TO_HUB, self.message(incoming)))

@@ -20,6 +20,7 @@ _STYLES = {"ok": "bold green", "refused": "bold red", "unknown": "bold yellow"}
 _WORDS = {
     "leaves": "leaves the sender",
     "transaction fee": "transaction fee",
+    "deposit": "reserved as a deposit",
     "delivery": "delivery of the message",
     "execution": "fee for the message",
     "computed arrival": "arrives, computed",

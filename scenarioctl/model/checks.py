@@ -38,7 +38,7 @@ class Step:
 
     #: Literal of the chain.
     chain: str
-    #: `leaves`, `transaction fee`, `delivery`, `execution`, `computed arrival` or `arrives`.
+    #: `leaves`, `transaction fee`, `deposit`, `delivery`, `execution`, `computed arrival` or `arrives`.
     what: str
     amount: Amount
 

@@ -1,5 +1,6 @@
 """What an account holds of an asset, and the least it can hold, as the chain says now."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import read_location
@@ -15,18 +16,54 @@ if TYPE_CHECKING:
 _PALLETS = {"assets": "Assets", "foreign": "ForeignAssets"}
 
 
+@dataclass(frozen=True, kw_only=True)
+class NativeBalance:
+    """What an account holds of its chain's native asset, raw, in the terms of pallet-balances."""
+
+    free: int
+    #: What locks and freezes keep of the free balance; what is reserved counts towards them.
+    frozen: int
+    #: Whether something on chain needs the account to exist.
+    needed: bool
+    existential_deposit: int
+
+    def spendable(self, *, keep_alive: bool) -> int:
+        """Return what the account can spend, if it must stay alive or if it may be closed.
+
+        What is frozen and the existential deposit overlap: only the larger of them stays.
+        """
+        stays = self.existential_deposit if keep_alive or self.needed else 0
+        return max(self.free - max(self.frozen, stays), 0)
+
+
+async def native_balance(client: "Client", account: bytes) -> NativeBalance:
+    """Return what *account* holds of the native asset; Unproven if the chain does not tell."""
+    row = await read_storage(client, "System", "Account", account)
+    data = row["data"]
+    if "frozen" in data:
+        frozen = max(int(data["frozen"]) - int(data["reserved"]), 0)
+    else:
+        # Before holds and freezes, a lock was on the free balance alone.
+        frozen = max(int(data.get("misc_frozen", 0)), int(data.get("fee_frozen", 0)))
+    return NativeBalance(
+        free=int(data["free"]),
+        frozen=frozen,
+        needed=row["consumers"] > 0 and row["providers"] <= 1,
+        existential_deposit=await _native_deposit(client),
+    )
+
+
 async def free_balance(client: "Client", asset: "Asset", account: bytes) -> int:
     """Return what *account* can spend of *asset*, raw; Unproven where the chain does not tell."""
     if asset.kind == "native":
-        data = (await _read(client, "System", "Account", account))["data"]
-        frozen = data.get("frozen", max(data.get("misc_frozen", 0), data.get("fee_frozen", 0)))
-        # What is reserved counts towards what is frozen.
-        return max(int(data["free"]) - max(int(frozen) - int(data["reserved"]), 0), 0)
+        return (await native_balance(client, account)).spendable(keep_alive=False)
     if asset.kind in _PALLETS:
-        row = await _read(client, _PALLETS[asset.kind], "Account", await _asset_key(client, asset), account)
+        row = await read_storage(
+            client, _PALLETS[asset.kind], "Account", await _asset_key(client, asset), account
+        )
         return 0 if row is None or row.get("status", "Liquid") != "Liquid" else int(row["balance"])
     if asset.kind == "tokens":
-        row = await _read(client, "Tokens", "Accounts", account, int(asset.id))
+        row = await read_storage(client, "Tokens", "Accounts", account, int(asset.id))
         return max(int(row["free"]) - int(row["frozen"]), 0)
     # Held by a contract: only the runtime can look into it.
     return int(await ask(client, "CurrenciesApi", "free_balance", int(asset.id), account))
@@ -35,32 +72,26 @@ async def free_balance(client: "Client", asset: "Asset", account: bytes) -> int:
 async def existential_deposit(client: "Client", asset: "Asset") -> int:
     """Return the smallest balance of *asset* that an account can hold, raw; Unproven where the chain does not tell."""
     if asset.kind == "native":
-        try:
-            return int((await client.table()).constant("Balances", "ExistentialDeposit"))
-        except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-            raise Unproven(f"{client.chain.name} did not tell its existential deposit: {error}") from None
+        return await _native_deposit(client)
     if asset.kind in _PALLETS:
-        row = await _read(client, _PALLETS[asset.kind], "Asset", await _asset_key(client, asset))
+        row = await read_storage(client, _PALLETS[asset.kind], "Asset", await _asset_key(client, asset))
         if row is None:
             raise Unproven(f"{client.chain.name} has no asset {asset.label}")
         return int(row["min_balance"])
-    row = await _read(client, "AssetRegistry", "Assets", int(asset.id))
+    row = await read_storage(client, "AssetRegistry", "Assets", int(asset.id))
     if row is None:
         raise Unproven(f"{client.chain.name} has no asset {asset.label}")
     return int(row["existential_deposit"])
 
 
-async def pays_fees_in(client: "Client", account: bytes) -> int | None:
-    """Return the currency in which *account* chose to pay its fees, where the chain lets it choose; None: the native one."""
+async def _native_deposit(client: "Client") -> int:
     try:
-        (await client.table()).storage_entry("MultiTransactionPayment", "AccountCurrencyMap")
-    except InvalidRequest:
-        return None
-    currency = await _read(client, "MultiTransactionPayment", "AccountCurrencyMap", account)
-    return None if currency in (None, 0) else int(currency)
+        return int((await client.table()).constant("Balances", "ExistentialDeposit"))
+    except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
+        raise Unproven(f"{client.chain.name} did not tell its existential deposit: {error}") from None
 
 
-async def _read(client: "Client", pallet: str, entry: str, *keys: Any) -> Any:
+async def read_storage(client: "Client", pallet: str, entry: str, *keys: Any) -> Any:
     try:
         return await client.storage(pallet, entry, *keys)
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
+    from scenarioctl.transactions.charging import Charge
     from scenarioctl.transactions.transfer import Transfer
 
 #: Events by which a call that succeeds tells that a call inside it did not.
@@ -42,14 +43,13 @@ async def check_transfer(
     *beside* is what leaves with it to pay the fee on the way: an asset of the source, and the raw amount.
     """
     checker = _Checker(clients, registry, assets, transfer.source, sender)
-    await checker.try_call(call)
+    costs = CostCheck(checker.findings, clients(transfer.source), assets, sender, call)
+    await checker.try_call(call, await costs.charge())
     check_backing(checker.findings, checker.hops, registry, assets)
     sent = [(transfer.asset, transfer.amount), *([beside] if beside else [])]
     for asset, amount in sent:
         checker.findings.add_step(transfer.source, "leaves", asset, amount)
-    await CostCheck(checker.findings, clients(transfer.source), assets, sender).check(
-        call, sent, checker.hops[0].sent
-    )
+    await costs.check(checker.hops[0], sent)
     await checker.check_arrival(transfer)
     return checker.check()
 
@@ -59,9 +59,10 @@ async def check_call(
 ) -> Check:
     """Return the verdict on any *call* by *sender*: each account that its messages name must be credited in the end."""
     checker = _Checker(clients, registry, assets, chain, sender)
-    await checker.try_call(call)
+    costs = CostCheck(checker.findings, clients(chain), assets, sender, call)
+    await checker.try_call(call, await costs.charge())
     check_backing(checker.findings, checker.hops, registry, assets)
-    await CostCheck(checker.findings, clients(chain), assets, sender).check(call, [], checker.hops[0].sent)
+    await costs.check(checker.hops[0])
     await checker.check_deposits()
     return checker.check()
 
@@ -110,8 +111,10 @@ class _Checker:
             events=tuple(str(event) for event in hop.events),
         )
 
-    async def try_call(self, call: "Call") -> None:
-        self.hops = await trace_call(self.clients, self.registry, self.chain, call, self.sender)
+    async def try_call(self, call: "Call", charge: "Charge | None") -> None:
+        self.hops = await trace_call(
+            self.clients, self.registry, self.chain, call, self.sender, charge=charge
+        )
         for hop in self.hops:
             if hop.failure:
                 self.findings.refusals.append(_say_failure(hop))

@@ -1,13 +1,15 @@
 """What a transaction takes from its sender, held against what the sender has."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.arrival import delivery_tolls
-from scenarioctl.transactions.balances import existential_deposit, free_balance, pays_fees_in
-from scenarioctl.transactions.dry_run import Encoded, Message, Unproven, ask
+from scenarioctl.transactions.balances import existential_deposit, free_balance, native_balance
+from scenarioctl.transactions.charging import Charge
+from scenarioctl.transactions.dry_run import Encoded, Hop, Unproven, ask
 from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
+from scenarioctl.transactions.fee_currencies import FeeCurrency, convert_fee, fee_currency
 from scenarioctl.transactions.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.signatures import signed_extrinsic
 
@@ -22,73 +24,170 @@ _SIGNATURE = bytes((1,)) * 64
 
 
 class CostCheck:
-    """Fees, delivery and what leaves, against the balances of one sender."""
+    """Fee, deposits, delivery and what leaves, against the balances of one sender.
 
-    def __init__(self, findings: Findings, client: "Client", assets: "Assets", sender: bytes) -> None:
+    First `charge`, then the call is tried with that, then `check`.
+    """
+
+    def __init__(
+        self, findings: Findings, client: "Client", assets: "Assets", sender: bytes, call: "Call"
+    ) -> None:
         self.findings = findings
         self.client = client
         self.chain = client.chain
         self.assets = assets
+        self.native = assets.native(client.chain)
         self.sender = sender
+        self.call = call
+        #: What pays the fee, and how much of it; None if the chain did not tell.
+        self.fee: tuple[Asset, int] | None = None
+        self.can_pay = True
 
-    async def check(
-        self, call: "Call", sent: "Sequence[tuple[Asset, int]]", messages: Sequence[Message]
-    ) -> None:
-        """Add the fee and the delivery to the steps, and hold the sender's balances against all that leaves."""
-        native = self.assets.native(self.chain)
-        costs: dict[str, int] = {}
-        names: dict[str, Asset] = {}
-        for asset, amount in sent:
-            costs[asset.id] = costs.get(asset.id, 0) + amount
-            names[asset.id] = asset
+    async def charge(self) -> Charge | None:
+        """Return the fee that is taken before the call; None if there is none, or the sender cannot pay it."""
         try:
-            fee = await transaction_fee(self.client, call, self.sender)
-            self.findings.add_step(self.chain, "transaction fee", native, fee)
-            for message in messages:
+            fee = await transaction_fee(self.client, self.call, self.sender)
+            currency = await fee_currency(self.client, self.assets, self.call, self.sender)
+            amount = await convert_fee(self.client, currency, fee)
+            self.fee = (currency.asset, amount)
+            self.can_pay = await self._can_pay(currency, amount)
+            if not amount or not self.can_pay:
+                return None
+        except Unproven as problem:
+            self.findings.open.append(str(problem))
+            return None
+        label = amount_of(currency.asset, amount)
+        return Charge(sender=self.sender, amount=amount, currency=currency.number, label=label)
+
+    async def check(self, hop: Hop, sent: "Sequence[tuple[Asset, int]]" = ()) -> None:
+        """Add what the call costs to the steps, and hold the balances against it.
+
+        *hop* is what the call did, *sent* what a transfer is known to send: it is held against the balances by
+        arithmetic too, which says more clearly than the runtime what is missing.
+        """
+        leaving: dict[str, int] = {}
+        names: dict[str, Asset] = {}
+        for asset, value in sent:
+            leaving[asset.id] = leaving.get(asset.id, 0) + value
+            names[asset.id] = asset
+        if self.fee is not None:
+            self.findings.add_step(self.chain, "transaction fee", *self.fee)
+        try:
+            for message in hop.sent:
                 for toll in await delivery_tolls(self.client, message):
-                    asset = asset_at(self.assets, self.chain, toll.identity) or native
+                    asset = asset_at(self.assets, self.chain, toll.identity) or self.native
                     names[asset.id] = asset
-                    costs[asset.id] = costs.get(asset.id, 0) + toll.amount
+                    leaving[asset.id] = leaving.get(asset.id, 0) + toll.amount
                     self.findings.add_step(self.chain, "delivery", asset, toll.amount)
-            for asset_id, amount in costs.items():
-                if asset_id != native.id:
-                    await self._check_balance(names[asset_id], amount, amount)
-            if await pays_fees_in(self.client, self.sender) is None:
-                await self._check_native(native, fee, costs.get(native.id, 0))
-            else:
-                self.findings.warnings.append(
-                    f"the sender pays fees on {self.chain.name} in another currency than {native.symbol}, whose balance was not held against the fee"
-                )
+            self._add_deposits(hop)
+            lost = await self._warn_of_dust(hop)
+            # A program may pay out of what it holds: the runtime alone knows.
+            for asset_id, amount in leaving.items() if sent and self.can_pay else ():
+                await self._hold(names[asset_id], amount, warned=asset_id in lost)
         except Unproven as problem:
             self.findings.open.append(str(problem))
 
-    async def _check_balance(self, asset: "Asset", needed: int, amount: int) -> None:
+    async def _can_pay(self, currency: FeeCurrency, fee: int) -> bool:
+        """Hold the fee alone against the balance, by the rule of the runtime."""
+        asset = currency.asset
+        if asset.kind != "native":
+            balance = await free_balance(self.client, asset, self.sender)
+            if balance >= fee:
+                return True
+            self.findings.refusals.append(
+                f"the sender pays fees on {self.chain.name} in {asset.label} and can spend {amount_of(asset, balance)}, less than the fee of {amount_of(asset, fee)}"
+            )
+            return False
+        held = await native_balance(self.client, self.sender)
+        # Where accounts choose a currency, a fee may close the account; everywhere else it may not.
+        if held.spendable(keep_alive=currency.number is None) >= fee:
+            return True
+        spendable = amount_of(asset, held.spendable(keep_alive=False))
+        if held.frozen >= held.existential_deposit or currency.number is not None:
+            frozen = f", where {amount_of(asset, held.frozen)} is locked" if held.frozen else ""
+            why = f"less than the fee of {amount_of(asset, fee)}"
+            self.findings.refusals.append(
+                f"the sender can spend {spendable} on {self.chain.name}{frozen}, {why}"
+            )
+        else:
+            self.findings.refusals.append(
+                f"the sender can spend {spendable} on {self.chain.name}: the fee of {amount_of(asset, fee)} is taken only where the existential deposit of {amount_of(asset, held.existential_deposit)} stays"
+            )
+        return False
+
+    async def _hold(self, asset: "Asset", amount: int, *, warned: bool) -> None:
+        """Hold what leaves of *asset*, and the fee if it is paid in it, against the balance."""
+        with_fee = self.fee is not None and self.fee[0].id == asset.id
+        needed = amount + (self.fee[1] if self.fee is not None and with_fee else 0)
+        deposit = await existential_deposit(self.client, asset)
         balance = await free_balance(self.client, asset, self.sender)
+        # What is locked stays with the sender too.
+        held = (await native_balance(self.client, self.sender)).free if asset.kind == "native" else balance
+        left = held - needed
         if balance < needed:
             self.findings.refusals.append(
-                f"the sender can spend {amount_of(asset, balance)} on {self.chain.name}, and {amount_of(asset, needed)} would leave"
+                f"the sender can spend {amount_of(asset, balance)} on {self.chain.name}, and {amount_of(asset, needed)} would leave{' with the fees' if with_fee else ''}"
             )
-        elif 0 < balance - amount < await existential_deposit(self.client, asset):
+        elif left < deposit and self.call.method.endswith("keep_alive"):
+            most = max(amount - (deposit - left), 0)
+            self.findings.refusals.append(
+                f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)} that {self.call.pallet}.{self.call.method} keeps: send at most {amount_of(asset, most)}"
+            )
+        elif 0 < left < deposit and not warned:
             self.findings.warnings.append(
-                f"{amount_of(asset, balance - amount)} would stay with the sender, less than can be held on {self.chain.name}: it can be lost"
+                f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)}: the account can be closed, and that is lost"
+                if asset.kind == "native"
+                else f"{amount_of(asset, left)} would stay with the sender, less than can be held on {self.chain.name}: it can be lost"
             )
 
-    async def _check_native(self, native: "Asset", fee: int, amount: int) -> None:
-        balance = await free_balance(self.client, native, self.sender)
-        deposit = await existential_deposit(self.client, native)
-        left = balance - fee - amount
-        if balance < fee + deposit:
-            self.findings.refusals.append(
-                f"the sender can spend {amount_of(native, balance)} on {self.chain.name}: the fee of {amount_of(native, fee)} is taken only where the existential deposit of {amount_of(native, deposit)} stays"
-            )
-        elif left < 0:
-            self.findings.refusals.append(
-                f"the sender can spend {amount_of(native, balance)} on {self.chain.name}, and {amount_of(native, fee + amount)} would leave with the fees"
-            )
-        elif left < deposit:
+    def _add_deposits(self, hop: Hop) -> None:
+        """Add what the call reserves of the sender's native asset to the steps."""
+        total = 0
+        for event in hop.events:
+            fields = event.fields
+            if (
+                event.pallet == "Balances"
+                and isinstance(fields, Mapping)
+                and fields.get("who") == self.sender
+            ):
+                if event.name in ("Reserved", "Held"):
+                    total += fields["amount"]
+                elif event.name in ("Unreserved", "Released"):
+                    total -= fields["amount"]
+        if total > 0:
+            self.findings.add_step(self.chain, "deposit", self.native, total)
+
+    async def _warn_of_dust(self, hop: Hop) -> set[str]:
+        """Name what the runtime removes because it is too little to be held; return the assets of which it is."""
+        lost: set[str] = set()
+        for account, asset, dust in self._dust(hop):
+            deposit = await existential_deposit(self.client, asset)
+            whose = "the sender's" if account == self.sender else f"the balance of 0x{account.hex()}"
+            lost.add(asset.id)
             self.findings.warnings.append(
-                f"{amount_of(native, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(native, deposit)}: the account can be closed, and that is lost"
+                f"{amount_of(asset, dust)} of {whose} is lost on {self.chain.name}: what stays is less than the existential deposit of {amount_of(asset, deposit)}"
             )
+        closed = any(
+            str(event) == "System.KilledAccount" and event.fields.get("account") == self.sender
+            for event in hop.events
+        )
+        if closed:
+            self.findings.warnings.append(
+                f"the transaction closes the sender's account on {self.chain.name}, and its nonce starts again at 0: immortal transactions that it signed before can be sent again"
+            )
+        return lost
+
+    def _dust(self, hop: Hop) -> "Iterator[tuple[bytes, Asset, int]]":
+        for event in hop.events:
+            fields = event.fields
+            if event.name != "DustLost" or not isinstance(fields, Mapping):
+                continue
+            if event.pallet == "Balances":
+                yield fields["account"], self.native, fields["amount"]
+            elif event.pallet == "Tokens":
+                asset = self.assets.listed(self.chain, int(fields["currency_id"]))
+                if asset is not None:
+                    yield fields["who"], asset, fields["amount"]
 
 
 async def transaction_fee(client: "Client", call: "Call", sender: bytes) -> int:

@@ -27,6 +27,19 @@ _PALLET_ERRORS: Mapping[str, str] = {
     "Filtered": "the runtime does not allow this message",
     "InvalidAssetUnknownReserve": "the runtime does not know a safe reserve for the asset",
 }
+#: What is said of a balance that is too small for a call, and what it means.
+_BALANCE_ERRORS: Mapping[str, str] = {
+    "Token.FundsUnavailable": "the account has less than that to spend",
+    "Token.OnlyProvider": "the account is needed, so it must keep its existential deposit",
+    "Token.BelowMinimum": "less than the existential deposit would arrive at an account that holds none",
+    "Token.CannotCreate": "the account that receives it cannot be created by it",
+    "Token.Frozen": "locks keep it",
+    "Token.NotExpendable": "the account must keep its existential deposit",
+    "Balances.InsufficientBalance": "the account has less than that to spend",
+    "Balances.LiquidityRestrictions": "locks keep it",
+    "Balances.Expendability": "the account must keep its existential deposit",
+    "Balances.ExistentialDeposit": "less than the existential deposit would arrive at an account that holds none",
+}
 
 
 def explain_dispatch_error(table: "RuntimeTable", error: Any) -> str:
@@ -47,6 +60,13 @@ def explain_dispatch_error(table: "RuntimeTable", error: Any) -> str:
         return f"{pallet}.{name}: {explain_xcm_error(within['error'])}"
     meaning = {**XCM_ERRORS, **_PALLET_ERRORS}.get(name) if pallet in _XCM_PALLETS else None
     return f"{pallet}.{name}, {meaning}" if meaning else f"{pallet}.{name}"
+
+
+def explain_balance_error(table: "RuntimeTable", error: Any) -> str:
+    """Return a `DispatchError` as `explain_dispatch_error` does, with what it means for a balance."""
+    told = explain_dispatch_error(table, error)
+    meaning = _BALANCE_ERRORS.get(told)
+    return f"{told}, {meaning}" if meaning else told
 
 
 def explain_xcm_error(error: Any) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.connection import NodeError
 from scenarioctl.chains.locations import absolute, read_location, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.dispatch import explain_dispatch_error, explain_xcm_error
+from scenarioctl.transactions.charging import charged_call, read_charged
+from scenarioctl.transactions.dispatch import explain_balance_error, explain_xcm_error
 from scenarioctl.transactions.transfer import XCM_VERSIONS, known_xcm_versions, shape_location
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.charging import Charge
 
 #: A message that goes further than this goes in circles.
 MOST_STOPS = 8
@@ -128,10 +130,19 @@ async def ask_result(client: "Client", api: str, method: str, *arguments: Any) -
 
 
 async def trace_call(
-    clients: Clients, registry: "Registry", chain: "Chain", call: "Call", sender: bytes
+    clients: Clients,
+    registry: "Registry",
+    chain: "Chain",
+    call: "Call",
+    sender: bytes,
+    *,
+    charge: "Charge | None" = None,
 ) -> list[Hop]:
-    """Return what *call* by *sender* does on *chain*, and then each message that follows from it, in order."""
-    hops = [await _try_call(clients, registry, chain, call, sender)]
+    """Return what *call* by *sender* does on *chain*, and then each message that follows from it, in order.
+
+    *charge* is the fee that the chain takes before the call; without it the call is tried as if it cost nothing.
+    """
+    hops = [await _try_call(clients, registry, chain, call, sender, charge)]
     waiting = list(hops[0].sent)
     while waiting:
         message = waiting.pop(0)
@@ -152,24 +163,67 @@ async def trace_call(
 
 
 async def _try_call(
-    clients: Clients, registry: "Registry", chain: "Chain", call: "Call", sender: bytes
+    clients: Clients,
+    registry: "Registry",
+    chain: "Chain",
+    call: "Call",
+    sender: bytes,
+    charge: "Charge | None",
 ) -> Hop:
     client = clients(chain)
-    table = await client.table()
-    # The origin's own number differs from runtime to runtime: its type tells.
-    arguments = ({"system": {"Signed": sender}}, Encoded(table.encode_call(call)), _result_version(table))
+    data = (await client.table()).encode_call(call)
+    charged = await _try_charged(client, registry, data, charge) if charge is not None else None
+    # As root the call passes the chain's filter of calls, so it is tried as the sender's own too.
+    plain = await _try_plain(client, registry, data, sender)
+    return plain if charged is None or plain.failure or plain.unknown else charged
+
+
+async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender: bytes) -> Hop:
+    chain = client.chain
     try:
-        effects = _read_effects(chain, await ask_result(client, "DryRunApi", "dry_run_call", *arguments))
+        table = await client.table()
+        effects = await _dry_run_call(client, {"system": {"Signed": sender}}, data)
         events = _events(effects)
         result = effects["execution_result"]
         if "Err" in result:
-            reason = explain_dispatch_error(table, result["Err"]["error"])
+            reason = explain_balance_error(table, result["Err"]["error"])
             return Hop(chain=chain, events=events, failure=f"{chain.name} refuses the call: {reason}")
         return Hop(
             chain=chain, events=events, sent=_forwarded(table, registry, chain, effects, "dry_run_call")
         )
     except Unproven as problem:
         return Hop(chain=chain, unknown=str(problem))
+
+
+async def _try_charged(client: "Client", registry: "Registry", data: bytes, charge: "Charge") -> Hop:
+    """Try a call with its fee taken, which leaves the call less to spend."""
+    chain = client.chain
+    where = f"the call could not be tried on {chain.name} with its fee of {charge.label} taken"
+    try:
+        table = await client.table()
+        effects = await _dry_run_call(client, {"system": "Root"}, charged_call(table, data, charge))
+        result = effects["execution_result"]
+        if "Err" in result:
+            reason = explain_balance_error(table, result["Err"]["error"])
+            return Hop(chain=chain, unknown=f"{where}: {reason}")
+        done = read_charged(charge, _events(effects))
+        failure = ""
+        if done.fee_error is not None:
+            failure = f"{chain.name} cannot take the fee of {charge.label} from the sender: {explain_balance_error(table, done.fee_error)}"
+        elif done.error is not None:
+            failure = f"{chain.name} refuses the call once its fee of {charge.label} is paid: {explain_balance_error(table, done.error)}"
+        sent = () if failure else _forwarded(table, registry, chain, effects, "dry_run_call")
+        return Hop(chain=chain, events=done.events, failure=failure, sent=sent)
+    except InvalidRequest as problem:
+        return Hop(chain=chain, unknown=f"{where}: {problem}")
+    except Unproven as problem:
+        return Hop(chain=chain, unknown=str(problem))
+
+
+async def _dry_run_call(client: "Client", origin: Any, data: bytes) -> Mapping[str, Any]:
+    # The origin's own number differs from runtime to runtime: its type tells.
+    arguments = (origin, Encoded(data), _result_version(await client.table()))
+    return _read_effects(client.chain, await ask_result(client, "DryRunApi", "dry_run_call", *arguments))
 
 
 async def _try_message(clients: Clients, registry: "Registry", message: Message) -> Hop:

@@ -533,7 +533,7 @@ def _transfer_within(transfer: Transfer, table: "RuntimeTable") -> Draft:
             f"{asset.symbol or asset.id} cannot be sent within {chain.name}: its runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
         )
     arguments: dict[str, Any] = {
-        receiver_name: _receiver(table, pallet, method, receiver_name, transfer.beneficiary),
+        receiver_name: account_argument(table, pallet, method, receiver_name, transfer.beneficiary),
         amount_name: transfer.amount,
     }
     if asset.kind == "foreign":
@@ -556,7 +556,7 @@ def _transfer_within(transfer: Transfer, table: "RuntimeTable") -> Draft:
     return Draft(call=Call(pallet=pallet, method=method, args=arguments), warnings=tuple(warnings))
 
 
-def _receiver(table: "RuntimeTable", pallet: str, method: str, name: str, account: bytes) -> Any:
+def account_argument(table: "RuntimeTable", pallet: str, method: str, name: str, account: bytes) -> Any:
     """Return *account* as the call wants it: a MultiAddress, or (on Hydration) the bare AccountId32."""
     variants = table.variants(_argument_type(table, pallet, method, name))
     return {"Id": account} if "Id" in variants else account

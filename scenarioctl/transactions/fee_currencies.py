@@ -1,0 +1,111 @@
+"""The currency that pays a sender's fees, on a chain that lets accounts choose one, and how much of it a fee takes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.assets import Asset
+from scenarioctl.chains.locations import read_location, write_location
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.transactions.balances import read_storage
+from scenarioctl.transactions.dry_run import Unproven, ask
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.client import Client
+    from scenarioctl.model.calls import Call
+
+_PALLET = "MultiTransactionPayment"
+_BATCHES = ("batch", "batch_all", "force_batch")
+#: A weight whose fee has digits enough to tell a price: a second of computing.
+_SECOND = {"ref_time": 10**12, "proof_size": 0}
+#: Prices are fixed-point numbers of 18 decimals.
+_ONE = 10**18
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeeCurrency:
+    """What pays a sender's fees."""
+
+    asset: Asset
+    #: Number of the currency where the chain lets accounts choose one; None on every other chain.
+    number: int | None = None
+
+
+async def fee_currency(client: "Client", assets: "Assets", call: "Call", sender: bytes) -> FeeCurrency:
+    """Return what pays the fee of *call* by *sender*; Unproven if the chain does not tell."""
+    native = assets.native(client.chain)
+    try:
+        table = await client.table()
+        table.storage_entry(_PALLET, "AccountCurrencyMap")
+        core = int(table.constant(_PALLET, "NativeAssetId"))
+    except (ChainUnreachable, ChainRefused) as error:
+        raise Unproven(str(error)) from None
+    except InvalidRequest:
+        return FeeCurrency(asset=native)
+    # A call that sets the currency is paid in it already.
+    number = _currency_set_by(call)
+    if number is None:
+        number = await read_storage(client, _PALLET, "AccountCurrencyMap", sender)
+    if number is None:
+        number = int(table.constant(_PALLET, "EvmAssetId")) if _is_evm_account(sender) else core
+    asset = native if number == core else assets.listed(client.chain, number)
+    return FeeCurrency(asset=asset or await _unlisted(client, number), number=number)
+
+
+async def convert_fee(client: "Client", currency: FeeCurrency, fee: int) -> int:
+    """Return how much of *currency* a *fee* in the native asset takes, raw; Unproven if the chain does not tell.
+
+    The price is that of the chain's oracle, else the one that the chain falls back on.
+    """
+    if currency.number is None or currency.asset.kind == "native":
+        return fee
+    chain, number = client.chain.name, currency.number
+    fallback = await read_storage(client, _PALLET, "AcceptedCurrencies", number)
+    if fallback is None:
+        raise Unproven(
+            f"the sender pays fees on {chain} in {currency.asset.label}, which {chain} exchanges in a pool first: what that takes is not known here"
+        )
+    quoted = await _oracle_quote(client, number)
+    if quoted is None:
+        return max(int(fallback) * fee // _ONE, 1)
+    amount, base = quoted
+    return max(-(-fee * amount // base), 1)
+
+
+async def _oracle_quote(client: "Client", number: int) -> tuple[int, int] | None:
+    """Return what one weight costs in a currency and in the native asset; None if the oracle has no price."""
+    place = write_location(await read_storage(client, "AssetRegistry", "AssetLocations", number))
+    if not place:
+        return None
+    native = int(await ask(client, "TransactionPaymentApi", "query_weight_to_fee", _SECOND))
+    asset = {"V5": read_location(place)}
+    answer = await ask(client, "XcmPaymentApi", "query_weight_to_asset_fee", _SECOND, asset)
+    if not isinstance(answer, Mapping) or "Ok" not in answer or not native:
+        return None
+    return int(answer["Ok"]), native
+
+
+async def _unlisted(client: "Client", number: int) -> Asset:
+    row = await read_storage(client, "AssetRegistry", "Assets", number)
+    kind = "erc20" if row is not None and row["asset_type"] == "Erc20" else "tokens"
+    return Asset(chain=client.chain.name, id=str(number), symbol="", decimals=None, kind=kind)
+
+
+def _currency_set_by(call: "Call") -> int | None:
+    """Return the currency that *call* sets, itself or as the first of a batch."""
+    if (call.pallet, call.method) == (_PALLET, "set_currency"):
+        return int(call.args["currency"])
+    inner: Any = None
+    if call.pallet == "Utility" and call.method in _BATCHES and call.args["calls"]:
+        inner = call.args["calls"][0]
+    elif (call.pallet, call.method) == ("Dispatcher", "dispatch_with_extra_gas"):
+        inner = call.args["call"]
+    if isinstance(inner, Mapping) and isinstance(found := inner.get(_PALLET), Mapping):
+        arguments = found.get("set_currency")
+        return None if arguments is None else int(arguments["currency"])
+    return None
+
+
+def _is_evm_account(account: bytes) -> bool:
+    return account.startswith(b"ETH\0") and account.endswith(bytes(8))
