@@ -1839,7 +1839,7 @@ LINES = [
     ),
     case(
         "nothing to create",
-        ("create",),
+        ("create", "--check"),
         "there is nothing to create, expected --file or one of: query, remark, scenario, swap",
         usage="scenarioctl create",
     ),

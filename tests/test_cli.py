@@ -311,15 +311,6 @@ def test_help_and_version(scenarioctl: Run) -> None:
     )
 
 
-@pytest.mark.parametrize("line", [(), ("scenario",), ("create",)])
-def test_no_command_is_a_question(scenarioctl: Run, line: tuple[str, ...]) -> None:
-    ended = scenarioctl(*line)
-
-    assert ended.code == 2
-    assert ended.out == ""
-    assert ended.err
-
-
 # Transactions
 
 

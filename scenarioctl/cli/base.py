@@ -181,12 +181,26 @@ class Group(click.Group):
     command_class = Command
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # It runs alone too, to print its help; its usage line says what it is for.
+        kwargs.setdefault("subcommand_metavar", "COMMAND [ARGS]...")
+        kwargs["invoke_without_command"] = True
         super().__init__(*args, **kwargs)
         self.params = [*self.params, *GlobalOptions.OPTIONS]
 
     def invoke(self, ctx: click.Context) -> Any:
         take_global_options(ctx)
-        return super().invoke(ctx)
+        result = super().invoke(ctx)
+        if ctx.invoked_subcommand is None:
+            self.invoke_alone(ctx)
+        return result
+
+    def invoke_alone(self, ctx: click.Context) -> None:
+        """Answer a line that ends with the group: print its help, or say in JSON that a command is missing."""
+        if wants_json((), ctx.find_root().ensure_object(dict)):
+            raise click.UsageError(
+                f"a command is missing, expected one of: {', '.join(self.list_commands(ctx))}", ctx
+            )
+        click.echo(ctx.get_help())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

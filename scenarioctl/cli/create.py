@@ -19,8 +19,11 @@ class CreateGroup(Group):
 
     operation = "creation.create_flow"
 
+    def invoke_alone(self, ctx: click.Context) -> None:
+        """Do nothing: the command itself has answered."""
 
-@click.group(cls=CreateGroup, invoke_without_command=True)
+
+@click.group(cls=CreateGroup, subcommand_metavar="[COMMAND] [ARGS]...")
 @option(
     "--file",
     "-f",
@@ -54,6 +57,9 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
             )
         if flow is not None:
             raise InvalidRequest(f"--file does not go with {context.invoked_subcommand}: give one of the two")
+        return
+    if flow is None and not (syntax or check or sender):
+        Group.invoke_alone(create, context)
         return
     if flow is None:
         raise click.UsageError(

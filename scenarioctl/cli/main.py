@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from scenarioctl import __version__
-from scenarioctl.cli.base import Group, fail, prepare_output, say, wants_json
+from scenarioctl.cli.base import Group, fail, prepare_output, printable, say, wants_json
 from scenarioctl.errors import ScenarioctlError
 
 if TYPE_CHECKING:
@@ -78,6 +78,10 @@ def cli() -> None:
 
     scenarioctl builds transactions and never signs them: it holds no keys.
     """
+    from scenarioctl.cli.environment import unknown_variables
+
+    for sentence in unknown_variables():
+        say(f"Warning: {printable(sentence)}")
 
 
 def main() -> NoReturn:

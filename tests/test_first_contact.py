@@ -1,0 +1,71 @@
+"""What the program says to somebody who does not know it yet."""
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+
+from scenarioctl.cli.main import COMMANDS, cli
+from tests.conftest import Run
+
+GROUPS = sorted(
+    name for name in COMMANDS if isinstance(cli.get_command(click.Context(cli), name), click.Group)
+)
+
+
+@pytest.mark.parametrize("words", ["", *GROUPS])
+def test_a_bare_group_prints_its_help(scenarioctl: Run, words: str) -> None:
+    bare, asked = scenarioctl(*words.split()), scenarioctl(*words.split(), "--help")
+
+    assert bare == asked
+    assert (bare.code, bare.err) == (0, "")
+    assert len(bare.out.splitlines()) > 10
+
+
+@pytest.mark.parametrize("words", ["--offline", "--offline job", "create --url http://127.0.0.1:1"])
+def test_a_group_with_global_options_alone_prints_its_help(scenarioctl: Run, words: str) -> None:
+    ended = scenarioctl(*words.split())
+
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("Usage: scenarioctl")
+
+
+@pytest.mark.parametrize("words", ["--json", "job --json", "--json create"])
+def test_a_bare_group_is_an_error_if_json_is_expected(scenarioctl: Run, words: str) -> None:
+    ended = scenarioctl(*words.split())
+
+    answer = json.loads(ended.out)
+    assert (ended.code, answer["code"]) == (2, "invalid_request")
+    assert answer["error"].startswith("a command is missing, expected one of: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("SCENARIOCTL_OFLINE", "did you mean SCENARIOCTL_OFFLINE?"),
+        ("SCENARIOCTL_STORES", "did you mean SCENARIOCTL_STORE?"),
+        ("SCENARIOCTL_NETWORK", "scenarioctl config show lists the settings"),
+    ],
+)
+def test_a_mistyped_variable_is_a_warning(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, name: str, hint: str
+) -> None:
+    monkeypatch.setenv(name, "secret")
+
+    ended = scenarioctl("chain", "list", "--json")
+
+    assert (ended.code, ended.err) == (0, f"Warning: unknown environment variable {name}; {hint}\n")
+
+
+def test_no_variable_that_means_something_is_a_warning(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").touch()
+    monkeypatch.setenv("SCENARIOCTL_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("SCENARIOCTL_DEBUG", "1")
+    monkeypatch.setenv("SCENARIOCTL_OFFLINE", "1")
+    monkeypatch.setenv("SCENARIOCTL_LISTEN", "127.0.0.1:8080")
+    monkeypatch.setenv("SCENARIOCTL_UNKNOWN", "")
+
+    assert scenarioctl("chain", "list").err == ""
