@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from scenarioctl.outgoing.client import Outgoing
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.stores import Store
+    from scenarioctl.threads import Threads
 
+T = TypeVar("T")
+P = ParamSpec("P")
+
+#: Threads for what would hold the event loop.
+_THREADS = 2
+#: Seconds for which a long computation may hold the event loop before others have their turn.
+_HOLDING = 0.01
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 #: A byte -> its letter.
 _LETTERS = bytes(ord(_ALPHABET[byte % 62]) for byte in range(256))
@@ -130,6 +138,30 @@ class Application:
 
         return Outgoing(private_targets=self.settings.private_targets)
 
+    @cached_property
+    def _threads(self) -> "Threads":
+        from scenarioctl.threads import Threads
+
+        return Threads(_THREADS, name="aside")
+
+    async def aside(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what *work* returns; a daemon has a thread do it, since it would hold the event loop too long."""
+        if not self.served:
+            return work(*args, **kwargs)
+        return await self._threads.run(work, *args, **kwargs)
+
+    def breather(self) -> Callable[[], Awaitable[None]]:
+        """Return what a long computation awaits again and again, so that a daemon serves others in between."""
+        began = time.monotonic()
+
+        async def breathe() -> None:
+            nonlocal began
+            if self.served and time.monotonic() - began > _HOLDING:
+                await _sleep(0)
+                began = time.monotonic()
+
+        return breathe
+
     def session(self) -> "Session":
         """Give this application to one request or run of a daemon, with clients that are its own: `async with`."""
         return Session(self)
@@ -138,7 +170,7 @@ class Application:
         """Return this application with no clients yet, and where they are given with other *settings*."""
         if self.served:
             # What is opened only now would be the view's alone.
-            _ = self.registry, self.assets, self.store, self.outgoing, self._offline_settings
+            _ = self.registry, self.assets, self.store, self.outgoing, self._offline_settings, self._threads
         view = object.__new__(type(self))
         view.__dict__.update(self.__dict__)
         if settings is not None:
@@ -273,5 +305,7 @@ class Application:
             await outgoing.close()
         if "outgoing" in self.__dict__:
             await self.outgoing.close()
+        if "_threads" in self.__dict__:
+            self._threads.close()
         if "store" in self.__dict__:
             await self.store.close()

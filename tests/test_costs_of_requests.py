@@ -1,5 +1,8 @@
 """What one request can take of a daemon's time and memory, whoever sends it."""
 
+import json
+import zlib
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,3 +28,72 @@ def test_a_long_dotted_key(running: Daemon, size: int) -> None:
         status, answer = send(running, "/api/create/flow", {"flow": flow})
 
     assert (status, answer["code"]) == (422, "invalid_request")
+
+
+def share(text: bytes) -> str:
+    """Return *text* as a share string."""
+    return b64encode(zlib.compress(text)).decode()
+
+
+@sizes(3_000_000, 16_000_000)
+def test_a_share_string_of_nothing_but_lists(running: Daemon, size: int) -> None:
+    """A thousandth of the size comes over the wire; 21 kB took 5 s, all of them on the event loop."""
+    url = share(b'{"nodes":[],"edges":[],"x":[' + b"[]," * (size // 3) + b"[]]}")
+
+    with under_probe(running):
+        status, answer = send(running, "/api/template/saveUrl", {"url": url})
+
+    assert (status, answer["error"]) == (413, "diagram holds more than 250000 values")
+
+
+@sizes(60_000, 249_000)
+def test_a_diagram_of_as_many_values_as_there_may_be(running: Daemon, size: int) -> None:
+    """Deep lists are the dearest values: import, list of problems, picture, draft, export."""
+    deep = b"[" * 90 + b"]" * 90
+    url = share(b'{"nodes":[],"edges":[],"x":[' + (deep + b",") * (size // 91) + b"[]]}")
+
+    with under_probe(running):
+        status, answer = send(running, "/api/template/saveUrl", {"url": url})
+        assert status == 200, answer
+        name = answer["shortUrl"]
+        assert send(running, "/api/scenario/show", {"id": name})[0] == 200
+        assert running.ask(f"/api/info/preview?scenario_id={name}&format=svg")[0] == 200
+        assert send(running, "/api/scenario/info/full", {"id": name})[0] == 422
+        assert running.ask(f"/api/template/getUrl/{name}")[0] == 200
+
+
+@sizes(4_000, 10_000)
+def test_a_diagram_of_many_nodes(running: Daemon, size: int) -> None:
+    """Each is drafted to find out what is wrong with it."""
+    form = {"action": "Remark", "actionData": {"source": {"chain": "polkadot", "target": "hello"}}}
+    nodes = [{"id": f"n{number}", "type": "action", "formData": form} for number in range(size)]
+    edges = [{"id": "", "source": f"n{number}", "target": f"n{number + 1}"} for number in range(size - 1)]
+    url = share(json.dumps({"nodes": nodes, "edges": edges}).encode())
+
+    with under_probe(running):
+        status, answer = send(running, "/api/template/saveUrl", {"url": url})
+        assert status == 200, answer
+        name = answer["shortUrl"]
+        assert len(send(running, "/api/scenario/show", {"id": name})[1]["nodes"]) == size
+        assert send(running, "/api/scenario/info/full", {"id": name})[0] == 200
+        assert send(running, "/job/run", {"id": name})[0] == 200
+
+
+@sizes(2_000, 9_999)
+def test_a_flow_of_many_steps(running: Daemon, size: int) -> None:
+    flow = "[[steps]]\ntype='Remark'\nchain='polkadot'\ntext='hello'\n" * (size // 2)
+
+    with under_probe(running):
+        status, answer = send(running, "/api/create/flow", {"flow": flow})
+
+    assert status == 200, answer
+
+
+@sizes(1_000_000, 15_000_000)
+def test_a_text_of_escapes(running: Daemon, size: int) -> None:
+    text = b'{"url": "' + b"\\n" * (size // 2) + b'"}'
+
+    with under_probe(running):
+        status, _ = send(running, "/api/template/saveUrl", text)
+
+    assert status in (413, 422)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
-from scenarioctl.formats.documents import MAX_BYTES, canonical_json, parse_json, write_json
+from scenarioctl.formats.documents import MAX_BYTES, MAX_VALUES, canonical_json, parse_json, write_json
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 documents = st.recursive(
@@ -176,3 +176,33 @@ def test_any_text_is_json_or_a_sentence(text: str | bytes) -> None:
         return
 
     assert parse_json(canonical_json(value), field="body") == value
+
+
+def test_too_many_values_are_refused_before_they_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(*_: Any, **__: Any) -> None:
+        raise AssertionError("it was parsed")
+
+    monkeypatch.setattr(json, "loads", parse)
+
+    for text in (
+        "[" + "[]," * MAX_VALUES + "]",
+        '{"text": "' + "\\\\" * 600_000 + '", "x": [' + "1," * MAX_VALUES + "]}",
+        "{" + '"a":{},' * MAX_VALUES + "}",
+        '"' * 1_000_000 + "," * MAX_VALUES,
+    ):
+        with pytest.raises(TooLarge, match=r"^body holds more than 250000 values$"):
+            parse_json(text, field="body")
+    with pytest.raises(
+        TooLarge, match=r"^body has more than 2000000 characters written as escapes, write them plainly$"
+    ):
+        parse_json('"' + "\\n" * 2_000_001 + '"', field="body")
+
+
+def test_commas_in_a_text_are_no_values() -> None:
+    part = 1024 * 1024
+    # Also where an escape lies across two of the parts in which they are counted.
+    cuts = ["," * (part - 12 + shift) + "\\\\" * 3 + '\\"' * 3 for shift in range(12)]
+    for text in (",[{" * 200_000, ',[{\\"' * 200_000, '\\",' * 300_000, *cuts):
+        written = f'{{"a": "{text}", "b": ["{text}"]}}'
+
+        assert parse_json(written, field="body") == json.loads(written)

@@ -7,13 +7,23 @@ import pytest
 
 from scenarioctl.chains import connection
 from scenarioctl.config import Settings
-from scenarioctl.formats import flow
-from scenarioctl.model import toml
+from scenarioctl.formats import documents, flow
+from scenarioctl.model import diagram, toml
 from tests.conftest import ROOT
 
 DEFAULTS = Settings(config=Path(), store=Path(), cache=Path())
 #: Row -> column -> the constants that its cell names.
 LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+    "JSON of any kind": {
+        "bytes": (documents.MAX_BYTES,),
+        "values": (documents.MAX_VALUES, documents.MAX_ESCAPES),
+        "depth": (diagram.MAX_DEPTH,),
+    },
+    "diagram, also unpacked from a share string": {
+        "bytes": (documents.MAX_BYTES,),
+        "values": (diagram.MAX_NODES, diagram.MAX_EDGES, documents.MAX_VALUES),
+        "depth": (diagram.MAX_DEPTH,),
+    },
     "flow file in TOML": {
         "bytes": (flow.MAX_BYTES,),
         "values": (toml.MAX_VALUES,),

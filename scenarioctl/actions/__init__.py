@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from scenarioctl.formats.shapes import Canvas
     from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.model.diagram import Diagram, Node, Problem
+    from scenarioctl.stores import StoredScenario
 
 #: Module of each node type …
 NODES = {
@@ -150,10 +151,14 @@ async def index_webhooks(app: "Application") -> int:
     from scenarioctl.model.diagram import read_diagram
 
     done: set[str] = set()
+
+    def read(row: "StoredScenario") -> tuple[str, ...]:
+        return webhooks_of(read_diagram(unpack(row.blob, name=f"scenario {row.id}")))
+
     while scenarios := [row for row in await app.store.unindexed() if row.id not in done]:
         for row in scenarios:
             try:
-                webhooks = webhooks_of(read_diagram(unpack(row.blob, name=f"scenario {row.id}")))
+                webhooks = await app.aside(read, row)
             except ScenarioctlError:
                 # A blob that cannot be read waits for nothing, and must not keep the daemon from its start.
                 webhooks = ()
@@ -244,7 +249,9 @@ async def judge(
 
     found = list(diagram.problems())
     drafted = []
+    breathe = app.breather()
     for node in diagram.in_safe_order():
+        await breathe()
         try:
             transaction = await _try(app, diagram, node)
         except ScenarioctlError as error:

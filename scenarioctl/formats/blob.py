@@ -6,7 +6,7 @@ from typing import Any
 import lz4.frame
 
 from scenarioctl.errors import InvalidRequest, TooLarge
-from scenarioctl.formats.documents import MAX_BYTES, canonical_json
+from scenarioctl.formats.documents import MAX_BYTES, canonical_json, check_values
 
 
 def pack(document: object) -> bytes:
@@ -36,9 +36,19 @@ def unpack(blob: bytes, *, name: str = "the stored diagram") -> Any:
     if decompressor.unused_data:
         raise InvalidRequest(f"{name} is damaged: {len(decompressor.unused_data)} bytes follow its end")
     try:
-        return json.loads(text)
+        written = text.decode()
+        check_values(written, field=name)
+        return json.loads(written)
     except (ValueError, RecursionError):
         raise InvalidRequest(f"{name} is damaged: it does not hold JSON") from None
+
+
+def unpacked_size(blob: bytes) -> int:
+    """Return how many bytes of JSON *blob* says it holds; more than any holds where it does not say."""
+    try:
+        return int(lz4.frame.get_frame_info(blob)["content_size"]) or MAX_BYTES + 1
+    except RuntimeError:
+        return MAX_BYTES + 1
 
 
 def _reason(error: Exception) -> str:

@@ -10,6 +10,10 @@ from scenarioctl.model.diagram import check_depth
 
 #: The largest document, in bytes of UTF-8.
 MAX_BYTES = 16 * 1024 * 1024
+#: The most values that a document may hold: objects, lists and what is in them.  The largest diagram seen has 400.
+MAX_VALUES = 250_000
+#: The most characters that may be written as escapes.  The parser takes each by itself, and lets nobody else run meanwhile.
+MAX_ESCAPES = 2_000_000
 
 #: More digits than the largest integer of any chain (a u256) has.
 _MAX_DIGITS = 80
@@ -17,15 +21,21 @@ _MAX_DIGITS = 80
 _PLAIN = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _SORTED = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+#: In a document without escapes: a text, or what stands before a value.
+_TOKEN = re.compile(r'"[^"]*+(?P<end>"?+)|(?P<value>[,\[{])')
+#: Characters that are counted at once: counting in one go would keep all other threads waiting.
+_PART = 1024 * 1024
 
 
 def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:
     """Return the value that *text* holds, numbers exactly as written.
 
     Refused beside what is not JSON: NaN and infinities, a key given twice, a fraction with more digits
-    than a double keeps, lone surrogates, nesting beyond `MAX_DEPTH`, more than *limit* bytes.
+    than a double keeps, lone surrogates, nesting beyond `MAX_DEPTH`, more than *limit* bytes, `MAX_VALUES` values
+    or `MAX_ESCAPES` escapes.
     """
     text = decode_text(text, field=field, limit=limit)
+    check_values(text, field=field)
     try:
         value = json.loads(
             text,
@@ -77,6 +87,51 @@ def decode_text(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> str
     except UnicodeError:
         raise BadJson(f"{field} is not UTF-8 text") from None
     return text.removeprefix("\ufeff")
+
+
+def check_values(text: str, *, field: str) -> None:
+    """TooLarge where the JSON document *text* holds more than may be parsed, which costs far more than its bytes."""
+    if len(text) <= MAX_VALUES:
+        return
+    parts = [text[at : at + _PART] for at in range(0, len(text), _PART)]
+    if sum(part.count("\\") for part in parts) > MAX_ESCAPES:
+        raise TooLarge(
+            f"{field} has more than {MAX_ESCAPES} characters written as escapes, write them plainly"
+        )
+    # Those within texts too, which are told apart only where it matters.
+    most = sum(part.count(each) for part in parts for each in ",[{")
+    if most >= MAX_VALUES and _holds_more(text):
+        raise TooLarge(f"{field} holds more than {MAX_VALUES} values")
+
+
+def _holds_more(text: str) -> bool:
+    """Tell whether the document has more than MAX_VALUES values; of what is no JSON, the answer may be wrong."""
+    at = values = texts = 0
+    is_inside = False
+    while at < len(text):
+        part = text[at : at + _PART]
+        if (len(part) - len(part.rstrip("\\"))) % 2:
+            # An escape is not cut in two.
+            part = text[at : at + _PART + 1]
+        at += len(part)
+        if "\\" in part:
+            # What is left of quotes begins or ends a text.
+            part = part.replace("\\\\", "").replace('\\"', "")
+        start = 0
+        if is_inside:
+            start = part.find('"') + 1
+            if not start:
+                continue
+            is_inside = False
+        for token in _TOKEN.finditer(part, start):
+            if token.lastgroup == "value":
+                values += 1
+            else:
+                texts += 1
+                is_inside = not token["end"]
+            if values >= MAX_VALUES or texts > 2 * MAX_VALUES:
+                return True
+    return False
 
 
 class _Unacceptable(Exception):

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "create_swap"]
 
+#: Characters of a flow file that is read on the event loop; a longer one is read aside.
+_AT_ONCE = 16 * 1024
+
 
 @dataclass(frozen=True, kw_only=True)
 class CreateScenario:
@@ -216,9 +219,13 @@ async def create_flow(app: Application, request: CreateFlow) -> CreatedFlow:
     from scenarioctl.actions import flow_diagram, judge
     from scenarioctl.formats.flow import read_flow
 
-    document = flow_diagram(app, read_flow(request.flow, syntax=request.syntax))
+    def draw() -> tuple[dict[str, Any], Diagram]:
+        document = flow_diagram(app, read_flow(request.flow, syntax=request.syntax))
+        return document, read_diagram(document)
+
+    is_small = isinstance(request.flow, str) and len(request.flow) <= _AT_ONCE
+    document, diagram = draw() if is_small else await app.aside(draw)
     sender = check_sender(request.check, request.sender)
-    diagram = read_diagram(document)
     problems, drafted = await judge(app.unconnected(), diagram)
     for problem in problems:
         # What a webhook will fill, or a chain has to be asked for, is judged when it runs.
@@ -227,7 +234,7 @@ async def create_flow(app: Application, request: CreateFlow) -> CreatedFlow:
     if sender is None:
         # Each run drafts anew, with notes and warnings of its own: who writes a flow hears of those that it always has.
         return CreatedFlow(
-            id=await store_document(app, document),
+            id=await store_document(app, document, diagram),
             notes=tuple(f"node {shorten(node)}: {note}" for node, made in drafted for note in made.notes),
             warnings=tuple(
                 f"node {shorten(node)}: {said}" for node, made in drafted for said in made.warnings
@@ -266,7 +273,7 @@ async def _store_checked_flow(
             "each step was checked by itself, on what the chains hold now and not on what the steps before it leave"
         )
     return CreatedFlow(
-        id=await store_document(app, document),
+        id=await store_document(app, document, diagram),
         warnings=tuple(warnings),
         notes=tuple(notes),
         checks=tuple(checks),

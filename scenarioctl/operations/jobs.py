@@ -154,7 +154,7 @@ async def run_job(app: Application, request: RunJob) -> RunReport:
 
     timeout = read_duration(request.timeout, field="timeout") if request.timeout != "" else 0
     stored = await app.store.get_scenario(request.id)
-    diagram = open_blob(stored.blob, request.id)
+    diagram = await open_blob(app, stored.blob, request.id)
     started = app.clock()
     run = Run(app, request.id, diagram, summary=stored.summary)
     error: ScenarioctlError | None = None

@@ -1,7 +1,7 @@
 """Stored scenarios: find, show, summarise, import, export, delete."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, shorten
@@ -10,9 +10,6 @@ from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
 from scenarioctl.operations.signing import check_output_format, write_transaction
 from scenarioctl.stores import StoredScenario
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "delete_scenario",
@@ -23,6 +20,11 @@ __all__ = [
     "scenario_info",
     "show_scenario",
 ]
+
+#: Bytes of JSON that are read on the event loop, in a few milliseconds; larger diagrams are read aside …
+_AT_ONCE = 64 * 1024
+#: … and so are those of more nodes written.
+_NODES_AT_ONCE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +76,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Ful
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
     stored = await app.store.get_scenario(request.id)
-    drafted = await draft_first(app, open_blob(stored.blob, request.id), sender=sender)
+    drafted = await draft_first(app, await open_blob(app, stored.blob, request.id), sender=sender)
     transaction = drafted.transaction
     facts = facts_of(transaction)
     return FullInfo(
@@ -191,15 +193,17 @@ async def show_scenario(app: Application, request: ShowScenario) -> ScenarioView
     from scenarioctl.actions import describe_node, problems
 
     stored = await app.store.get_scenario(request.id)
-    diagram = open_blob(stored.blob, request.id)
+    diagram = await open_blob(app, stored.blob, request.id)
+    breathe = app.breather()
+    nodes = []
+    for node in diagram.in_safe_order():
+        await breathe()
+        nodes.append({"id": node.id, "type": node.type, "text": describe_node(app, node, diagram)})
     return ScenarioView(
         id=stored.id,
         summary=stored.summary,
         created=timestamp(stored.created),
-        nodes=tuple(
-            {"id": node.id, "type": node.type, "text": describe_node(app, node, diagram)}
-            for node in diagram.in_safe_order()
-        ),
+        nodes=tuple(nodes),
         edges=tuple({"source": edge.source, "target": edge.target} for edge in diagram.edges),
         problems=tuple(
             {"node": problem.node, "problem": problem.sentence}
@@ -228,9 +232,16 @@ class Imported:
 
 
 async def import_scenario(app: Application, request: ImportScenario) -> Imported:
+    # A share string may unpack to a thousand times its size.
+    text, facts = await app.aside(_read_import, app, request.url)
+    return Imported(id=await store_written(app, text, facts))
+
+
+def _read_import(app: Application, url: str) -> "tuple[bytes, Facts]":
     from scenarioctl.formats.share import read_import
 
-    return Imported(id=await store_document(app, read_import(request.url, field="diagram")))
+    document = read_import(url, field="diagram")
+    return canonical_json(document), _facts_of(app, read_diagram(document, field="diagram"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,11 +261,16 @@ class Exported:
 
 
 async def export_scenario(app: Application, request: ExportScenario) -> Exported:
+    stored = await app.store.get_scenario(request.id)
+    share, document = await app.aside(_write_export, stored)
+    return Exported(share=share, document=document)
+
+
+def _write_export(stored: StoredScenario) -> tuple[str, dict[str, Any]]:
     from scenarioctl.formats.share import write_share
 
-    stored = await app.store.get_scenario(request.id)
-    document = open_blob(stored.blob, request.id).document
-    return Exported(share=write_share(document), document=dict(document))
+    document = _read_blob(stored.blob, stored.id).document
+    return write_share(document), dict(document)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,8 +293,16 @@ async def delete_scenario(app: Application, request: DeleteScenario) -> Deleted:
     return Deleted(id=request.id)
 
 
-def open_blob(blob: bytes, scenario_id: str) -> Diagram:
+async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:
     """Return the diagram in a stored blob."""
+    from scenarioctl.formats.blob import unpacked_size
+
+    if unpacked_size(blob) <= _AT_ONCE:
+        return _read_blob(blob, scenario_id)
+    return await app.aside(_read_blob, blob, scenario_id)
+
+
+def _read_blob(blob: bytes, scenario_id: str) -> Diagram:
     from scenarioctl.formats.blob import unpack
 
     return read_diagram(unpack(blob, name=f"scenario {scenario_id}"), field=f"scenario {scenario_id}")
@@ -294,9 +318,15 @@ class Facts:
 
 
 async def store_document(app: Application, document: Any, diagram: Diagram | None = None) -> str:
-    """Store a diagram document under a fresh id, and return the id; *diagram* is what was read of it already."""
+    """Store a diagram that was drawn here under a fresh id, and return the id; *diagram* is what was read of it already."""
+    if len(document["nodes"]) <= _NODES_AT_ONCE:
+        return await store_written(app, *_write_document(app, document, diagram))
+    return await store_written(app, *await app.aside(_write_document, app, document, diagram))
+
+
+def _write_document(app: Application, document: Any, diagram: Diagram | None) -> "tuple[bytes, Facts]":
     facts = _facts_of(app, diagram or read_diagram(document, field="diagram"))
-    return await store_written(app, canonical_json(document), facts)
+    return canonical_json(document), facts
 
 
 async def store_written(app: Application, text: bytes, facts: Facts) -> str:

@@ -53,9 +53,7 @@ log = logging.getLogger("scenarioctl.http")
 JSON = "application/json"
 #: What `curl --data` says of a body unless told otherwise.
 _CURL = "application/x-www-form-urlencoded"
-#: Bodies above this are read by a thread: the loop has others to serve meanwhile.
-_AT_ONCE = 256 * 1024
-#: Bodies above this are read a few at a time …
+#: Bodies above this are parsed by a thread, since the loop has others to serve meanwhile, and read a few at a time …
 _LARGE = 64 * 1024
 #: … and once no place is left, only while they come: after so many seconds so many bytes in each.
 _HEAD_START = 2.0
@@ -224,10 +222,10 @@ class Operation:
             value = read_flat(body) if len(body) < _SMALL else None
             if value is not None:
                 pass
-            elif len(body) <= _AT_ONCE:
+            elif len(body) <= _LARGE:
                 value = parse_json(body, field="the body", limit=limit)
             else:
-                value = await asyncio.to_thread(parse_json, body, field="the body", limit=limit)
+                value = await self._terms.app.aside(parse_json, body, field="the body", limit=limit)
         elif self._decoder.whole_body:
             raise BadJson("the body is empty, expected JSON")
         else:

@@ -430,7 +430,7 @@ class Worker:
             run = Run(
                 session,
                 job.id,
-                open_blob(claimed.blob, job.id),
+                await open_blob(session, claimed.blob, job.id),
                 summary=claimed.summary,
                 on_wait=lambda step: self._wait(live, step, [*outcome.lines, *run.lines]),
             )
