@@ -295,6 +295,9 @@ def test_on_a_terminal_it_is_a_table(network: FakeNetwork, tmp_path: Path) -> No
         "assetHub  arrives, computed        1.498 DOT    14980000000\n"
         "assetHub  arrives, in the dry run  1.498 DOT    14980000000\n"
         "\n"
+        "chain     credited account                                     amount  who            \n"
+        "assetHub  14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3  1.498 DOT  the beneficiary\n"
+        "\n"
         "ok\n"
     )
     assert (said, code) == ("", 0)

@@ -2,11 +2,14 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from scenarioctl.cli.base import asked_for_json, option, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 check_option = click.option(
     "--check",
@@ -58,9 +61,31 @@ def draw_check(check: Mapping[str, Any], *, err: bool = False) -> None:
     if check["steps"]:
         console.print(table)
         console.print()
+    _draw_credits(console, check["credits"])
     console.print(Text(check["verdict"], style=_STYLES[check["verdict"]]))
     for line in (*check["reasons"], *(f"Warning: {warning}" for warning in check["warnings"])):
         console.print(Text(printable(line)))
+
+
+def _draw_credits(console: "Console", credits: Sequence[Mapping[str, Any]]) -> None:
+    """Draw who gets what; what a chain's own accounts get, for fees or backing, stays in the JSON."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("chain")
+    # An account that is cut short could be anybody's.
+    table.add_column("credited account", overflow="fold", min_width=48)
+    table.add_column("amount", justify="right")
+    table.add_column("who")
+    for credit in credits:
+        if not credit["system"]:
+            amount = credit["human"] or f"{credit['value']} of the smallest unit of {credit['asset']}"
+            cells = (credit["chain"], credit["account"], amount, credit["role"] or "")
+            table.add_row(*(Text(printable(cell)) for cell in cells))
+    if table.row_count:
+        console.print(table)
+        console.print()
 
 
 def _cells(step: Mapping[str, Any]) -> Sequence[str]:

@@ -47,6 +47,29 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Holding:
+    """So much of one asset that an account gets, or that leaves it."""
+
+    chain: str
+    #: SS58 of the chain.
+    account: str
+    amount: Amount
+    #: Who that is, where it is known: `the sender`, `the beneficiary`, `sovereign account of hydraDx`.
+    role: str = ""
+    #: Whether it is an account of the chain's own, for fees or backing, that nothing in the transaction names.
+    system: bool = False
+
+    def answer(self) -> dict[str, Any]:
+        return {
+            "chain": self.chain,
+            "account": self.account,
+            **self.amount.answer(),
+            "role": self.role or None,
+            "system": self.system,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stop:
     """One chain that the transaction or its message was tried on."""
 
@@ -89,6 +112,10 @@ class Check:
     computed: Amount | None = None
     #: What the dry run of the last hop credits to the beneficiary.
     credited: Amount | None = None
+    #: What leaves each account that no chain holds for itself, delivery of messages apart.
+    leaves: tuple[Holding, ...] = ()
+    #: What each account gets, on every chain.
+    credits: tuple[Holding, ...] = ()
     stops: tuple[Stop, ...] = ()
 
     def answer(self) -> dict[str, Any]:
@@ -101,5 +128,7 @@ class Check:
                 "computed": None if self.computed is None else self.computed.answer(),
                 "credited": None if self.credited is None else self.credited.answer(),
             },
+            "leaves": [holding.answer() for holding in self.leaves],
+            "credits": [holding.answer() for holding in self.credits],
             "stops": [stop.answer() for stop in self.stops],
         }

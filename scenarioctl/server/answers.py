@@ -50,12 +50,15 @@ def words(*values: str) -> Schema:
 _OPEN: Schema = {"type": "object"}
 _AMOUNT = {"value": DIGITS, "asset": TEXT, "human": or_null(TEXT)}
 _MAYBE_AMOUNT: Schema = {"anyOf": [fields(**_AMOUNT), {"type": "null"}]}
+_HOLDING = fields(chain=TEXT, account=TEXT, **_AMOUNT, role=or_null(TEXT), system={"type": "boolean"})
 _CHECK = {
     "verdict": words("ok", "refused", "unknown"),
     "reasons": items(TEXT),
     "warnings": items(TEXT),
     "steps": items(fields(chain=TEXT, what=TEXT, **_AMOUNT)),
     "arrival": fields(computed=_MAYBE_AMOUNT, credited=_MAYBE_AMOUNT),
+    "leaves": items(_HOLDING),
+    "credits": items(_HOLDING),
     "stops": items(_OPEN),
 }
 CHECK: Schema = fields(**_CHECK)

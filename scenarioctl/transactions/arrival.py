@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.dry_run import Clients, Encoded, Hop, Message, Unproven, ask_result
+from scenarioctl.transactions.programs import read_instruction
 from scenarioctl.transactions.transfer import Transfer, last_hop, native_fee_message
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ async def compute_arrival(clients: Clients, hops: Sequence[Hop]) -> Arrival:
         if not number:
             holding = dict(incoming_assets(message))
         client = clients(message.destination)
-        weight = await ask_result(client, "XcmPaymentApi", "query_xcm_weight", Encoded(message.data))
+        weight = await query_weight(client, message.data)
         weights[message.data] = (weight["ref_time"], weight["proof_size"])
         taken = await execution_tolls(client, message, weight)
         if number + 1 < len(messages):
@@ -98,13 +99,33 @@ def incoming_assets(message: Message) -> list[tuple[str, int]]:
     return found
 
 
+async def query_weight(client: "Client", message: Any) -> Any:
+    """Return what the chain weighs a VersionedXcm at, given as it is or as its bytes."""
+    data = Encoded(message) if isinstance(message, bytes) else message
+    return await ask_result(client, "XcmPaymentApi", "query_xcm_weight", data)
+
+
 async def execution_tolls(client: "Client", message: Message, weight: Any) -> list[Toll]:
     """Return what the destination takes for the *weight* of *message*; nothing where that is not bought."""
-    fees = message.first("BuyExecution")
-    if fees is None:
+    return await _bought(client, message.version, message.program, weight)
+
+
+async def program_toll(client: "Client", versioned: Mapping[str, Any]) -> list[Toll]:
+    """Return what a chain takes for executing a VersionedXcm of one of its accounts."""
+    version, program = next(iter(versioned.items()))
+    return await _bought(client, int(version[1:]), program, await query_weight(client, versioned))
+
+
+async def _bought(client: "Client", version: int, program: Sequence[Any], weight: Any) -> list[Toll]:
+    """Return what *program* pays for its *weight*, in the asset that it names for that."""
+    instructions = dict(read_instruction(item) for item in reversed(program))
+    if "BuyExecution" in instructions:
+        asset = instructions["BuyExecution"]["fees"]["id"]
+    elif "PayFees" in instructions:
+        asset = instructions["PayFees"]["asset"]["id"]
+    else:
         return []
-    asset = fees["fees"]["id"]
-    amount = await weight_fee(client, weight, {f"V{message.version}": asset})
+    amount = await weight_fee(client, weight, {f"V{version}": asset})
     place = write_location(asset)
     identity = absolute(place, client.chain.para_id)
     return [Toll(chain=client.chain, what="execution", identity=identity, place=place, amount=amount)]

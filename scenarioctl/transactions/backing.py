@@ -1,28 +1,29 @@
-"""Which chain backs an asset, and whether a message names that one: no runtime does that for us."""
+"""Which chain backs an asset, and whether a program names that one: no runtime does that for us."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, write_location
-from scenarioctl.transactions.arrival import INCOMING
 from scenarioctl.transactions.findings import Findings, asset_at
+from scenarioctl.transactions.programs import sends_on
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.dry_run import Hop
+    from scenarioctl.transactions.programs import Instruction
+
+#: Instructions by which assets come to a chain over one that must back them.
+_INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")
 
 
-def check_backing(findings: Findings, hops: Sequence["Hop"], registry: "Registry", assets: "Assets") -> None:
-    """Refuse what would go through over a chain that does not back the asset: no runtime does that for us."""
+def check_backing(
+    findings: Findings, instructions: Iterable["Instruction"], registry: "Registry", assets: "Assets"
+) -> None:
+    """Refuse what would go through over a chain that does not back the asset, whatever else a program holds."""
     judge = _Judge(findings, registry, assets)
-    for hop in hops:
-        message = hop.message
-        if message is None or message.destination is None or message.first("Transact") is not None:
-            continue
-        for name, items in message.instructions:
-            for item in items if name in INCOMING else ():
-                judge.check(name, write_location(item["id"]), message.origin, message.destination)
+    for instruction in instructions:
+        judge.check_incoming(instruction)
+        judge.check_outgoing(instruction)
 
 
 class _Judge:
@@ -31,14 +32,45 @@ class _Judge:
         self.registry = registry
         self.assets = assets
 
-    def check(self, name: str, place: str, origin: "Chain", destination: "Chain") -> None:
-        hub = self.registry.sibling(destination, "asset_hub")
-        if not place or hub is None:
+    def check_incoming(self, instruction: "Instruction") -> None:
+        origin, chain = instruction.origin, instruction.chain
+        # That a message goes to no chain of the registry is told where it is followed.
+        if instruction.name not in _INCOMING or origin is None or chain is None:
+            return
+        # An account that withdraws its own assets says nothing of who backs them.
+        if instruction.name == "WithdrawAsset" and not instruction.as_chain:
+            return
+        for item in instruction.fields:
+            place = write_location(item["id"])
+            identity = absolute(place, chain.para_id) if place else None
+            self._check(instruction.name, identity, origin, chain)
+
+    def check_outgoing(self, instruction: "Instruction") -> None:
+        chain = instruction.chain
+        if chain is None:
+            return
+        for onward in sends_on(self.registry, instruction):
+            if onward.assets is None:
+                # What a wild filter sends on stands in the message that it sends; of what did not run there is none.
+                if instruction.on_error:
+                    self.findings.open.append(
+                        f"an error handler on {chain.name} sends assets on to another chain, and no dry run tried it"
+                    )
+                continue
+            for item in onward.assets:
+                place = write_location(item["id"])
+                identity = absolute(place, chain.para_id) if place else None
+                self._check(onward.arrives_as, identity, chain, onward.destination)
+
+    def _check(self, name: str, identity: str | None, origin: "Chain", destination: "Chain | None") -> None:
+        """Judge assets that come from *origin* to *destination* by the instruction *name*."""
+        hub = None if destination is None else self.registry.sibling(destination, "asset_hub")
+        if destination is None or hub is None or identity is None:
+            where = "a place that is not in the registry" if destination is None else destination.name
             self.findings.open.append(
-                f"{origin.name} sends an asset to {destination.name} of which it is not known here what chain backs it"
+                f"{origin.name} sends an asset to {where} of which it is not known here what chain backs it"
             )
             return
-        identity = absolute(place, destination.para_id)
         backing = self._backing(identity, hub)
         label = self._label(identity, destination)
         ends = {para_name(origin), para_name(destination)}

@@ -4,7 +4,7 @@ The verdict rests on the beneficiary's credit on the last chain: `Complete` alon
 is gone without a trace.  What no chain could prove is `unknown`, never `ok`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, write_location
@@ -16,12 +16,15 @@ from scenarioctl.transactions.costs import CostCheck
 from scenarioctl.transactions.credits import deposit_accounts, find_credit
 from scenarioctl.transactions.dry_run import Clients, Hop, Unproven, trace_call
 from scenarioctl.transactions.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.opaque import check_opaque
+from scenarioctl.transactions.programs import named_accounts, read_programs
+from scenarioctl.transactions.receivers import ReceiverCheck
+from scenarioctl.transactions.traps import check_traps
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
-    from scenarioctl.transactions.charging import Charge
     from scenarioctl.transactions.transfer import Transfer
 
 #: Events by which a call that succeeds tells that a call inside it did not.
@@ -42,15 +45,13 @@ async def check_transfer(
 
     *beside* is what leaves with it to pay the fee on the way: an asset of the source, and the raw amount.
     """
-    checker = _Checker(clients, registry, assets, transfer.source, sender)
-    costs = CostCheck(checker.findings, clients(transfer.source), assets, sender, call)
-    await checker.try_call(call, await costs.charge())
-    check_backing(checker.findings, checker.hops, registry, assets)
+    checker = _Checker(clients, registry, assets, transfer.source, sender, call)
+    await checker.try_call(beneficiary=transfer.beneficiary)
     sent = [(transfer.asset, transfer.amount), *([beside] if beside else [])]
-    for asset, amount in sent:
-        checker.findings.add_step(transfer.source, "leaves", asset, amount)
-    await costs.check(checker.hops[0], sent)
+    await checker.check_costs(sent)
     await checker.check_arrival(transfer)
+    checker.check_receiver()
+    await checker.check_sums(None)
     return checker.check()
 
 
@@ -58,29 +59,41 @@ async def check_call(
     clients: Clients, registry: "Registry", assets: "Assets", *, chain: "Chain", call: "Call", sender: bytes
 ) -> Check:
     """Return the verdict on any *call* by *sender*: each account that its messages name must be credited in the end."""
-    checker = _Checker(clients, registry, assets, chain, sender)
-    costs = CostCheck(checker.findings, clients(chain), assets, sender, call)
-    await checker.try_call(call, await costs.charge())
-    check_backing(checker.findings, checker.hops, registry, assets)
-    await costs.check(checker.hops[0])
+    checker = _Checker(clients, registry, assets, chain, sender, call)
+    await checker.try_call()
+    await checker.check_costs()
     await checker.check_deposits()
+    checker.receivers.warn_of_shares()
+    await checker.check_sums(call)
     return checker.check()
 
 
 class _Checker:
     """One check as it goes along; what it finds is collected, and judged in the end."""
 
+    hops: list[Hop]
+    receivers: ReceiverCheck
+
     def __init__(
-        self, clients: Clients, registry: "Registry", assets: "Assets", chain: "Chain", sender: bytes
+        self,
+        clients: Clients,
+        registry: "Registry",
+        assets: "Assets",
+        chain: "Chain",
+        sender: bytes,
+        call: "Call",
     ) -> None:
         self.clients = clients
         self.registry = registry
         self.assets = assets
         self.chain = chain
         self.sender = sender
-        self.hops: list[Hop] = []
+        self.call = call
         self.weights: dict[bytes, tuple[int, int]] = {}
+        #: What each asset loses to fees on each chain of the way, by the asset as the network knows it.
+        self.tolls: dict[tuple[str, str], int] = {}
         self.findings = Findings()
+        self.costs = CostCheck(self.findings, clients(chain), assets, sender, call)
         self.computed: Amount | None = None
         self.credited: Amount | None = None
 
@@ -96,6 +109,8 @@ class _Checker:
             steps=tuple(self.findings.steps),
             computed=self.computed,
             credited=self.credited,
+            leaves=tuple(self.receivers.leaves),
+            credits=tuple(self.receivers.credits),
             stops=tuple(self._stop(hop) for hop in self.hops),
         )
 
@@ -111,9 +126,15 @@ class _Checker:
             events=tuple(str(event) for event in hop.events),
         )
 
-    async def try_call(self, call: "Call", charge: "Charge | None") -> None:
+    async def try_call(self, *, beneficiary: bytes | None = None) -> None:
+        """Follow the call to where it ends, and judge what it and its programs do on the way."""
         self.hops = await trace_call(
-            self.clients, self.registry, self.chain, call, self.sender, charge=charge
+            self.clients,
+            self.registry,
+            self.chain,
+            self.call,
+            self.sender,
+            charge=await self.costs.charge(),
         )
         for hop in self.hops:
             if hop.failure:
@@ -123,6 +144,44 @@ class _Checker:
         failure = _inner_failure(self.hops[0])
         if failure:
             self.findings.refusals.append(failure)
+        check_traps(self.findings, self.hops, self.registry, self.assets, self.sender)
+        instructions = read_programs(self.call, self.hops, self.registry)
+        check_backing(self.findings, instructions, self.registry, self.assets)
+        await check_opaque(self.findings, instructions, self.clients)
+        named = {*named_accounts(self.call.args)}
+        for hop in self.hops:
+            named |= {*named_accounts(hop.message.program if hop.message is not None else [])}
+        self.receivers = ReceiverCheck(
+            self.findings,
+            self.clients,
+            self.registry,
+            self.assets,
+            self.hops,
+            sender=self.sender,
+            beneficiary=beneficiary,
+            named=frozenset(named),
+        )
+        await self.receivers.read()
+
+    async def check_costs(self, sent: "Sequence[tuple[Asset, int]]" = ()) -> None:
+        """Add what leaves and what it costs to the steps; *sent* is what a transfer is known to send."""
+        for asset, amount in sent or self.receivers.sent():
+            self.findings.add_step(self.chain, "leaves", asset, amount)
+        await self.costs.check(self.hops[0], sent)
+
+    def check_receiver(self) -> None:
+        """Refuse a transfer whose beneficiary gets far less than computed, or that others get a part of."""
+        self.receivers.check_others(self.tolls)
+        computed, credited = self.computed, self.credited
+        if computed is not None and credited is not None and credited.value * 100 < computed.value * 99:
+            self.findings.refusals.append(
+                f"{computed} should arrive, and only {credited} is credited to the beneficiary"
+            )
+
+    async def check_sums(self, call: "Call | None") -> None:
+        """Hold what comes to each chain against what goes on from there, where nothing is refused yet."""
+        if not self.findings.refusals:
+            await self.receivers.check_sums(call)
 
     # Arrival
 
@@ -198,6 +257,8 @@ class _Checker:
             return None
         self.weights = dict(arrival.weights)
         for toll in arrival.tolls:
+            place = (toll.chain.name, toll.identity)
+            self.tolls[place] = self.tolls.get(place, 0) + toll.amount
             asset = asset_at(self.assets, toll.chain, toll.identity)
             amount = (
                 Amount(value=toll.amount, asset=toll.place)

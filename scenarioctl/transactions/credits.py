@@ -86,10 +86,10 @@ def read_moves(events: Sequence[Event], chain: "Chain", assets: "Assets") -> lis
             sums[debited, key] -= amount
         if credited is None:
             continue
-        if event.name in _ALIKE:
+        alike = event.name in _ALIKE
+        sums[credited, key] += 0 if alike else amount
+        if alike:
             twins[credited, key].setdefault(event.name, Counter())[amount] += 1
-        else:
-            sums[credited, key] += amount
     for who, kinds in twins.items():
         sums[who] += _count_once(kinds)
     return [

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.connection import NodeError
-from scenarioctl.chains.locations import absolute, read_location, write_location
+from scenarioctl.chains.locations import read_location, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.charging import charged_call, read_charged
 from scenarioctl.transactions.dispatch import explain_balance_error, explain_xcm_error
+from scenarioctl.transactions.programs import chain_at, read_instruction
 from scenarioctl.transactions.transfer import XCM_VERSIONS, known_xcm_versions, shape_location
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ class Message:
     instructions: tuple[tuple[str, Any], ...]
     #: The VersionedXcm, exactly as forwarded.
     data: bytes
+
+    @property
+    def program(self) -> list[Any]:
+        """The instructions as a runtime has them."""
+        return [name if fields is None else {name: fields} for name, fields in self.instructions]
 
     def first(self, *names: str) -> Any:
         """Return the fields of the first instruction with one of these *names*; None without one."""
@@ -294,7 +300,7 @@ def _forwarded(
     found = []
     for location, messages in effects["forwarded_xcms"]:
         place = write_location(next(iter(location.values())))
-        destination = _chain_at(registry, origin, place) if place else None
+        destination = chain_at(registry, origin, place) if place else None
         for message in messages:
             version, instructions = next(iter(message.items()))
             found.append(
@@ -304,15 +310,11 @@ def _forwarded(
                     place=place,
                     location=location,
                     version=int(version[1:]),
-                    instructions=tuple(_read_instruction(item) for item in instructions),
+                    instructions=tuple(read_instruction(item) for item in instructions),
                     data=table.encode(message_type, message),
                 )
             )
     return tuple(found)
-
-
-def _read_instruction(value: Any) -> tuple[str, Any]:
-    return next(iter(value.items())) if isinstance(value, Mapping) else (str(value), None)
 
 
 def _message_type(table: "RuntimeTable", method: str) -> int:
@@ -323,13 +325,3 @@ def _message_type(table: "RuntimeTable", method: str) -> int:
     pairs = next(field[1] for field in effects[3] if field[0] == "forwarded_xcms")
     messages = types[types[pairs][3]][3][1]
     return int(types[messages][3])
-
-
-def _chain_at(registry: "Registry", origin: "Chain", place: str) -> "Chain | None":
-    name = absolute(place, origin.para_id)
-    for chain in registry.all():
-        if chain.relay and chain.relay == origin.relay:
-            own = "" if chain.role == "relay" else f"Parachain({chain.para_id})"
-            if own == name:
-                return chain
-    return None

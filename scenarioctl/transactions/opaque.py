@@ -1,0 +1,46 @@
+"""What a program holds that no dry run shows: a check says of it what it is, and never *ok*."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.transactions.programs import FOLLOWED
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.transactions.dry_run import Clients
+    from scenarioctl.transactions.findings import Findings
+    from scenarioctl.transactions.programs import Instruction
+
+#: Calls that move nothing, whoever makes them.
+_HARMLESS = (("System", "remark"), ("System", "remark_with_event"))
+
+
+async def check_opaque(
+    findings: "Findings", instructions: Iterable["Instruction"], clients: "Clients"
+) -> None:
+    """Leave open what *instructions* do that no dry run shows."""
+    for instruction in instructions:
+        chain = instruction.chain
+        if instruction.name in FOLLOWED or chain is None:
+            continue
+        if instruction.name != "Transact":
+            findings.open.append(
+                f"a program on {chain.name} holds {instruction.name}, and what that does is not followed here"
+            )
+            continue
+        name = await _inner_call(clients, chain, instruction.fields["call"]["encoded"])
+        if name not in _HARMLESS:
+            said = "a call that does not decode" if name is None else ".".join(name)
+            findings.open.append(
+                f"a program on {chain.name} executes {said} with Transact, and what that does is not followed here"
+            )
+
+
+async def _inner_call(clients: "Clients", chain: "Chain", data: bytes) -> tuple[str, str] | None:
+    """Return the pallet and the method of a call for *chain*; None where it is none of its runtime."""
+    try:
+        call = (await clients(chain).table()).decode_call(data)
+    except (ChainUnreachable, ChainRefused, InvalidRequest):
+        return None
+    return call.pallet, call.method

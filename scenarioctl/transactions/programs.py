@@ -1,0 +1,223 @@
+"""XCM programs, read instruction by instruction: what stands in an appendix or goes on to another chain is read too.
+
+A dry run shows what a program does now.  What it holds besides, and would do on another day, only reading shows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.model.calls import Call
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.transactions.dry_run import Hop
+
+XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
+#: Instructions whose effects a dry run shows in full: in balances, in messages, or in nothing at all.
+FOLLOWED = frozenset(
+    (
+        *("WithdrawAsset", "ReserveAssetDeposited", "ReceiveTeleportedAsset", "ClaimAsset"),
+        *("TransferAsset", "TransferReserveAsset", "DepositAsset", "DepositReserveAsset"),
+        *("InitiateTeleport", "InitiateReserveWithdraw", "InitiateTransfer", "ExecuteWithOrigin"),
+        *("BuyExecution", "PayFees", "RefundSurplus", "UnpaidExecution", "SetFeesMode", "SetHints"),
+        *("SetAppendix", "SetErrorHandler", "ClearError", "ClearTransactStatus", "Trap"),
+        *("ClearOrigin", "DescendOrigin", "AliasOrigin", "BurnAsset", "SetTopic", "ClearTopic"),
+        *("ExpectAsset", "ExpectOrigin", "ExpectError", "ExpectPallet", "ExpectTransactStatus"),
+    )
+)
+#: Instructions that name another origin than the chain that sends the message.
+_OTHER_ORIGIN = ("DescendOrigin", "AliasOrigin", "UniversalOrigin")
+#: Instruction -> its field that names the other chain, and how the assets come there.
+ONWARD: Mapping[str, tuple[str, str]] = {
+    "DepositReserveAsset": ("dest", "ReserveAssetDeposited"),
+    "TransferReserveAsset": ("dest", "ReserveAssetDeposited"),
+    "InitiateReserveWithdraw": ("reserve", "WithdrawAsset"),
+    "InitiateTeleport": ("dest", "ReceiveTeleportedAsset"),
+}
+#: The kinds of transfer that `InitiateTransfer` makes, and how the assets come to the other chain.
+_TRANSFERS: Mapping[str, str] = {
+    "Teleport": "ReceiveTeleportedAsset",
+    "ReserveDeposit": "ReserveAssetDeposited",
+    "ReserveWithdraw": "WithdrawAsset",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instruction:
+    """One instruction, and where it would be executed."""
+
+    name: str
+    fields: Any
+    #: None where that is no chain of the registry.
+    chain: "Chain | None"
+    #: The chain that the program comes from; None where an account executes it on its own chain.
+    origin: "Chain | None"
+    #: Whether it acts in the name of `origin`, and not of an account or a place within it.
+    as_chain: bool
+    #: Whether only an error lets it run.
+    on_error: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Onward:
+    """Assets that an instruction sends on to another chain."""
+
+    #: As the message of the other chain has it: `ReceiveTeleportedAsset`, `ReserveAssetDeposited` or `WithdrawAsset`.
+    arrives_as: str
+    #: None where it is no chain of the registry.
+    destination: "Chain | None"
+    #: As `XCM` has it: a list where they are named, else None.
+    assets: list[Any] | None
+
+
+def read_instruction(value: Any) -> tuple[str, Any]:
+    """Return an instruction's name and fields."""
+    return next(iter(value.items())) if isinstance(value, Mapping) else (str(value), None)
+
+
+def chain_at(registry: "Registry", origin: "Chain", place: str) -> "Chain | None":
+    """Return the chain that *origin* sees at *place*; None where it is none of the registry."""
+    name = absolute(place, origin.para_id)
+    for chain in registry.all():
+        if chain.relay and chain.relay == origin.relay:
+            own = "" if chain.role == "relay" else f"Parachain({chain.para_id})"
+            if own == name:
+                return chain
+    return None
+
+
+def walk(
+    program: Sequence[Any],
+    registry: "Registry",
+    *,
+    chain: "Chain | None",
+    origin: "Chain | None",
+    as_chain: bool = True,
+    on_error: bool = False,
+) -> Iterator[Instruction]:
+    """Give every instruction of *program*, those of programs inside it among them."""
+    for value in program:
+        name, fields = read_instruction(value)
+        yield Instruction(
+            name=name, fields=fields, chain=chain, origin=origin, as_chain=as_chain, on_error=on_error
+        )
+        if name in _OTHER_ORIGIN:
+            as_chain = False
+        elif name in ("SetAppendix", "SetErrorHandler"):
+            yield from walk(
+                fields,
+                registry,
+                chain=chain,
+                origin=origin,
+                as_chain=as_chain,
+                on_error=on_error or name == "SetErrorHandler",
+            )
+        elif name == "ExecuteWithOrigin":
+            yield from walk(
+                fields["xcm"], registry, chain=chain, origin=origin, as_chain=False, on_error=on_error
+            )
+        elif name in ONWARD or name == "InitiateTransfer":
+            place = fields[ONWARD[name][0]] if name in ONWARD else fields["destination"]
+            remote = fields["xcm"] if name in ONWARD else fields["remote_xcm"]
+            yield from walk(
+                remote, registry, chain=_chain(registry, chain, place), origin=chain, on_error=on_error
+            )
+
+
+def sends_on(registry: "Registry", instruction: Instruction) -> list[Onward]:
+    """Return what *instruction* sends on to another chain."""
+    fields, chain = instruction.fields, instruction.chain
+    if instruction.name in ONWARD:
+        place, arrives_as = ONWARD[instruction.name]
+        destination = _chain(registry, chain, fields[place])
+        return [Onward(arrives_as=arrives_as, destination=destination, assets=_named(fields["assets"]))]
+    if instruction.name != "InitiateTransfer":
+        return []
+    destination = _chain(registry, chain, fields["destination"])
+    filters = [*fields["assets"], *([fields["remote_fees"]] if fields["remote_fees"] is not None else [])]
+    found = []
+    for item in filters:
+        kind, assets = next(iter(item.items()))
+        found.append(Onward(arrives_as=_TRANSFERS[kind], destination=destination, assets=_named(assets)))
+    return found
+
+
+def _named(assets: Any) -> list[Any] | None:
+    """Return the assets of a filter that names them; None for a wild one."""
+    if isinstance(assets, list):
+        return assets
+    return assets.get("Definite")  # type: ignore[no-any-return]
+
+
+def _chain(registry: "Registry", seen_from: "Chain | None", location: Any) -> "Chain | None":
+    place = write_location(location)
+    return chain_at(registry, seen_from, place) if place and seen_from is not None else None
+
+
+def inner_calls(call: Call) -> Iterator[Call]:
+    """Give *call*, and every call inside it: of a batch, a proxy, a multisig, a fallback."""
+    yield call
+    for value in call.args.values():
+        yield from _calls_in(value)
+
+
+def _calls_in(value: Any) -> Iterator[Call]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _calls_in(item)
+    elif isinstance(value, Mapping):
+        # A call inside another one: {"Balances": {"transfer_all": {…}}}.
+        if len(value) == 1:
+            pallet, inner = next(iter(value.items()))
+            if isinstance(inner, Mapping) and len(inner) == 1 and isinstance(pallet, str):
+                method, arguments = next(iter(inner.items()))
+                if _is_call(pallet, method, arguments):
+                    yield from inner_calls(Call(pallet=pallet, method=method, args=arguments))
+                    return
+        for item in value.values():
+            yield from _calls_in(item)
+
+
+def _is_call(pallet: str, method: Any, arguments: Any) -> bool:
+    """Tell a call from other values of this shape, like a version of XCM and its junctions."""
+    return (
+        isinstance(method, str)
+        and isinstance(arguments, Mapping)
+        and method.islower()
+        and pallet[:1].isupper()
+    )
+
+
+def local_messages(call: Call) -> Iterator[Mapping[str, Any]]:
+    """Give each VersionedXcm that *call* has executed on its own chain, in the name of an account."""
+    for inner in inner_calls(call):
+        if inner.pallet in XCM_PALLETS and inner.method == "execute":
+            yield inner.args["message"]
+
+
+def read_programs(call: Call, hops: Sequence["Hop"], registry: "Registry") -> list[Instruction]:
+    """Return every instruction of the programs that *call* executes on its chain, and of the messages of *hops*."""
+    found: list[Instruction] = []
+    for versioned in local_messages(call):
+        program = next(iter(versioned.values()))
+        found += walk(program, registry, chain=hops[0].chain, origin=None, as_chain=False)
+    for hop in hops:
+        message = hop.message
+        if message is not None:
+            found += walk(message.program, registry, chain=message.destination, origin=message.origin)
+    return found
+
+
+def named_accounts(value: Any) -> Iterator[bytes]:
+    """Give everything of 32 bytes in a call or a program, which all its accounts are."""
+    if isinstance(value, bytes):
+        if len(value) == 32:
+            yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from named_accounts(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from named_accounts(item)

@@ -1,0 +1,346 @@
+"""Who gets what on every chain, and whether it adds up: nothing may be lost, or go to somebody whom nobody names."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.locations import absolute
+from scenarioctl.model.checks import Amount, Holding
+from scenarioctl.transactions.arrival import (
+    delivery_tolls,
+    execution_tolls,
+    incoming_assets,
+    program_toll,
+    query_weight,
+)
+from scenarioctl.transactions.credits import Move, read_moves
+from scenarioctl.transactions.dry_run import Unproven
+from scenarioctl.transactions.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.programs import XCM_PALLETS, local_messages
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.model.calls import Call
+    from scenarioctl.transactions.dry_run import Clients, Event, Hop
+
+#: Pallets' accounts that people know by another name.
+_PALLET_ACCOUNTS = {
+    b"py/trsry": "treasury",
+    b"py/xcmch": "teleports' checking account",
+    b"PotStake": "collators' pot",
+}
+#: Whose balance mirrors what is on other chains.
+_MIRRORS = ("sovereign", "teleports'")
+#: Of what comes, so much may be missing beside the fees: a hundredth, which is also what a price moves meanwhile.
+_TOLERANCE = 100
+#: Without the fees at hand, so much: a tenth.
+_ROUGH = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Party:
+    """An account, and who it is."""
+
+    account: bytes
+    role: str = ""
+    #: Of the chain's own, for fees or backing.
+    system: bool = False
+
+
+class ReceiverCheck:
+    """The accounts of one transaction: the sender, the beneficiary if it has one, and those that it names."""
+
+    def __init__(
+        self,
+        findings: Findings,
+        clients: "Clients",
+        registry: "Registry",
+        assets: "Assets",
+        hops: Sequence["Hop"],
+        *,
+        sender: bytes,
+        beneficiary: bytes | None,
+        named: frozenset[bytes],
+    ) -> None:
+        self.findings = findings
+        self.clients = clients
+        self.registry = registry
+        self.assets = assets
+        self.hops = hops
+        self.sender = sender
+        self.beneficiary = beneficiary
+        self.named = named
+        self.leaves: list[Holding] = []
+        self.credits: list[Holding] = []
+        #: What somebody gets, whom the chain does not hold for itself.
+        self.received: list[tuple[Hop, Party, Move]] = []
+        self._moves: dict[int, list[tuple[Party, Move]]] = {}
+
+    async def read(self) -> None:
+        """Name every account that loses or gets something."""
+        for number, hop in enumerate(self.hops):
+            moves = await self._read_hop(hop)
+            self._moves[number] = moves
+            delivery = _paid_fees(hop.events, self.sender, hop.chain)
+            for party, move in moves:
+                value = move.value
+                if value < 0 and party.account == self.sender and hop.message is None:
+                    value += delivery.get(_identity(move.asset, hop.chain), 0)
+                if value < 0 and not party.system:
+                    self.leaves.append(self._holding(hop, party, move.asset, -value))
+                if value > 0:
+                    self.credits.append(self._holding(hop, party, move.asset, value))
+                    if not party.system:
+                        self.received.append((hop, party, move))
+
+    def sent(self) -> list[tuple["Asset", int]]:
+        """Return what leaves the sender on their own chain, the delivery of messages apart."""
+        first = self.hops[0]
+        delivery = _paid_fees(first.events, self.sender, first.chain)
+        found = []
+        for party, move in self._moves[0]:
+            value = -move.value - delivery.get(_identity(move.asset, first.chain), 0)
+            if party.account == self.sender and value > 0:
+                found.append((move.asset, value))
+        return found
+
+    def check_others(self, tolls: Mapping[tuple[str, str], int]) -> None:
+        """Refuse a transfer that gives something to somebody beside its beneficiary; fees are *tolls* of (chain, asset)."""
+        for hop, party, move in self.received:
+            if party.account in (self.sender, self.beneficiary):
+                continue
+            if move.value > tolls.get((hop.chain.name, _identity(move.asset, hop.chain)), 0):
+                self.findings.refusals.append(
+                    f"{amount_of(move.asset, move.value)} would go to {_say(party, hop.chain)} on {hop.chain.name}, whom the transfer does not name"
+                )
+
+    def warn_of_shares(self) -> None:
+        """Say who shares what one message brings, and what leaves others than the sender."""
+        for hop in self.hops:
+            shares = [(party, move) for at, party, move in self.received if at is hop]
+            if hop.message is not None and len({party.account for party, _ in shares}) > 1:
+                said = ", ".join(
+                    f"{amount_of(move.asset, move.value)} to {_say(party, hop.chain)}"
+                    for party, move in shares
+                )
+                self.findings.warnings.append(f"several accounts share what reaches {hop.chain.name}: {said}")
+        for holding in self.leaves:
+            if holding.role != "the sender":
+                self.findings.warnings.append(
+                    f"{holding.amount} leaves {holding.account} on {holding.chain}, which is not the sender"
+                )
+
+    async def check_sums(self, call: "Call | None") -> None:
+        """Hold what comes to each chain against what goes to accounts, to other chains and for fees there.
+
+        Of the first chain that is what leaves accounts; only with *call*, whose programs it executes.
+        """
+        for number, hop in enumerate(self.hops):
+            if hop.failure or hop.unknown or (hop.message is None and call is None):
+                continue
+            parties = self._moves[number]
+            given = _given(hop, parties)
+            native = self.assets.native(hop.chain)
+            coming = _debited(hop, parties, native) if hop.message is None else _brought(hop)
+            missing = {
+                identity: value - given.get(identity, 0)
+                for identity, value in coming.items()
+                if value - given.get(identity, 0) > value // _TOLERANCE
+            }
+            if missing:
+                await self._judge_missing(hop, missing, coming, call)
+
+    async def _judge_missing(
+        self, hop: "Hop", missing: Mapping[str, int], coming: Mapping[str, int], call: "Call | None"
+    ) -> None:
+        try:
+            tolls = await self._tolls(hop, call)
+        except Unproven as problem:
+            for identity, value in missing.items():
+                if value > coming[identity] // _ROUGH:
+                    self.findings.open.append(
+                        f"{self._say_amount(hop.chain, identity, value)} of what comes to {hop.chain.name} is credited to nobody, and what fees take of it could not be computed: {problem}"
+                    )
+            return
+        for identity, value in missing.items():
+            lost = value - tolls.get(identity, 0)
+            if lost <= coming[identity] // _TOLERANCE or (
+                # What is left of an asset that only pays the fee for others may be too little to hold.
+                hop.message is not None
+                and identity in tolls
+                and len(coming) > 1
+                and lost <= await self._least(hop.chain, identity)
+            ):
+                continue
+            amount = self._say_amount(hop.chain, identity, lost)
+            if hop.message is not None or (call is not None and any(local_messages(call))):
+                self.findings.refusals.append(
+                    f"{amount} of what {'comes to' if hop.message is not None else 'leaves accounts on'} {hop.chain.name} is credited to nobody: it would be lost"
+                )
+            else:
+                self.findings.open.append(
+                    f"{amount} leaves accounts on {hop.chain.name}, and no account is seen to get it"
+                )
+
+    async def _least(self, chain: "Chain", identity: str) -> int:
+        from scenarioctl.transactions.balances import existential_deposit
+
+        asset = asset_at(self.assets, chain, identity)
+        return 0 if asset is None else await existential_deposit(self.clients(chain), asset)
+
+    async def _tolls(self, hop: "Hop", call: "Call | None") -> dict[str, int]:
+        """Return what *hop* takes for executing programs and delivering messages."""
+        client = self.clients(hop.chain)
+        found = []
+        if hop.message is not None:
+            found += await execution_tolls(client, hop.message, await query_weight(client, hop.message.data))
+        elif call is not None:
+            for versioned in local_messages(call):
+                found += await program_toll(client, versioned)
+        for message in hop.sent:
+            found += await delivery_tolls(client, message)
+        sums: dict[str, int] = defaultdict(int)
+        for toll in found:
+            sums[toll.identity] += toll.amount
+        return sums
+
+    async def _read_hop(self, hop: "Hop") -> list[tuple[Party, Move]]:
+        moves = read_moves(hop.events, hop.chain, self.assets)
+        parties = [(self._party(move.account, hop.chain), move) for move in moves]
+        if not hop.sent or not any(self._may_be_fee(party, move) for party, move in parties):
+            return parties
+        try:
+            fees = [
+                toll.amount
+                for message in hop.sent
+                for toll in await delivery_tolls(self.clients(hop.chain), message)
+            ]
+        except Unproven:
+            # Then who gets the fee is named as anybody else.
+            return parties
+        told = {*fees, sum(fees)}
+        return [
+            (Party(account=party.account, role="gets the delivery fee", system=True), move)
+            if self._may_be_fee(party, move) and move.value in told
+            else (party, move)
+            for party, move in parties
+        ]
+
+    def _may_be_fee(self, party: Party, move: Move) -> bool:
+        return not party.system and not party.role and move.value > 0 and party.account not in self.named
+
+    def _party(self, account: bytes, chain: "Chain") -> Party:
+        if account == self.sender:
+            return Party(account=account, role="the sender")
+        if account == self.beneficiary:
+            return Party(account=account, role="the beneficiary")
+        role = self._own_role(account, chain)
+        return Party(account=account, role=role, system=bool(role) and account not in self.named)
+
+    def _own_role(self, account: bytes, chain: "Chain") -> str:
+        """Return what the chain has *account* for; empty where it is not one of the chain's own."""
+        kind, rest = account[:4], account[4:]
+        if kind == b"modl" and not any(rest[8:]):
+            pallet = rest[:8]
+            text = pallet.rstrip(b"\0").decode("ascii", "replace")
+            return _PALLET_ACCOUNTS.get(pallet, f"account of the pallet {text}")
+        if kind in (b"para", b"sibl") and not any(rest[4:]):
+            number = int.from_bytes(rest[:4], "little")
+            named = next(
+                (
+                    each.name
+                    for each in self.registry.all()
+                    if each.relay == chain.relay and each.para_id == number
+                ),
+                f"parachain {number}",
+            )
+            return f"sovereign account of {named}"
+        return ""
+
+    def _holding(self, hop: "Hop", party: Party, asset: "Asset", value: int) -> Holding:
+        return Holding(
+            chain=hop.chain.name,
+            account=format_account(party.account, hop.chain.ss58_prefix),
+            amount=amount_of(asset, value),
+            role=party.role,
+            system=party.system,
+        )
+
+    def _say_amount(self, chain: "Chain", identity: str, value: int) -> str:
+        asset = asset_at(self.assets, chain, identity)
+        return str(Amount(value=value, asset=identity) if asset is None else amount_of(asset, value))
+
+
+def _say(party: Party, chain: "Chain") -> str:
+    return format_account(party.account, chain.ss58_prefix)
+
+
+def _identity(asset: "Asset", chain: "Chain") -> str:
+    """Return an asset as the network knows it; as its chain does where it has no location."""
+    return absolute(asset.place, chain.para_id) if asset.place else f"{chain.name}: {asset.id}"
+
+
+def _brought(hop: "Hop") -> dict[str, int]:
+    sums: dict[str, int] = defaultdict(int)
+    for identity, amount in () if hop.message is None else incoming_assets(hop.message):
+        sums[identity] += amount
+    return sums
+
+
+def _debited(hop: "Hop", parties: Sequence[tuple[Party, Move]], native: "Asset") -> dict[str, int]:
+    sums: dict[str, int] = defaultdict(int)
+    for party, move in parties:
+        if not party.system and move.value < 0:
+            sums[_identity(move.asset, hop.chain)] -= move.value
+    for event in hop.events:
+        # What is left below the existential deposit goes with its account, and is told elsewhere.
+        if event.name == "DustLost" and event.pallet == "Balances":
+            sums[_identity(native, hop.chain)] -= event.fields["amount"]
+    return sums
+
+
+def _given(hop: "Hop", parties: Sequence[tuple[Party, Move]]) -> dict[str, int]:
+    """Return what goes to accounts and to other chains; backing that stays for what goes on counts once."""
+    onward: dict[str, int] = defaultdict(int)
+    mirrored: dict[str, int] = defaultdict(int)
+    sums: dict[str, int] = defaultdict(int)
+    for message in hop.sent:
+        for identity, amount in incoming_assets(message):
+            onward[identity] += amount
+    for party, move in parties:
+        if move.value > 0:
+            mirror = party.system and party.role.startswith(_MIRRORS)
+            (mirrored if mirror else sums)[_identity(move.asset, hop.chain)] += move.value
+    for identity in {*onward, *mirrored}:
+        sums[identity] += max(onward[identity], mirrored[identity])
+    return sums
+
+
+def _paid_fees(events: Sequence["Event"], payer: bytes, chain: "Chain") -> dict[str, int]:
+    """Return what *payer* paid for delivering messages, as the events tell."""
+    from scenarioctl.chains.locations import write_location
+
+    sums: dict[str, int] = defaultdict(int)
+    for event in events:
+        if (
+            event.pallet in XCM_PALLETS
+            and event.name == "FeesPaid"
+            and _is_account(event.fields["paying"], payer)
+        ):
+            for item in event.fields["fees"]:
+                place = write_location(item["id"])
+                if place:
+                    sums[absolute(place, chain.para_id)] += int(item["fun"]["Fungible"])
+    return sums
+
+
+def _is_account(location: Any, account: bytes) -> bool:
+    inner = location["interior"]
+    junctions = next(iter(inner.values())) if isinstance(inner, Mapping) else []
+    return any(
+        isinstance(junction, Mapping) and junction.get("AccountId32", {}).get("id") == account
+        for junction in (junctions if isinstance(junctions, list) else [junctions])
+    )

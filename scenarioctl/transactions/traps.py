@@ -1,0 +1,81 @@
+"""Assets that a program leaves in nobody's hands: what, where, and who can claim them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.model.checks import Amount
+from scenarioctl.transactions.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.programs import XCM_PALLETS, chain_at
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.transactions.dry_run import Hop
+
+
+def check_traps(
+    findings: Findings, hops: Sequence["Hop"], registry: "Registry", assets: "Assets", sender: bytes
+) -> None:
+    """Refuse what would trap assets on any chain."""
+    for hop in hops:
+        for event in hop.events:
+            if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
+                what = say_assets(assets, hop.chain, event.fields["assets"])
+                claim = _say_claim(registry, hop.chain, event.pallet, event.fields["origin"], sender)
+                findings.refusals.append(
+                    f"{what} would be trapped on {hop.chain.name}: nobody gets it. {claim}"
+                )
+
+
+def say_assets(assets: "Assets", chain: "Chain", versioned: Any) -> str:
+    """Return a VersionedAssets as *chain* has it, in words."""
+    said = []
+    for item in next(iter(versioned.values())):
+        place = write_location(item["id"])
+        fun = item["fun"]
+        if not isinstance(fun, dict) or "Fungible" not in fun:
+            said.append(f"an item of {place or 'a collection'}")
+            continue
+        asset = asset_at(assets, chain, absolute(place, chain.para_id)) if place else None
+        value = fun["Fungible"]
+        said.append(
+            str(Amount(value=value, asset=place or "an asset") if asset is None else amount_of(asset, value))
+        )
+    return " and ".join(said) or "an asset"
+
+
+def _say_claim(registry: "Registry", chain: "Chain", pallet: str, origin: Any, sender: bytes) -> str:
+    place, account = _split(origin)
+    if account is None:
+        home = chain_at(registry, chain, write_location(origin)) if write_location(origin) else None
+        name = home.name if home is not None else write_location(origin) or "its origin"
+        return f"Only the chain {name} itself can claim it, by a message with ClaimAsset."
+    who = "The sender" if account == sender else _say_account(account, chain)
+    if place == "0/Here":
+        return f"{who} can claim it there with {pallet}.claim_assets."
+    home = chain_at(registry, chain, place) if place else None
+    where = home.name if home is not None else place or "another chain"
+    return f"{who} can claim it from {where}, by {pallet}.send of a message with ClaimAsset."
+
+
+def _split(location: Any) -> tuple[str, bytes | None]:
+    """Return where the chain of an account is, and the account; None for a location that is no account's."""
+    inner = location["interior"]
+    if not isinstance(inner, dict):
+        return "", None
+    junctions = next(iter(inner.values()))
+    junctions = junctions if isinstance(junctions, list) else [junctions]
+    last = junctions[-1]
+    name, fields = next(iter(last.items())) if isinstance(last, dict) else (str(last), {})
+    if name not in ("AccountId32", "AccountKey20"):
+        return "", None
+    rest = junctions[:-1]
+    interior = {f"X{len(rest)}": rest} if rest else "Here"
+    place = write_location({"parents": location["parents"], "interior": interior})
+    return place, fields["id"] if name == "AccountId32" else fields["key"]
+
+
+def _say_account(account: bytes, chain: "Chain") -> str:
+    return format_account(account, chain.ss58_prefix) if len(account) == 32 else "0x" + account.hex()

@@ -1,0 +1,509 @@
+"""Crafted programs: what a check says of assets that are trapped, split, lost, or sent on over the wrong chain."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.model.calls import Call
+from tests.conftest import BOB, Run
+from tests.network import FakeNetwork
+from tests.test_check import (
+    ALICE,
+    ALICE_KEY,
+    AMOUNT,
+    ARRIVING,
+    BOB_KEY,
+    DELIVERY,
+    DOT,
+    EXECUTION,
+    HUB_TO_DEX,
+    NATIVE_UP,
+    RELAY_TO_HUB,
+    TRANSFER,
+    Check,
+    asset,
+    call_effects,
+    fill,
+    location,
+    message,
+    message_effects,
+    minted,
+)
+
+CAROL_KEY = b"\3" * 32
+CAROL = "14x3Dxe85yYtHRABrVaTBrK2ojQQEmnPeVMZVSgnMNZQhPf"
+HERE = {"parents": 0, "interior": "Here"}
+RELAY_TO_DEX = {"parents": 0, "interior": {"X1": [{"Parachain": 2034}]}}
+REMARK = bytes.fromhex("0007086869")
+BUY = {"BuyExecution": {"fees": asset(NATIVE_UP, AMOUNT), "weight_limit": "Unlimited"}}
+ALL: dict[str, Any] = {"Wild": "All"}
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[FakeNetwork]:
+    with FakeNetwork(tmp_path) as network:
+        fill(network)
+        yield network
+
+
+@pytest.fixture
+def check(network: FakeNetwork, scenarioctl: Run) -> Check:
+    """Run `tx check --json` of bytes, or of a transfer, and return its answer with the exit code in it."""
+
+    def run(*words: str) -> dict[str, Any]:
+        ended = scenarioctl(
+            "--json", "--config", str(network.config), "tx", "check", *words, "--sender", ALICE
+        )
+        answer: dict[str, Any] = json.loads(ended.out)
+        return {**answer, "exit": ended.code}
+
+    return run
+
+
+def check_transfer(check: Check) -> dict[str, Any]:
+    return check(*TRANSFER, "--destinationaddress", BOB)
+
+
+def check_call(network: FakeNetwork, check: Check, pallet: str, method: str, **arguments: Any) -> Any:
+    """Check a call of polkadot, whatever its dry run is told to say."""
+    data = network.chains["polkadot"].table.encode_call(Call(pallet=pallet, method=method, args=arguments))
+    return check("0x" + data.hex(), "--chain", "polkadot")
+
+
+def check_remark(network: FakeNetwork, check: Check) -> Any:
+    return check_call(network, check, "System", "remark", remark=b"any call")
+
+
+def execute(network: FakeNetwork, check: Check, *program: Any) -> Any:
+    weight = {"ref_time": 10**9, "proof_size": 10**5}
+    return check_call(
+        network, check, "XcmPallet", "execute", message={"V5": list(program)}, max_weight=weight
+    )
+
+
+def events_of(network: FakeNetwork, *events: Any, chain: str = "polkadot") -> None:
+    """Let the call on polkadot, or the message on another chain, do what *events* tell."""
+    if chain == "polkadot":
+        network.chains[chain].api["DryRunApi_dry_run_call"] = call_effects(events=events)
+    else:
+        network.chains[chain].api["DryRunApi_dry_run_xcm"] = message_effects(*events)
+
+
+def forward(
+    network: FakeNetwork, *program: Any, where: Any = RELAY_TO_HUB, events: tuple[Any, ...] = ()
+) -> None:
+    """Let the call on polkadot send *program* to another chain."""
+    effects = call_effects((where, {"V5": list(program)}), events=events)
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = effects
+
+
+def burned(who: bytes, amount: int) -> dict[str, Any]:
+    return {"Balances": {"Burned": {"who": who, "amount": amount}}}
+
+
+def moved(source: bytes, to: bytes, amount: int) -> dict[str, Any]:
+    return {"Balances": {"Transfer": {"from": source, "to": to, "amount": amount}}}
+
+
+def trapped(pallet: str, origin: Any, *items: Any) -> dict[str, Any]:
+    fields = {"hash": b"\5" * 32, "origin": origin, "assets": {"V5": list(items)}}
+    return {pallet: {"AssetsTrapped": fields}}
+
+
+def deposit(to: bytes, assets: Any = ALL) -> dict[str, Any]:
+    return {"DepositAsset": {"assets": assets, "beneficiary": location(to)}}
+
+
+def holdings(answer: dict[str, Any], field: str) -> list[tuple[str, str, str, str | None, bool]]:
+    return [
+        (each["chain"], each["account"], each["human"], each["role"], each["system"])
+        for each in answer[field]
+    ]
+
+
+# Traps
+
+
+@pytest.mark.parametrize(
+    ("origin", "claim"),
+    [
+        (location(ALICE_KEY), "The sender can claim it there with PolkadotXcm.claim_assets."),
+        (location(CAROL_KEY), f"{CAROL} can claim it there with PolkadotXcm.claim_assets."),
+        (NATIVE_UP, "Only the chain polkadot itself can claim it, by a message with ClaimAsset."),
+        (
+            {"parents": 1, "interior": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]}},
+            "The sender can claim it from polkadot, by PolkadotXcm.send of a message with ClaimAsset.",
+        ),
+        (
+            {"parents": 2, "interior": {"X1": [{"GlobalConsensus": "Kusama"}]}},
+            "Only the chain 2/GlobalConsensus(Kusama) itself can claim it, by a message with ClaimAsset.",
+        ),
+    ],
+    ids=["the sender", "somebody else", "a chain", "an account of another chain", "another network"],
+)
+def test_a_trap_where_a_message_ends_is_refused(
+    network: FakeNetwork, check: Check, origin: Any, claim: str
+) -> None:
+    events_of(network, minted(), trapped("PolkadotXcm", origin, asset(NATIVE_UP, DOT // 2)), chain="assetHub")
+
+    answer = check_transfer(check)
+
+    assert (answer["verdict"], answer["exit"]) == ("refused", 6)
+    assert answer["reasons"] == [f"0.5 DOT would be trapped on assetHub: nobody gets it. {claim}"]
+
+
+def test_a_trap_in_a_call_that_succeeds_is_refused(network: FakeNetwork, check: Check) -> None:
+    events_of(
+        network,
+        burned(ALICE_KEY, DOT),
+        {"Balances": {"Minted": {"who": BOB_KEY, "amount": DOT // 10}}},
+        trapped("XcmPallet", location(ALICE_KEY), asset(HERE, DOT * 9 // 10)),
+    )
+
+    answer = check_remark(network, check)
+
+    assert answer["reasons"] == [
+        "0.9 DOT would be trapped on polkadot: nobody gets it. The sender can claim it there with "
+        "XcmPallet.claim_assets."
+    ]
+
+
+# Who gets what
+
+
+def test_every_account_that_is_credited_is_named(network: FakeNetwork, check: Check) -> None:
+    pot = b"modlPotStake".ljust(32, b"\0")
+    program = message()["V5"]
+    forward(network, *program[:3], {"SetAppendix": [deposit(CAROL_KEY)]}, deposit(BOB_KEY, {"Definite": []}))
+    events_of(
+        network,
+        minted(amount=DOT),
+        minted(CAROL_KEY, ARRIVING - DOT),
+        {"Balances": {"Deposit": {"who": pot, "amount": EXECUTION}}},
+        chain="assetHub",
+    )
+
+    answer = check_remark(network, check)
+
+    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+    named = holdings(answer, "credits")
+    assert named[:2] == [
+        ("assetHub", BOB, "1 DOT", None, False),
+        ("assetHub", CAROL, "0.498 DOT", None, False),
+    ]
+    assert [(role, system) for _, _, _, role, system in named[2:]] == [("collators' pot", True)]
+    assert (
+        f"several accounts share what reaches assetHub: 1 DOT to {BOB}, 0.498 DOT to {CAROL}"
+        in answer["warnings"]
+    )
+
+
+def test_what_leaves_is_told_of_bytes_too(network: FakeNetwork, check: Check) -> None:
+    checking = b"modlpy/xcmch".ljust(32, b"\0")
+    effects = call_effects(
+        (RELAY_TO_HUB, message()),
+        events=(
+            {"Balances": {"Minted": {"who": checking, "amount": AMOUNT}}},
+            burned(ALICE_KEY, AMOUNT),
+            moved(ALICE_KEY, CAROL_KEY, DOT),
+        ),
+    )
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = effects
+
+    answer = check_remark(network, check)
+
+    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+    assert holdings(answer, "leaves") == [("polkadot", ALICE, "2.5 DOT", "the sender", False)]
+    assert [step["human"] for step in answer["steps"] if step["what"] == "leaves"] == ["2.5 DOT"]
+    assert [(each[0], each[2], each[3]) for each in holdings(answer, "credits")] == [
+        ("polkadot", "1.5 DOT", "teleports' checking account"),
+        ("polkadot", "1 DOT", None),
+        ("assetHub", "1.498 DOT", None),
+    ]
+
+
+def test_what_leaves_another_account_is_a_warning(network: FakeNetwork, check: Check) -> None:
+    events_of(network, moved(CAROL_KEY, BOB_KEY, DOT))
+
+    answer = check_remark(network, check)
+
+    assert holdings(answer, "leaves") == [("polkadot", CAROL, "1 DOT", None, False)]
+    assert answer["warnings"] == [f"1 DOT leaves {CAROL} on polkadot, which is not the sender"]
+
+
+def test_an_account_of_the_chain_that_the_call_names_is_a_receiver(
+    network: FakeNetwork, check: Check
+) -> None:
+    treasury = b"modlpy/trsry".ljust(32, b"\0")
+    events_of(network, moved(ALICE_KEY, treasury, DOT))
+
+    told = check_call(network, check, "Balances", "transfer_keep_alive", dest={"Id": treasury}, value=DOT)
+    untold = check_remark(network, check)
+
+    assert [(role, system) for *_, role, system in holdings(told, "credits")] == [("treasury", False)]
+    assert [(role, system) for *_, role, system in holdings(untold, "credits")] == [("treasury", True)]
+
+
+def test_a_transfer_that_somebody_else_shares_is_refused(network: FakeNetwork, check: Check) -> None:
+    events_of(network, minted(amount=ARRIVING - DOT // 100), minted(CAROL_KEY, DOT // 100), chain="assetHub")
+
+    answer = check_transfer(check)
+
+    assert answer["verdict"] == "refused"
+    assert answer["reasons"] == [f"0.01 DOT would go to {CAROL} on assetHub, whom the transfer does not name"]
+
+
+def test_a_transfer_that_credits_far_less_than_computed_is_refused(
+    network: FakeNetwork, check: Check
+) -> None:
+    events_of(network, minted(amount=ARRIVING // 2), chain="assetHub")
+
+    answer = check_transfer(check)
+
+    assert answer["reasons"] == ["1.498 DOT should arrive, and only 0.749 DOT is credited to the beneficiary"]
+
+
+def test_what_a_message_brings_and_nobody_gets_is_refused(network: FakeNetwork, check: Check) -> None:
+    events_of(network, minted(amount=ARRIVING - DOT), chain="assetHub")
+
+    answer = check_remark(network, check)
+
+    assert answer["verdict"] == "refused"
+    assert answer["reasons"] == ["1 DOT of what comes to assetHub is credited to nobody: it would be lost"]
+
+
+def test_what_leaves_and_nobody_is_seen_to_get_stays_unknown(network: FakeNetwork, check: Check) -> None:
+    events_of(network, burned(ALICE_KEY, DOT))
+
+    answer = check_remark(network, check)
+
+    assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
+    assert answer["reasons"] == ["1 DOT leaves accounts on polkadot, and no account is seen to get it"]
+
+
+# The reserve gate
+
+WRONG_RESERVE = (
+    "DOT would go from polkadot to hydraDx with polkadot as its reserve, but assetHub backs it: no chain refuses "
+    "that, and the backing would be in the wrong place"
+)
+TRANSACT = {
+    "Transact": {"origin_kind": "SovereignAccount", "fallback_max_weight": None, "call": {"encoded": REMARK}}
+}
+
+
+def test_a_transact_does_not_hide_a_wrong_reserve(network: FakeNetwork, check: Check) -> None:
+    program = message("ReserveAssetDeposited")["V5"]
+    forward(network, *program, TRANSACT, where=RELAY_TO_DEX)
+    network.chains["hydraDx"].api["DryRunApi_dry_run_xcm"] = message_effects()
+
+    answer = check_remark(network, check)
+
+    assert answer["verdict"] == "refused"
+    assert WRONG_RESERVE in answer["reasons"]
+
+
+DOWN = {"assets": {"Definite": [asset(HERE, DOT)]}, "dest": RELAY_TO_DEX, "xcm": [BUY, deposit(BOB_KEY)]}
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        [{"DepositReserveAsset": DOWN}],
+        [{"TransferReserveAsset": {**DOWN, "assets": [asset(HERE, DOT)]}}],
+        [{"SetAppendix": [{"DepositReserveAsset": DOWN}]}],
+        [{"SetErrorHandler": [{"SetAppendix": [{"DepositReserveAsset": DOWN}]}]}],
+        [{"ExecuteWithOrigin": {"descendant_origin": None, "xcm": [{"DepositReserveAsset": DOWN}]}}],
+        [
+            {
+                "InitiateTransfer": {
+                    "destination": RELAY_TO_DEX,
+                    "remote_fees": {"ReserveDeposit": {"Definite": [asset(HERE, DOT)]}},
+                    "preserve_origin": False,
+                    "assets": [],
+                    "remote_xcm": [deposit(BOB_KEY)],
+                }
+            }
+        ],
+        [
+            {
+                "InitiateTeleport": {
+                    "assets": ALL,
+                    "dest": RELAY_TO_HUB,
+                    "xcm": [
+                        {
+                            "InitiateReserveWithdraw": {
+                                "assets": {"Definite": [asset(NATIVE_UP, DOT)]},
+                                "reserve": NATIVE_UP,
+                                "xcm": [{"DepositReserveAsset": DOWN}],
+                            }
+                        }
+                    ],
+                }
+            }
+        ],
+    ],
+    ids=[
+        *("at the top", "out of the account", "in an appendix", "in an error handler", "with another origin"),
+        *("as V5 has it", "two chains on"),
+    ],
+)
+def test_the_gate_reads_programs_that_the_chain_executes_itself(
+    network: FakeNetwork, check: Check, program: list[Any]
+) -> None:
+    events_of(network)
+
+    answer = execute(network, check, {"WithdrawAsset": [asset(HERE, DOT)]}, *program)
+
+    assert answer["verdict"] == "refused"
+    assert WRONG_RESERVE in answer["reasons"]
+
+
+def test_a_teleport_that_neither_end_backs_is_refused_inside_a_batch(
+    network: FakeNetwork, check: Check
+) -> None:
+    events_of(network)
+    teleport = {
+        "InitiateTeleport": {"assets": {"Definite": [asset(HERE, DOT)]}, "dest": RELAY_TO_DEX, "xcm": []}
+    }
+    call = {
+        "XcmPallet": {
+            "execute": {"message": {"V5": [teleport]}, "max_weight": {"ref_time": 1, "proof_size": 1}}
+        }
+    }
+
+    answer = check_call(
+        network, check, "Utility", "batch_all", calls=[{"Utility": {"force_batch": {"calls": [call]}}}]
+    )
+
+    assert answer["reasons"] == [
+        "DOT would be teleported from polkadot to hydraDx, and neither of them backs it"
+    ]
+
+
+def test_assets_of_an_account_that_a_message_withdraws_name_no_reserve(
+    network: FakeNetwork, check: Check
+) -> None:
+    descend = {"DescendOrigin": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]}}
+    program = [{"WithdrawAsset": [asset(NATIVE_UP, AMOUNT)]}, BUY, deposit(BOB_KEY)]
+    effects = call_effects((RELAY_TO_DEX, {"V5": [descend, *program]}))
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = effects
+    dex = network.chains["hydraDx"]
+    got = {"Tokens": {"Deposited": {"currency_id": 5, "who": BOB_KEY, "amount": AMOUNT}}}
+    dex.api["DryRunApi_dry_run_xcm"] = message_effects(got)
+    dex.api["XcmPaymentApi_query_xcm_weight"] = {"Ok": {"ref_time": 1, "proof_size": 1}}
+    dex.api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": 1}
+
+    answer = check_remark(network, check)
+
+    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+
+
+def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork, check: Check) -> None:
+    events_of(network)
+    onward = {"DepositReserveAsset": {**DOWN, "assets": ALL, "dest": RELAY_TO_HUB}}
+
+    answer = execute(network, check, {"SetErrorHandler": [onward]})
+
+    assert answer["verdict"] == "unknown"
+    assert answer["reasons"] == [
+        "an error handler on polkadot sends assets on to another chain, and no dry run tried it"
+    ]
+
+
+# What no dry run shows
+
+
+@pytest.mark.parametrize(
+    ("instruction", "reason"),
+    [
+        (TRANSACT, ""),
+        (
+            {"Transact": {**TRANSACT["Transact"], "call": {"encoded": bytes.fromhex("0a0000") + bytes(33)}}},
+            "a program on assetHub executes Balances.transfer_allow_death with Transact, and what that does is not followed here",
+        ),
+        (
+            {"Transact": {**TRANSACT["Transact"], "call": {"encoded": b"\xff"}}},
+            "a program on assetHub executes a call that does not decode with Transact, and what that does is not followed here",
+        ),
+        (
+            {"ExchangeAsset": {"give": ALL, "want": [asset(NATIVE_UP, 1)], "maximal": True}},
+            "a program on assetHub holds ExchangeAsset, and what that does is not followed here",
+        ),
+        (
+            {"LockAsset": {"asset": asset(NATIVE_UP, 1), "unlocker": HUB_TO_DEX}},
+            "a program on assetHub holds LockAsset, and what that does is not followed here",
+        ),
+        (
+            {
+                "ReportHolding": {
+                    "response_info": {
+                        "destination": NATIVE_UP,
+                        "query_id": 1,
+                        "max_weight": {"ref_time": 1, "proof_size": 1},
+                    },
+                    "assets": ALL,
+                }
+            },
+            "a program on assetHub holds ReportHolding, and what that does is not followed here",
+        ),
+        (
+            {"ExportMessage": {"network": "Kusama", "destination": "Here", "xcm": []}},
+            "a program on assetHub holds ExportMessage, and what that does is not followed here",
+        ),
+        ({"SetFeesMode": {"jit_withdraw": True}}, ""),
+    ],
+    ids=[
+        *("a remark", "a call that may move something", "a call of another runtime", "an exchange"),
+        *("a lock", "a report", "an export", "what moves nothing"),
+    ],
+)
+@pytest.mark.parametrize("nested", [False, True], ids=["at the top", "in an appendix"])
+def test_what_is_not_followed_is_never_ok(
+    network: FakeNetwork, check: Check, instruction: Any, reason: str, nested: bool
+) -> None:
+    program = message()["V5"]
+    forward(network, *program, {"SetAppendix": [instruction]} if nested else instruction)
+
+    answer = check_remark(network, check)
+
+    assert answer["verdict"] == ("unknown" if reason else "ok")
+    assert answer["reasons"] == ([reason] if reason else [])
+
+
+def test_a_claim_of_what_was_trapped_is_ok(network: FakeNetwork, check: Check) -> None:
+    claimed = {"hash": b"\5" * 32, "origin": location(ALICE_KEY), "assets": {"V5": [asset(HERE, DOT)]}}
+    events_of(network, {"XcmPallet": {"AssetsClaimed": claimed}}, minted(ALICE_KEY, DOT))
+
+    answer = check_remark(network, check)
+
+    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+    assert holdings(answer, "credits") == [("polkadot", ALICE, "1 DOT", "the sender", False)]
+
+
+def test_the_delivery_fee_has_a_receiver_of_its_own(network: FakeNetwork, check: Check) -> None:
+    """On an Asset Hub that is an account which nobody could tell from a person's."""
+    paid = {
+        "XcmPallet": {
+            "FeesPaid": {"paying": location(ALICE_KEY), "fees": [asset(HERE, DELIVERY)]},
+        }
+    }
+    forward(
+        network,
+        *message()["V5"],
+        events=(
+            burned(ALICE_KEY, AMOUNT),
+            burned(ALICE_KEY, DELIVERY),
+            {"Balances": {"Minted": {"who": CAROL_KEY, "amount": DELIVERY}}},
+            paid,
+        ),
+    )
+
+    answer = check_transfer(check)
+
+    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+    assert holdings(answer, "leaves") == [("polkadot", ALICE, "1.5 DOT", "the sender", False)]
+    assert holdings(answer, "credits")[0] == ("polkadot", CAROL, "0.03 DOT", "gets the delivery fee", True)
