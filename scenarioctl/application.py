@@ -112,8 +112,9 @@ class Application:
         self._outdated: list[Outgoing] = []
         #: Whether store, pools and the rest are another's, who closes them.
         self._lent = False
-        #: Chain -> when its folder in the cache last changed, and the newest table that was in it then.
-        self._known: dict[str, tuple[int, RuntimeTable | None]] = {}
+        #: Chain -> when its folder in the cache last changed, and what was in it then: the newest table, rather a confirmed
+        #: one than not, and the version of the newest that nobody confirmed.
+        self._known: dict[str, tuple[int, RuntimeTable | None, int]] = {}
         #: Name and genesis of a chain -> when its newest table was looked for, and that table.
         self._found: dict[tuple[str, str], tuple[float, RuntimeTable | None]] = {}
 
@@ -200,7 +201,10 @@ class Application:
             self._pools.pop(chain).retire()
 
     def known_runtime(self, chain: Chain) -> "RuntimeTable | None":
-        """Return the newest runtime table of *chain* in the cache or the bundle, without asking a node."""
+        """Return the newest runtime table of *chain* in the cache or the bundle, without asking a node.
+
+        One that a single endpoint told of is returned only where there is no other.
+        """
         if not self.served:
             return self._find_runtime(chain)
         # A daemon builds thousands a second; that a table has come into the cache it may notice a second late.
@@ -212,25 +216,58 @@ class Application:
         return found[1]
 
     def _find_runtime(self, chain: Chain) -> "RuntimeTable | None":
-        from scenarioctl.runtime.table import load_bundled, load_cached
+        from scenarioctl.runtime.table import load_bundled
 
         bundled = load_bundled(chain.name)
+        cached, _ = self._cached_runtime(chain)
+        if cached is not None and bundled is not None:
+            return bundled if cached.told_by else max(cached, bundled, key=lambda table: table.spec_version)
+        return cached or bundled
+
+    def _cached_runtime(self, chain: Chain) -> "tuple[RuntimeTable | None, int]":
+        """Return the table of *chain* in the cache, and the version of the newest that nobody confirmed, 0 without one."""
         directory = self.runtime_directory(chain)
         changed = _last_change(directory) if chain.genesis else None
         if changed is None:
-            return bundled
+            return None, 0
         # A table read anew has to compile its encoders anew: each transaction of a long run would pay for it.
         kept = self._known.get(chain.name)
         if kept is None or kept[0] != changed:
-            kept = self._known[chain.name] = (changed, load_cached(chain.genesis, directory))
-        cached = kept[1]
-        if cached is not None and bundled is not None:
-            return max(cached, bundled, key=lambda table: table.spec_version)
-        return cached or bundled
+            from scenarioctl.runtime.cache import load_cached, load_unconfirmed, newest_unconfirmed
+            from scenarioctl.runtime.table import load_bundled
+
+            table = load_cached(chain.genesis, directory)
+            if table is None and load_bundled(chain.name) is None:
+                table = load_unconfirmed(chain.genesis, directory)
+            told = newest_unconfirmed(chain.genesis, directory)
+            kept = self._known[chain.name] = (changed, table, told)
+        return kept[1], kept[2]
+
+    def runtime_warnings(self, chain: Chain, table: "RuntimeTable") -> tuple[str, ...]:
+        """Return what to say of the trust in *table*, with which something is built or read; nothing where it is sound."""
+        if not self.settings.offline:
+            if table.told_by and len(chain.endpoints) > 1:
+                return (
+                    f"only one endpoint of {chain.name} gave the runtime table of {table}; no second one has confirmed it",
+                )
+            return ()
+        if table.told_by:
+            return (
+                f"the runtime table of {table} comes from one endpoint of {chain.name} and is not confirmed; "
+                f"scenarioctl chain refresh {chain.name} fetches and confirms it",
+            )
+        told = self._cached_runtime(chain)[1]
+        if told > table.spec_version:
+            return (
+                f"this uses {table}, though an endpoint of {chain.name} told of version {told}, which is not confirmed; "
+                f"scenarioctl chain refresh {chain.name} fetches and confirms it",
+            )
+        return ()
 
     def older_runtime(self, chain: Chain, spec_version: int) -> "RuntimeTable | None":
         """Return the table of that version of *chain*, None where it is not on this machine (any more)."""
-        from scenarioctl.runtime.table import load_bundled, load_cached
+        from scenarioctl.runtime.cache import load_cached, load_unconfirmed
+        from scenarioctl.runtime.table import load_bundled
 
         bundled = load_bundled(chain.name)
         if bundled is not None and bundled.spec_version == spec_version:
@@ -239,7 +276,11 @@ class Application:
         table = pool.tables.of_version(spec_version) if pool is not None else None
         if table is not None or not chain.genesis:
             return table
-        return load_cached(chain.genesis, self.runtime_directory(chain), spec_version=spec_version)
+        directory = self.runtime_directory(chain)
+        # What one endpoint told of is better than nothing here: it may be what a draft was made with.
+        return load_cached(chain.genesis, directory, spec_version=spec_version) or load_unconfirmed(
+            chain.genesis, directory, spec_version=spec_version
+        )
 
     async def runtime(self, chain: Chain) -> "RuntimeTable":
         """Return the table to build with: the connected chain's, or offline the newest known."""

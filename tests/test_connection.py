@@ -10,8 +10,9 @@ from scenarioctl.chains.connection import connect
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainUnreachable
+from scenarioctl.runtime.cache import load_cached
 from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.runtime.table import RuntimeTable, load_bundled, load_cached
+from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from tests.conftest import BOB, DATA, Run
 from tests.node import Gone, Node
 
@@ -74,7 +75,7 @@ def test_another_version_is_read_from_the_node_and_kept(tmp_path: Path) -> None:
     with Node(answers()) as node:
         table = fetch_runtime(polkadot_at(node.url), load_bundled("polkadot"), tmp_path)
 
-    kept = load_cached(POLKADOT_GENESIS, tmp_path)
+    kept = load_cached(POLKADOT_GENESIS, tmp_path, endpoint=node.url)
     assert table.spec_version == 1006000
     assert kept is not None
     assert kept.spec_version == 1006000
@@ -174,7 +175,7 @@ def test_a_node_that_contradicts_itself_is_not_built_with(tmp_path: Path) -> Non
     assert str(refused.value) == (
         "polkadot says that it runs polkadot 5 and serves the metadata of polkadot 1006000"
     )
-    assert load_cached(POLKADOT_GENESIS, tmp_path) is None
+    assert load_cached(POLKADOT_GENESIS, tmp_path, endpoint=node.url) is None
 
 
 def test_a_node_without_answers_ends_as_unreachable() -> None:

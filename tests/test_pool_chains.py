@@ -14,8 +14,9 @@ from scenarioctl.chains import pool as pool_module
 from scenarioctl.chains.pool import Backoff, Pool, PooledClient
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainRefused, ChainUnreachable
+from scenarioctl.runtime.cache import load_cached
 from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.runtime.table import RuntimeTable, load_cached
+from scenarioctl.runtime.table import RuntimeTable
 from tests.canned import GENESIS, answers
 from tests.conftest import DATA
 from tests.node import Feed, Gone, Node, Refusal
@@ -590,7 +591,7 @@ def test_all_clients_of_a_pool_share_a_table(tmp_path: Path) -> None:
         assert len({id(table) for table in tables}) == 1
         # It was read once, though several connections asked what runs.
         assert one.asked.count("state_call") == 2
-        kept = load_cached(GENESIS["polkadot"], tmp_path)
+        kept = load_cached(GENESIS["polkadot"], tmp_path, endpoint=one.url)
         assert kept is not None
         assert kept.spec_version == 1006000
 

@@ -126,6 +126,9 @@ def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: P
     assert of("scenarioctl", modules - offline) == [
         "scenarioctl.chains.client",
         "scenarioctl.chains.connection",
+        "scenarioctl.chains.tables",
+        "scenarioctl.chains.transport",
+        "scenarioctl.runtime.cache",
         "scenarioctl.runtime.storage",
         "scenarioctl.transactions.connected",
     ]

@@ -15,8 +15,9 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.cli.base import finish
 from scenarioctl.contracts.presence import is_contract
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.runtime.cache import load_cached, save_cached
 from scenarioctl.runtime.metadata import read_metadata
-from scenarioctl.runtime.table import RuntimeTable, load_cached, save_cached
+from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.types import TypeTable
 from tests.canned import BOB_KEY, GENESIS, answers, opaque, prefix, two_x64_concat
 from tests.conftest import BOB, DATA, Run
@@ -193,12 +194,12 @@ def test_a_table_is_fetched_into_the_cache_and_told_from_where(scenarioctl: Run,
         checked = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
 
     folder = tmp_path / "cache" / "runtimes" / "polkadot"
-    file = folder / f"{GENESIS['polkadot'][2:]}-1006000.json"
+    file = folder / f"{GENESIS['polkadot'][2:]}-1006000.confirmed.json"
     kept = load_cached(GENESIS["polkadot"], folder)
     assert kept is not None
     assert kept.spec_version == 1006000
     assert (ended.out, ended.err, ended.code) == (
-        f"polkadot\tpolkadot 1006000\t{node.url}\t2000000, newer\t{file}\n",
+        f"polkadot\tpolkadot 1006000\t{node.url}\tyou\t2000000, newer\t{file}\n",
         "",
         0,
     )
@@ -211,6 +212,7 @@ def test_a_table_is_fetched_into_the_cache_and_told_from_where(scenarioctl: Run,
                 "spec_version": 1006000,
                 "metadata_version": 15,
                 "bundled_spec_version": 2000000,
+                "confirmed_by": "user",
                 "path": str(file),
             }
         ]

@@ -12,9 +12,10 @@ import pytest
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
+from scenarioctl.runtime.cache import load_cached, save_cached
 from scenarioctl.runtime.entries import Field, StorageEntry
 from scenarioctl.runtime.metadata import read_metadata
-from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled, load_cached, save_cached
+from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
 from tests.conftest import DATA, ROOT
 from tools import bundle_runtimes
 from tools.bundle_runtimes import FOLDER, build, read_module
@@ -444,7 +445,9 @@ def test_a_table_is_kept_by_genesis_and_the_newest_is_found(tmp_path: Path) -> N
     paths = [save_cached(table, GENESIS, directory) for table in (newer, older)]
     found = load_cached(GENESIS.upper().replace("0X", "0x"), directory)
 
-    assert [path.name for path in paths] == [f"{GENESIS[2:]}-2000000.json", f"{GENESIS[2:]}-1006000.json"]
+    assert [path.name for path in paths] == [
+        f"{GENESIS[2:]}-{version}.confirmed.json" for version in (2000000, 1006000)
+    ]
     assert found is not None
     assert found.dump() == newer.dump()
     assert load_cached("0x" + "00" * 32, directory) is None
@@ -481,20 +484,21 @@ def test_files_that_are_no_tables_are_left_alone(tmp_path: Path) -> None:
         "2000000.json",
         f"{GENESIS[2:]}.json",
         f"{GENESIS[2:]}-.json",
-        f"{GENESIS[2:]}-new.json",
+        f"{GENESIS[2:]}-new.confirmed.json",
+        f"{GENESIS[2:]}-9999998.json",
         ".x.tmp",
     ):
         (tmp_path / name).write_text("{}")
-    (tmp_path / f"{GENESIS[2:]}-9999999.json").mkdir()
+    (tmp_path / f"{GENESIS[2:]}-9999999.confirmed.json").mkdir()
 
     assert load_cached(GENESIS, tmp_path) is None
-    assert len(_names(tmp_path)) == 6
+    assert len(_names(tmp_path)) == 7
 
 
 def test_a_table_under_another_version_number_is_not_believed(tmp_path: Path) -> None:
     path = save_cached(_bundled("polkadot"), GENESIS, tmp_path)
 
-    path.rename(path.with_name(f"{GENESIS[2:]}-2000001.json"))
+    path.rename(path.with_name(f"{GENESIS[2:]}-2000001.confirmed.json"))
 
     assert load_cached(GENESIS, tmp_path) is None
 

@@ -242,5 +242,5 @@ def _encode(app: "Application", chain: "Chain", table: "RuntimeTable", draft: "D
         call_data=table.encode_call(draft.call),
         spec_version=table.spec_version,
         offline=app.settings.offline,
-        warnings=draft.warnings,
+        warnings=(*draft.warnings, *app.runtime_warnings(chain, table)),
     )

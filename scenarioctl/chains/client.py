@@ -1,68 +1,29 @@
 """A chain as handlers ask it: storage, runtime APIs, blocks, by name and decoded with its own runtime's types."""
 
-import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from scenarioctl.chains.connection import OPENING, PROMPT, SMALL, Connection, Request, Silence, connect
 from scenarioctl.chains.registry import Chain
+from scenarioctl.chains.tables import Runs, Tables, runtime_of
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.runtime.cache import load_cached, save_cached, teller
 from scenarioctl.runtime.storage import StorageKey, read_key, storage_key
-from scenarioctl.runtime.table import RuntimeTable, load_cached, save_cached
+from scenarioctl.runtime.table import RuntimeTable
 
 T = TypeVar("T")
 
+#: Seconds after which a table that only one endpoint gave is asked for again, where a second one may confirm it by then: of
+#: two endpoints one has a new runtime a little earlier.
+UNCONFIRMED = 600.0
 #: So many keys, and so many values, are asked for at once.
 PAGE = 500
-#: So many tables of a chain are kept in memory: the current one, and those of older blocks.
-_TABLES = 8
-#: Seconds for which somebody else who reads a runtime is waited for, before it is read twice.
-_READING = 10.0
 _END = object()
-
-#: Name and number of a runtime.
-Runs = tuple[Any, Any]
-
-
-class Tables:
-    """The runtime tables of a chain in memory, shared by all who ask it: reading one takes long, and so do its encoders."""
-
-    def __init__(self, *known: RuntimeTable | None) -> None:
-        self._tables: dict[Runs, RuntimeTable] = {}
-        self._lock = threading.Lock()
-        self._reading = threading.Lock()
-        for table in known:
-            if table is not None:
-                self.keep(table)
-
-    def find(self, runs: Runs) -> RuntimeTable | None:
-        return self._tables.get(runs)
-
-    def of_version(self, spec_version: int) -> RuntimeTable | None:
-        """Return the table with that number, whatever its name."""
-        with self._lock:
-            return next((table for runs, table in self._tables.items() if runs[1] == spec_version), None)
-
-    def keep(self, table: RuntimeTable) -> RuntimeTable:
-        with self._lock:
-            self._tables.pop((table.spec_name, table.spec_version), None)
-            self._tables[table.spec_name, table.spec_version] = table
-            if len(self._tables) > _TABLES:
-                del self._tables[next(iter(self._tables))]
-        return table
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Let one read a runtime that is missing here while others wait for it, though not for ever."""
-        mine = self._reading.acquire(timeout=_READING)
-        try:
-            yield
-        finally:
-            if mine:
-                self._reading.release()
 
 
 class Client:
@@ -363,12 +324,13 @@ class Client:
         return self._find_table(runtime_of(self._current_version()))
 
     def _find_table(self, runs: Runs, block: str | None = None) -> RuntimeTable:
-        table = self.tables.find(runs)
+        endpoint = self._open().endpoint
+        table = self.tables.find(runs, endpoint)
         if table is None:
             with self.tables.reading():
                 # Where a newer table is known than the one this node runs, it may be in the cache all the same.
-                table = self.tables.find(runs) or self.tables.keep(
-                    self._kept_table(runs) or self._fetch_table(runs, block)
+                table = self.tables.find(runs, endpoint) or self._keep_table(
+                    self._kept_table(runs, endpoint) or self._fetch_table(runs, block)
                 )
         return table
 
@@ -378,14 +340,25 @@ class Client:
             self._read(lambda connection: connection.ask_version(None if self._holds else self.prompt))
         return self._open().version
 
-    def _kept_table(self, runs: Runs) -> RuntimeTable | None:
+    def _keep_table(self, table: RuntimeTable) -> RuntimeTable:
+        seconds = UNCONFIRMED if table.told_by and self._has_others else None
+        return self.tables.keep(table, seconds=seconds)
+
+    @property
+    def _has_others(self) -> bool:
+        """Tell whether a second endpoint can confirm what one tells."""
+        return len({_host_of(each) for each in self.chain.endpoints}) > 1
+
+    def _kept_table(self, runs: Runs, endpoint: str) -> RuntimeTable | None:
         if not self.chain.genesis or not isinstance(runs[1], int):
             return None
-        table = load_cached(self.chain.genesis, self._cache, spec_version=runs[1])
+        table = load_cached(self.chain.genesis, self._cache, spec_version=runs[1], endpoint=endpoint)
+        if table is not None and table.told_by and self._has_others and table.age > UNCONFIRMED:
+            return None
         return table if table is not None and table.spec_name == runs[0] else None
 
     def _refresh_table(self) -> RuntimeTable:
-        return self.tables.keep(self._fetch_table(runtime_of(self._current_version())))
+        return self._keep_table(self._fetch_table(runtime_of(self._current_version())))
 
     def _older_table(self, block: str) -> RuntimeTable:
         try:
@@ -409,7 +382,10 @@ class Client:
         from scenarioctl.runtime.metadata import read_metadata
 
         try:
-            table = read_metadata(self._read(lambda connection: _fetch_metadata(connection, block)))
+            endpoint, metadata = self._read(
+                lambda connection: (connection.endpoint, _fetch_metadata(connection, block))
+            )
+            table = read_metadata(metadata)
         except (ChainRefused, InvalidRequest) as error:
             raise ChainUnreachable(f"{self.chain.name} gave no runtime to build with: {error}") from None
         if (table.spec_name, table.spec_version) != runs:
@@ -417,11 +393,40 @@ class Client:
                 f"{self.chain.name} says that it runs {runs[0]} {runs[1]} and serves the metadata of "
                 f"{table.spec_name} {table.spec_version}"
             )
+        if not self._is_confirmed(table, endpoint, metadata, block):
+            table.told_by = teller(endpoint)
         if self.chain.genesis:
             # A cache that cannot be written costs a second next time, and nothing else.
             with suppress(OSError):
                 save_cached(table, self.chain.genesis, self._cache)
         return table
+
+    def _is_confirmed(self, table: RuntimeTable, endpoint: str, metadata: bytes, block: str | None) -> bool:
+        """Tell whether an endpoint on another host gives the same *metadata* that *endpoint* gave.
+
+        ChainUnreachable where it gives other metadata for the same runtime: one of the two lies, and nothing tells which.
+        """
+        others = tuple(each for each in self.chain.endpoints if _host_of(each) != _host_of(endpoint))
+        if not others:
+            return False
+        try:
+            second = connect(replace(self.chain, endpoints=others), opening=self.opening)
+        except ChainUnreachable:
+            return False
+        try:
+            if block is None and runtime_of(second.version) != (table.spec_name, table.spec_version):
+                return False
+            again = _fetch_metadata(second, block, versions=(table.metadata_version,))
+        except (ChainRefused, ChainUnreachable, InvalidRequest):
+            return False
+        finally:
+            second.close()
+        if again != metadata:
+            raise ChainUnreachable(
+                f"{endpoint} and {second.endpoint} give different metadata for {table}, so one of them is wrong. "
+                f"Remove it from chains.{self.chain.name}.endpoints."
+            )
+        return True
 
     def _value(self, table: RuntimeTable, key: StorageKey, answer: object) -> Any:
         if answer is None:
@@ -433,18 +438,16 @@ class Client:
         return self.decode(table, key.entry.value_type, answer)
 
 
-def runtime_of(version: dict[str, Any]) -> Runs:
-    """Return the name and number of a runtime.
-
-    The name too: chains that share a genesis, as forks do, may share a version number.
-    """
-    return version.get("specName"), version.get("specVersion")
+def _host_of(endpoint: str) -> str:
+    return urlsplit(endpoint).netloc.rpartition("@")[2]
 
 
-def _fetch_metadata(connection: Connection, block: str | None) -> bytes:
-    """Return the newest metadata version that the node, at *block* or its best one, and we know."""
+def _fetch_metadata(
+    connection: Connection, block: str | None, versions: Sequence[int] = (16, 15, 14)
+) -> bytes:
+    """Return the newest metadata of *versions* that the node, at *block* or its best one, has."""
     at = () if block is None else (block,)
-    for version in (16, 15):
+    for version in (version for version in versions if version > 14):
         with suppress(ChainRefused):
             answer = connection.call(
                 "state_call", "Metadata_metadata_at_version", f"0x{version:02x}000000", *at
@@ -452,6 +455,8 @@ def _fetch_metadata(connection: Connection, block: str | None) -> bytes:
             # Option<OpaqueMetadata>: 0x00 says that the runtime does not have this version.
             if isinstance(answer, str) and answer not in {"0x00", "0x"}:
                 return _read_bytes(answer)
+    if 14 not in versions:
+        raise InvalidRequest(f"{connection.endpoint} gave no metadata of version {versions[0]}")
     return _read_bytes(connection.call("state_getMetadata", *at))
 
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from scenarioctl.chains.client import Client, Runs, Tables, runtime_of
+from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import Attempts, Connection, GivenUp, connect
 from scenarioctl.chains.registry import Chain
+from scenarioctl.chains.tables import Runs, Tables, runtime_of
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.runtime.table import RuntimeTable
 
@@ -322,7 +323,7 @@ class PooledClient(Client):
     def _table_of(self, connection: Connection | None) -> RuntimeTable | None:
         if connection is None or not self._is_fresh(connection):
             return None
-        return self.tables.find(runtime_of(connection.version))
+        return self.tables.find(runtime_of(connection.version), connection.endpoint)
 
     def _is_fresh(self, connection: Connection) -> bool:
         return time.monotonic() - connection.version_told <= self.believed

@@ -101,7 +101,11 @@ def check(chains: tuple[str, ...]) -> None:
 @chain.command(example="scenarioctl chain refresh polkadot assetHub hydraDx")
 @argument("chains", metavar="CHAIN...", nargs=-1, required=True)
 def refresh(chains: tuple[str, ...]) -> None:
-    """Fetch the runtime tables that the chains have now, so that --offline builds with them."""
+    """Fetch the runtime tables that the chains have now, so that --offline builds with them.
+
+    A second endpoint is asked too, and two that contradict each other are refused. Where there is no second one, you vouch for the
+    one that answers.
+    """
     app = open_application()
     asked = {each.name: each for each in [app.registry.find(name) for name in chains]}
     rows = [_refresh_one(app, each) for each in asked.values()]
@@ -109,12 +113,13 @@ def refresh(chains: tuple[str, ...]) -> None:
         click.echo(dump_json({"chains": rows}))
         return
     draw_table(
-        ("chain", "runtime", "endpoint", "bundled", "kept in"),
+        ("chain", "runtime", "endpoint", "confirmed by", "bundled", "kept in"),
         [
             (
                 row["name"],
                 f"{row['spec_name']} {row['spec_version']}",
                 row["endpoint"],
+                "a second endpoint" if row["confirmed_by"] == "endpoints" else "you",
                 _bundled_words(row),
                 row["path"] or "nowhere, its genesis hash is not known",
             )
@@ -124,10 +129,13 @@ def refresh(chains: tuple[str, ...]) -> None:
 
 
 def _refresh_one(app: "Application", each: "Chain") -> dict[str, Any]:
-    from scenarioctl.runtime.table import load_bundled, save_cached
+    from scenarioctl.runtime.cache import save_cached
+    from scenarioctl.runtime.table import load_bundled
 
     client = app.client(each)
     table = finish(client.fetch_table())
+    # Whoever asks for it by hand vouches for the endpoints.
+    agreed, table.told_by = not table.told_by, ""
     path = None
     if each.genesis:
         try:
@@ -144,6 +152,7 @@ def _refresh_one(app: "Application", each: "Chain") -> dict[str, Any]:
         "spec_version": table.spec_version,
         "metadata_version": table.metadata_version,
         "bundled_spec_version": bundled.spec_version if bundled else None,
+        "confirmed_by": "endpoints" if agreed else "user",
         "path": None if path is None else str(path),
     }
 
@@ -158,7 +167,7 @@ def _bundled_words(row: dict[str, Any]) -> str:
 
 def _describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> dict[str, Any]:
     """Return what the endpoints of a chain told, and whether the table at hand is the one they run."""
-    from scenarioctl.runtime.table import load_cached
+    from scenarioctl.runtime.cache import load_cached
 
     tables = [app.known_runtime(each)]
     runs = {(one.spec_name, one.spec_version) for one in probes if one.healthy}

@@ -54,11 +54,16 @@ async def list_chains(app: Application, request: ListChains) -> ChainList:
 
 
 def source_of(table: "RuntimeTable | None", chain: "Chain") -> str | None:
-    """Return where the runtime table at hand comes from: `bundled` or `cached`; None without a table."""
+    """Return where the runtime table at hand comes from; None without a table.
+
+    `bundled`, `cached` (from a node, and confirmed) or `unconfirmed` (from one node).
+    """
     from scenarioctl.runtime.table import load_bundled
 
     if table is None:
         return None
+    if table.told_by:
+        return "unconfirmed"
     return "bundled" if table is load_bundled(chain.name) else "cached"
 
 

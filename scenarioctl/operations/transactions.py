@@ -38,6 +38,8 @@ class DecodedTransaction:
     spec_version: int
     signature: dict[str, Any] | None = None
     offline: bool = False
+    #: Sentences on how far its words can be trusted.
+    warnings: tuple[str, ...] = ()
 
     def answer(self) -> dict[str, Any]:
         answer: dict[str, Any] = {
@@ -84,6 +86,7 @@ async def decode_transaction(app: Application, request: DecodeTransaction) -> De
         spec_version=table.spec_version,
         signature=signature,
         offline=app.settings.offline,
+        warnings=app.runtime_warnings(chain, table),
     )
 
 
@@ -112,6 +115,8 @@ class Payload:
     spec_version: int
     transaction_version: int
     offline: bool = False
+    #: Sentences on how far the runtime table can be trusted.
+    warnings: tuple[str, ...] = ()
 
     def answer(self) -> dict[str, Any]:
         answer: dict[str, Any] = {
@@ -161,6 +166,7 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
         spec_version=table.spec_version,
         transaction_version=table.transaction_version,
         offline=app.settings.offline,
+        warnings=app.runtime_warnings(chain, table),
     )
 
 

@@ -1,4 +1,4 @@
-"""RuntimeTable: all that scenarioctl knows of one version of a chain's runtime, and where tables come from.
+"""RuntimeTable: all that scenarioctl knows of one version of a chain's runtime; `cache.py` keeps those of connected chains.
 
 A table's file is JSON, one type, pallet or runtime API to a line, so that two versions can be compared by eye.
 Nothing but the first line is parsed before it is asked for: one call needs a twentieth of it.
@@ -50,6 +50,10 @@ class RuntimeTable:
         self.transaction_version: int = header["transaction_version"]
         self.metadata_version: int = header["metadata_version"]
         self.extrinsic_versions: tuple[int, ...] = tuple(header["extrinsic"]["versions"])
+        #: Digest of the one endpoint that gave it, of which nobody else has confirmed it; empty for a table to rely on.
+        self.told_by = ""
+        #: Seconds since its file was written.
+        self.age = 0.0
         self.types = types
         self.codec = Codec(types)
         self._header = header
@@ -406,53 +410,6 @@ def load_bundled(name: str) -> RuntimeTable | None:
     return table
 
 
-def load_cached(genesis: str, directory: Path, *, spec_version: int | None = None) -> RuntimeTable | None:
-    """Return the newest table kept for the chain in *directory*, or that of *spec_version*; None without one.
-
-    A damaged file is passed over: it is as good as absent, and is written anew when the chain is next asked.
-    """
-    newest_first = sorted(_cached(genesis, directory), reverse=True)
-    for version, path in newest_first:
-        if spec_version not in (None, version):
-            continue
-        try:
-            table = RuntimeTable.load(path.read_bytes())
-        except (OSError, InvalidRequest, ValueError, KeyError, TypeError):
-            continue
-        if table.spec_version == version:
-            return table
-    return None
-
-
-def save_cached(table: RuntimeTable, genesis: str, directory: Path) -> Path:
-    """Keep *table* for the chain with this genesis hash, and return its file.
-
-    The file is there whole or not at all, whenever the power fails and whoever else writes it.
-    """
-    import os
-    from tempfile import NamedTemporaryFile
-
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"{_file_name(genesis)}-{table.spec_version}.json"
-    with NamedTemporaryFile(dir=directory, prefix=".", suffix=".tmp", delete=False) as file:
-        temporary = Path(file.name)
-        try:
-            file.write(table.dump())
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.chmod(0o644)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    folder = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-    return path
-
-
 def find_name(name: object, names: Any, *, what: str, where: str) -> str:
     """Return the one of *names* that *name* means, without regard to case, `_` and `-`.
 
@@ -479,29 +436,6 @@ def fold(name: str) -> str:
 def _listed(names: Any) -> str:
     text = ", ".join(names)
     return text if len(text) <= 600 else text[:599] + "…"
-
-
-def _cached(genesis: str, directory: Path) -> list[tuple[int, Path]]:
-    prefix = f"{_file_name(genesis)}-"
-    found: list[tuple[int, Path]] = []
-    try:
-        names = [path.name for path in directory.iterdir()]
-    except OSError:
-        return found
-    for name in names:
-        version = name.removeprefix(prefix).removesuffix(".json")
-        if name == f"{prefix}{version}.json" and version.isascii() and version.isdigit():
-            found.append((int(version), directory / name))
-    return found
-
-
-def _file_name(genesis: str) -> str:
-    digits = genesis.removeprefix("0x").lower()
-    if len(digits) != 64 or set(digits) - set("0123456789abcdef"):
-        raise InvalidRequest(
-            f"genesis {shorten(genesis)} is not a block hash, expected 0x and 64 hexadecimal digits"
-        )
-    return digits
 
 
 def _parsed(rows: list[Any], place: int) -> dict[str, Any]:

@@ -279,7 +279,7 @@ ANSWERS: Mapping[str, Answered] = {
                     aliases=items(TEXT),
                     testnet=SWITCH,
                     spec_version=or_null(NUMBER),
-                    source=or_null(words("bundled", "cached")),
+                    source=or_null(words("bundled", "cached", "unconfirmed")),
                 )
             )
         ),

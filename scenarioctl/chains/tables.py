@@ -1,0 +1,80 @@
+"""The runtime tables of one chain in memory."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
+from typing import Any
+
+from scenarioctl.runtime.cache import teller
+from scenarioctl.runtime.table import RuntimeTable
+
+#: So many tables of a chain are kept in memory: the current one, and those of older blocks.
+_TABLES = 8
+#: Seconds for which somebody else who reads a runtime is waited for, before it is read twice.
+_READING = 10.0
+
+#: Name and number of a runtime.
+Runs = tuple[Any, Any]
+
+
+class Tables:
+    """The runtime tables of a chain in memory, shared by all who ask it: reading one takes long, and so do its encoders.
+
+    A table that nobody confirmed is found only by who is connected to the endpoint that gave it.
+    """
+
+    def __init__(self, *known: RuntimeTable | None) -> None:
+        #: By name, number, and the digest of the endpoint that alone gave it.
+        self._tables: dict[tuple[Any, Any, str], RuntimeTable] = {}
+        #: Until when it is found (time.monotonic), where that is not for good.
+        self._until: dict[tuple[Any, Any, str], float] = {}
+        self._lock = threading.Lock()
+        self._reading = threading.Lock()
+        for table in known:
+            if table is not None:
+                self.keep(table)
+
+    def find(self, runs: Runs, endpoint: str) -> RuntimeTable | None:
+        table = self._tables.get((*runs, ""))
+        if table is not None:
+            return table
+        key = (*runs, teller(endpoint))
+        return self._tables.get(key) if time.monotonic() < self._until.get(key, inf) else None
+
+    def of_version(self, spec_version: int) -> RuntimeTable | None:
+        """Return the table with that number, whatever its name, and rather one that is confirmed."""
+        with self._lock:
+            found = [table for table in self._tables.values() if table.spec_version == spec_version]
+        return min(found, key=lambda table: table.told_by, default=None)
+
+    def keep(self, table: RuntimeTable, *, seconds: float | None = None) -> RuntimeTable:
+        """Keep *table*, which is then found for so many *seconds*."""
+        key = (table.spec_name, table.spec_version, table.told_by)
+        with self._lock:
+            self._tables.pop(key, None)
+            self._tables[key] = table
+            self._until[key] = inf if seconds is None else time.monotonic() + seconds
+            if len(self._tables) > _TABLES:
+                oldest = next(iter(self._tables))
+                del self._tables[oldest], self._until[oldest]
+        return table
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let one read a runtime that is missing here while others wait for it, though not for ever."""
+        mine = self._reading.acquire(timeout=_READING)
+        try:
+            yield
+        finally:
+            if mine:
+                self._reading.release()
+
+
+def runtime_of(version: dict[str, Any]) -> Runs:
+    """Return the name and number of a runtime.
+
+    The name too: chains that share a genesis, as forks do, may share a version number.
+    """
+    return version.get("specName"), version.get("specVersion")
