@@ -112,6 +112,7 @@ class Page:
 
     def fill(self, name: str, value: str, *, within: str = "main") -> None:
         box = self.find(f"{within} [name={name}]")
+        self.wait(box.is_displayed)
         box.clear()
         box.send_keys(value)
 
