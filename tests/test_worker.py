@@ -1126,7 +1126,9 @@ def test_what_is_older_than_the_settings_want_goes_though_its_job_runs_no_more(b
         await bench.store.put_event(webhook, {"a": 1}, now=bench.time.clock(), retention=Retention())
         seen = [await kept()]
         for _ in range(3):
-            await bench.time.let_pass(DAY // SECOND + 300)
+            # The clock alone: stepping the worker through each second of a day took most of this file's time.
+            bench.time.now += DAY
+            await bench.time.let_pass(300)
             seen.append(await kept())
 
         assert seen == [(4, 1, 1), (0, 1, 1), (0, 0, 1), (0, 0, 0)]
