@@ -230,6 +230,16 @@ def test_pages_of_others_may_not_call(method: str, headers: Mapping[str, str]) -
     assert sentence.endswith("may not call this daemon, expected none, its own, or one of the setting cors")
 
 
+def test_an_origin_whose_lower_case_alone_is_allowed_may_not_call() -> None:
+    # The Kelvin sign becomes a k: it was let in, and no header could name it in the answer.
+    access = Access(replace(SETTINGS, cors=("https://kiosk.example",), hosts=("kiosk.example",)))
+    origin = {"Origin": "https://\u212aiosk.example"}
+
+    assert refusal(access, call(origin))[0] is Forbidden
+    assert refusal(access, call({"Host": "kiosk.example", **origin}))[0] is Forbidden
+    assert "Access-Control-Allow-Origin" not in access.cors(call(origin))
+
+
 def test_browsers_let_pages_of_cors_have_the_answer_and_no_others() -> None:
     access = Access(replace(SETTINGS, cors=("https://app.example.org",)))
     theirs = {"Origin": "https://app.example.org"}

@@ -160,6 +160,7 @@ class TestAnswers:
             ("é".encode(), "text/plain; charset=UTF-8", "é"),
             (b"\xff", "text/plain", "\ufffd"),
             (b"x", "text/plain; charset=nonesuch", "x"),
+            (b"+2D3cCQ- +2AA-", "text/plain; charset=utf-7", "\U0001f409 \ufffd\ufffd\ufffd"),
             (b"x", "text/plain; charset=\x00", "x"),
             # None of the web's: Python reads a megabyte of the first for minutes.
             (b"b" * 1024 * 1024, "text/plain; charset=punycode", "b" * 1024 * 1024),
@@ -248,6 +249,18 @@ class TestAnswers:
             (
                 [b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Encoding: gzip\r\n\r\nabc"],
                 "127.0.0.1:PORT sent an answer that cannot be decompressed",
+            ),
+            (
+                [
+                    b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Encoding: gzip\r\n\r\n"
+                    + gzip.compress(b"x")[:9]
+                ],
+                "127.0.0.1:PORT sent an answer that ends too early",
+            ),
+            ([b"HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n"], "127.0.0.1:PORT answered 0"),
+            (
+                [b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"],
+                "127.0.0.1:PORT answered 101",
             ),
             (
                 [b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Encoding: br\r\n\r\nabc"],

@@ -53,6 +53,15 @@ def test_a_public_address_is_reached(address: str) -> None:
     assert Guard().allows(address)
 
 
+def test_an_address_of_this_machine_is_refused_however_public(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As if loopback were an address that a provider gave this machine.
+    monkeypatch.setattr("scenarioctl.outgoing.guard._REFUSED_V4", ())
+
+    assert not Guard().allows("127.0.0.1")
+    assert Guard().allows("192.0.2.1")
+    assert Guard(["127.0.0.0/8"]).allows("127.0.0.1")
+
+
 class TestPrivateTargets:
     @pytest.mark.parametrize(
         ("target", "address"),

@@ -25,6 +25,8 @@ class Body:
         self._host = host
         self._parts: list[bytes] = []
         self._size = 0
+        #: Whether anything came, compressed or not.
+        self._begun = False
         encoding = encoding.strip().lower()
         if encoding in ("", "identity"):
             self._inflate = None
@@ -35,6 +37,7 @@ class Body:
             raise RequestFailed(f"{host} answered in an encoding that was not asked for")
 
     def add(self, data: bytes) -> None:
+        self._begun = self._begun or bool(data)
         if self._inflate is not None:
             try:
                 data = self._inflate.decompress(data, MAX_BODY - self._size + 1)
@@ -49,7 +52,7 @@ class Body:
         self._parts.append(data)
 
     def read(self) -> bytes:
-        if self._inflate is not None and self._size and not self._inflate.eof:
+        if self._inflate is not None and self._begun and not self._inflate.eof:
             raise RequestFailed(f"{self._host} sent an answer that ends too early")
         return b"".join(self._parts)
 
@@ -82,7 +85,9 @@ def _decode(data: bytes, parameters: str) -> str:
     name = charset.partition(";")[0].strip(" \"'") or "utf-8"
     try:
         if codecs.lookup(name).name not in {"utf-8", *_NO_CHARSETS}:
-            return data.decode(name, errors="replace")
+            text = data.decode(name, errors="replace")
+            # Some codecs, UTF-7 among them, make halves of surrogate pairs, which could be written nowhere.
+            return text.encode(errors="surrogatepass").decode(errors="replace")
     except (LookupError, ValueError):
         pass
     return data.decode("utf-8-sig", errors="replace")

@@ -67,7 +67,7 @@ class Outgoing:
         self._places: asyncio.Semaphore | None = None
 
     async def send(self, request: WebRequest, *, sleep: Sleep = asyncio.sleep) -> WebAnswer:
-        """Return the answer, or raise RequestFailed: a status of 300 and above is a failure too.
+        """Return the answer, or raise RequestFailed: a status of 300 and above is a failure too, and so is one below 200.
 
         Idempotent methods are tried again where that may help, others only where no connection was made.
         """
@@ -182,7 +182,7 @@ class Outgoing:
         status = response.status
         if 300 <= status < 400:
             raise _Failed(f"{host} answered {status}, {_whither(response)}", sent=True, passing=False)
-        if status >= 400:
+        if not 200 <= status < 400:
             # What it says beside that is not ours to log.
             raise _Failed(
                 f"{host} answered {status}",

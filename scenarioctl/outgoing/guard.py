@@ -1,10 +1,12 @@
 """Which addresses the requests of a scenario may reach.
 
 A scenario may come from anybody, and this machine stands inside of somebody's network: what is not plainly the public
-internet is refused, but for the hosts and networks of `private_targets`.  The address is judged at the socket that is
+internet, or is an address of this machine, is refused, but for the hosts and networks of `private_targets`.  The address is judged at the socket that is
 about to connect to it, so neither a name that changes its address nor a way to spell one leads past.
 """
 
+import errno
+import socket
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
@@ -89,13 +91,25 @@ class Guard:
             found = found.ipv4_mapped
         if any(found in network for network in self._networks):
             return True
-        return _is_public(found)
+        return _is_public(found) and not _is_own(found)
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _REFUSED_V4)
     return address in _PUBLIC_V6 and not any(address in network for network in _REFUSED_V6)
+
+
+def _is_own(address: IPv4Address | IPv6Address) -> bool:
+    """Tell whether *address* is one of this machine's: what listens on it may trust this machine."""
+    family = socket.AF_INET if isinstance(address, IPv4Address) else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            # The system lets nobody bind to an address that is not its own.
+            probe.bind((str(address), 0))
+    except OSError as error:
+        return error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+    return True
 
 
 def _plain(host: Any) -> str:

@@ -120,6 +120,9 @@ class Access:
         if origin is not None:
             if self._allows(origin):
                 return
+            if not origin.isascii():
+                # Lower case makes ASCII letters of some others: what is compared has to be what was sent.
+                raise _foreign(origin)
             scheme, _, authority = origin.lower().partition("://")
             if scheme not in ("http", "https") or authority != headers.get("Host", "").lower():
                 raise _foreign(origin)
@@ -130,7 +133,7 @@ class Access:
 
     def _allows(self, origin: str) -> bool:
         # What is not ASCII is no origin, and no header could say that it may read the answer.
-        return origin.lower() in self._origins or ("*" in self._origins and origin.isascii())
+        return origin.isascii() and (origin.lower() in self._origins or "*" in self._origins)
 
     def _check_token(self, header: str | None, scope: str) -> str:
         if header is None:
