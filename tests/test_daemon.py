@@ -20,7 +20,7 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
 from scenarioctl.server import listening
 from scenarioctl.server.daemon import make_room
-from scenarioctl.server.journal import Line, is_for_journal
+from scenarioctl.server.journal import Journal, Line, is_for_journal
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Address, open_listeners, parse_address, take_activated
 from scenarioctl.server.notify import Supervisor
@@ -410,6 +410,28 @@ def test_each_line_of_a_traceback_has_its_priority() -> None:
     assert lines[0] == "<3>a bug"
     assert all(line.startswith("<3>") for line in lines)
     assert lines[-1] in ("<3>y", "<3>ValueError: x\\ny")
+
+
+def test_a_log_that_nobody_reads_holds_up_nobody_and_says_what_it_left_out() -> None:
+    reading, writing = os.pipe()
+    journal = Journal(writing)
+    journal.setFormatter(Line(for_journal=True))
+    try:
+        for number in range(20_000):
+            journal.emit(record("x" * 1000, number=number))
+        heard = []
+        with os.fdopen(reading, encoding="utf-8") as stream:
+            while "number=9999" not in (line := stream.readline()):
+                heard.append(line)
+            journal.emit(record("seen again"))
+            while "left out" not in (line := stream.readline()):
+                heard.append(line)
+            told, last = line, stream.readline()
+    finally:
+        os.close(writing)
+
+    assert told == f"<4>{20_000 - len(heard) - 1} lines of the log were left out: nobody read stderr\n"
+    assert last == "<6>seen again\n"
 
 
 def test_the_journal_is_known_by_its_device_and_inode(tmp_path: Path) -> None:

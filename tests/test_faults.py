@@ -1070,13 +1070,17 @@ def test_a_store_that_takes_nothing_is_to_blame_and_not_the_request(
         after = contents(serving.settings.store) if trouble != "locked" else []
         end(serving)
         again = serving.post(path, body)
+        ready_again = serving.get("/readyz")
 
     said = replies[-1].json()
     assert (replies[-1].status, said["code"]) == (503, code)
     assert said["error"] == f"store '{serving.settings.store}' {sentence}"
     assert before == after
-    assert (read.json(), ready.status) == (SUMMARY, 200)
+    # A lock passes; a disk without room, or a file that cannot be written, is for somebody to mend.
+    assert (read.json(), ready.status) == (SUMMARY, 200 if trouble == "locked" else 503)
+    assert trouble == "locked" or sentence in ready.json()["error"]
     assert again.status == 200
+    assert ready_again.status == 200
 
 
 def contents(store: Path) -> list[Any]:
@@ -1762,3 +1766,23 @@ def test_a_clock_that_jumps_stops_no_job_and_repeats_no_run(bench: Bench, jumps:
         return len(await bench.store.read_mempool(id))
 
     play(bench, bench.worker(), story=story)
+
+
+@pytest.mark.parametrize("protocol", ["foo", "h2c", "websocket"])
+@pytest.mark.parametrize(("path", "status"), [("/healthz", 200), ("/nowhere", 404)])
+def test_what_comes_behind_an_upgrade_is_not_left_waiting(
+    ward: Ward, protocol: str, path: str, status: int
+) -> None:
+    with dial(ward.port) as connection:
+        connection.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n\r\n"
+            "GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        )
+        connection.settimeout(20)
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+
+    head = answer.partition(b"\r\n\r\n")[0].decode().lower()
+    assert head.startswith(f"http/1.1 {status}")
+    assert "connection: close" in head

@@ -58,6 +58,22 @@ def store(kind: str, tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
+@pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize("column", ["name", "tbl_name"])
+def test_a_schema_whose_names_are_damaged_is_said(tmp_path: Path, kind: str, column: str) -> None:
+    path = tmp_path / "scenarios.db"
+    run(open_store(path).close())
+    with closing(sqlite3.connect(path)) as database:
+        (version,) = database.execute("PRAGMA schema_version").fetchone()
+        database.execute("PRAGMA writable_schema = 1")
+        database.execute(f"UPDATE sqlite_master SET {column} = CAST(x'ff6a' AS TEXT) WHERE name = 'jobs'")
+        database.execute(f"PRAGMA schema_version = {version + 1}")
+        database.commit()
+
+    with pytest.raises(StoreFailed, match=r"is damaged .*, expected a sound file: restore a copy"):
+        open_store(path, served=kind == "served")
+
+
 #: Everything that a store can be asked to write.
 WRITES: dict[str, Callable[[Store], Coroutine[Any, Any, object]]] = {
     "put a scenario": lambda store: store.put_scenario(replace(FIRST, id="new")),

@@ -299,6 +299,7 @@ class Daemon:
             log.warning("stopped at once, at a second %s", number.name)
             for listener in _all(self._listeners):
                 listener.close()
+            logging.shutdown()
             # What was acknowledged is in the store; leases of a process that is gone are freed by the next.
             os._exit(128 + number)
         self._is_stopping = True

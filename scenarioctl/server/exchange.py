@@ -319,6 +319,9 @@ class Front:
                 row = point.row
                 terms.limits.admit(self._admit(request, row))
                 response = await point.answer(request, parameters, headers)
+            if "Upgrade" in request.headers:
+                # What came behind it was read as another protocol's, and would wait for an answer for good.
+                response.force_close()
             status = response.status
             return response
         except ScenarioctlError as error:
@@ -403,7 +406,7 @@ class Front:
         if "retry_after" in error.details:
             headers["Retry-After"] = str(math.ceil(float(str(error.details["retry_after"]))))
         response = error_response(error, self._flag(request, row), headers)
-        if isinstance(error, (TooLarge, TooSlow, BadRequest)):
+        if isinstance(error, (TooLarge, TooSlow, BadRequest)) or "Upgrade" in request.headers:
             # What is left of the body is not worth reading.
             response.force_close()
         return response

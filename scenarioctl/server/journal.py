@@ -2,7 +2,9 @@
 
 import logging
 import os
+import queue
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any, TextIO
@@ -11,6 +13,10 @@ from typing import Any, TextIO
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 #: syslog's numbers, which journald reads in front of a line.
 _PRIORITIES = ((logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6))
+#: Lines that wait for whoever reads stderr; those beyond are left out, and counted.
+_WAITING = 10_000
+#: Seconds that the last lines have at the end.
+_PARTING = 2.0
 #: In front of a line that says why the daemon does not start.
 ERROR = "<3>"
 #: What every record has; whatever else is on one came as `extra`.
@@ -37,6 +43,53 @@ class Line(logging.Formatter):
             moment = time.gmtime(record.created)
             start = f"{time.strftime('%Y-%m-%dT%H:%M:%S', moment)}.{int(record.msecs):03}Z {record.levelname.lower()} "
         return "\n".join(start + line for line in lines)
+
+
+class Journal(logging.Handler):
+    """Lets a thread write the lines: stderr may be a pipe that nobody reads, and the event loop must not wait for it."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self._lines: queue.Queue[str] = queue.Queue(_WAITING)
+        self._left_out = 0
+        threading.Thread(target=self._write, name="journal", daemon=True).start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Put a line in the queue; leave it out if the queue is full, and say so when there is room again."""
+        try:
+            if self._left_out:
+                told = f"{self._left_out} lines of the log were left out: nobody read stderr"
+                fields = {
+                    "name": "scenarioctl",
+                    "levelno": logging.WARNING,
+                    "levelname": "WARNING",
+                    "msg": told,
+                }
+                self._lines.put_nowait(self.format(logging.makeLogRecord(fields)))
+                self._left_out = 0
+            self._lines.put_nowait(self.format(record))
+        except queue.Full:
+            self._left_out += 1
+
+    def flush(self) -> None:
+        """Wait for the lines to be written, as long as somebody reads them."""
+        deadline = time.monotonic() + _PARTING
+        while self._lines.unfinished_tasks and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    def _write(self) -> None:
+        while True:
+            data = (self._lines.get() + "\n").encode(errors="backslashreplace")
+            try:
+                # Not through sys.stderr: a thread that hangs in there would hold up the end of the process.
+                while data:
+                    data = data[os.write(self._descriptor, data) :]
+            except OSError:
+                # A log that nobody reads any more is no reason to fail.
+                pass
+            finally:
+                self._lines.task_done()
 
 
 def fields_of(record: logging.LogRecord) -> Mapping[str, Any]:
@@ -71,11 +124,10 @@ def is_for_journal(stream: TextIO, environment: Mapping[str, str]) -> bool:
 
 def start_logging(level: str, *, environment: Mapping[str, str] = os.environ) -> None:
     """Log to stderr from now on; of libraries, warnings at least."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Line(for_journal=is_for_journal(sys.stderr, environment)))
+    journal = Journal(sys.stderr.fileno())
+    journal.setFormatter(Line(for_journal=is_for_journal(sys.stderr, environment)))
     root = logging.getLogger()
-    root.handlers = [handler]
-    # A log that nobody reads any more is no reason to fail.
+    root.handlers = [journal]
     logging.raiseExceptions = False
     set_level(level)
 

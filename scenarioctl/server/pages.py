@@ -124,6 +124,9 @@ async def _readiness(grounds: Grounds) -> tuple[bytes, str]:
         raise NotReady(f"the store did not answer within {_STORE:g} seconds") from None
     except ScenarioctlError as error:
         raise NotReady(f"the store does not answer: {error}") from None
+    trouble = grounds.app.store.write_trouble()
+    if trouble:
+        raise NotReady(f"the store takes no writes: {trouble}")
     if grounds.worker is not None:
         silent = monotonic() - grounds.worker.last_beat
         if silent > _STALE:

@@ -55,6 +55,11 @@ class StoreFile:
             yield
         except (sqlite3.Error, OSError) as error:
             raise self.explain(error) from error
+        except UnicodeDecodeError as error:
+            # Of SQLite's own sentence, which names what is damaged as it stands there.
+            raise StoreFailed(
+                f"store {self.name} is damaged (its schema holds text that is not UTF-8), expected a sound file: restore a copy"
+            ) from error
 
     def explain(self, error: sqlite3.Error | OSError) -> ScenarioctlError:
         """Return what *error* means to a user; raises it where it is a bug."""

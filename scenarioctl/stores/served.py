@@ -4,6 +4,7 @@ import asyncio
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ _KEPT_BYTES = 16 * 1024
 _LOG_PAGES = 4000
 #: Threads for what takes long to read.
 _READERS = 2
+#: Seconds for which a write that failed is told of, unless one succeeds: then somebody may try again.
+_TROUBLE = 60.0
 
 
 class ServedStore(SqliteStore):
@@ -148,6 +151,9 @@ class ServedStore(SqliteStore):
         # Where they come from is not known to bear another thread.
         return await super().put_scenarios(tuple(all), replace=replace)
 
+    def write_trouble(self) -> str:
+        return self._writer.trouble()
+
     async def close(self) -> None:
         """Let what is under way end, and let go."""
         if self._closed:
@@ -250,6 +256,8 @@ class _Writer:
         #: What the thread was given, and what of it has ended: as long as they differ, the connection is the thread's.
         self._given = 0
         self._ended = 0
+        #: When, and why, the file took nothing; None once it has taken something.
+        self._failed: tuple[float, str] | None = None
         #: The loop whose brief writes are being committed.
         self.committing: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
@@ -317,7 +325,20 @@ class _Writer:
                 batch = [asked for asked in work if not asked.answer.cancelled()]
                 outcomes = self._perform(batch) if batch else []
                 self._ended += len(work)
+            self._note(outcomes)
             _answer(batch, outcomes, self.after)
+
+    def _note(self, outcomes: list[_Outcome]) -> None:
+        failed = [error for _, error in outcomes if error is not None and _is_of_the_file(error)]
+        if failed:
+            self._failed = (time.monotonic(), str(failed[-1]))
+        elif any(error is None for _, error in outcomes):
+            self._failed = None
+
+    def trouble(self) -> str:
+        """Return why the newest write failed, if the file takes none; empty after a minute, for somebody has to try."""
+        failed = self._failed
+        return failed[1] if failed and time.monotonic() - failed[0] < _TROUBLE else ""
 
     def _commit(self, begun: _Begun) -> list[_Outcome]:
         try:
@@ -407,6 +428,11 @@ class _Writer:
             return error
         explained.__cause__ = error
         return explained
+
+
+def _is_of_the_file(error: BaseException) -> bool:
+    """Tell whether *error* says that nothing can be written, and not that one row is damaged."""
+    return isinstance(error, StoreFailed) and isinstance(error.__cause__, sqlite3.Error)
 
 
 def _answer(batch: list[_Asked], outcomes: list[_Outcome], after: Callable[[], object]) -> None:

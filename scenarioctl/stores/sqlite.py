@@ -235,6 +235,9 @@ class SqliteStore:
                 removed += some
         return removed
 
+    def write_trouble(self) -> str:
+        return ""
+
     async def version(self) -> int:
         return self._writes + await self._read(_data_version)
 
