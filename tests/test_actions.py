@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from scenarioctl.actions import (
     ACTIONS,
     NODES,
+    chain_tx,
     chains_of,
     describe_node,
     draft_first,
@@ -31,7 +32,7 @@ from scenarioctl.actions.chain_query import Query, read_params, read_query, writ
 from scenarioctl.actions.delay import read_delay
 from scenarioctl.actions.drafting import Drafted
 from scenarioctl.actions.http import read_request
-from scenarioctl.actions.pills import WaitsForWebhook, display, find_pills, has_pill, resolve, settled
+from scenarioctl.actions.pills import Data, WaitsForWebhook, display, find_pills, has_pill, resolve, settled
 from scenarioctl.actions.transfer import plan, write_plan
 from scenarioctl.actions.webhook import read_webhook
 from scenarioctl.application import Application
@@ -52,6 +53,8 @@ PILL = (
     '<span class="pill" data-id="eventData.content.address" data-text="1. address" '
     'data-nodeindex="1" style="background-color: purple;">1. address</span>\u200b'
 )
+#: What is said of it where no arrow leads to its step.
+NO_STEP = "needs 'eventData.content.address' of step 1, but the arrows lead through 0 steps"
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 
 
@@ -317,6 +320,54 @@ class TestSummary:
         found = diagram((kind, form))
 
         assert describe_node(app, found.nodes[0], found) == line
+
+
+class TestTransfersOfTheOriginalApi:
+    """The API that the editor came with repeats the source's asset id in the target, and has no symbols and no edges."""
+
+    def form(self, source: str, destination: str, asset: Any, amount: str) -> tuple[str, Any]:
+        sides = {
+            "source": {"chain": source, "assetId": asset, "address": "not set", "amount": amount},
+            "target": {"chain": destination, "assetId": str(asset), "address": BOB},
+        }
+        return "action", {"action": "xTransfer", "actionData": {"actionType": "xTransfer", **sides}}
+
+    @pytest.mark.parametrize(
+        ("source", "destination", "asset", "amount"),
+        [
+            ("polkadot", "assetHub", 0, "1.5"),
+            ("polkadot", "hydraDx", 0, "2"),
+            ("assetHub", "hydraDx", 1984, "20"),
+            ("hydraDx", "assetHub", 10, "20"),
+            ("hydraDx", "polkadot", 5, "2"),
+        ],
+    )
+    def test_a_target_that_repeats_the_id_is_the_same_asset(
+        self, app: Application, source: str, destination: str, asset: int, amount: str
+    ) -> None:
+        drafted = draft(app, self.form(source, destination, asset, amount))
+
+        flow: dict[str, Any] = {"source_chain": source, "dest_chain": destination, "destination_address": BOB}
+        ours = read_diagram(transfer_diagram(app, **flow, amount=amount, assetid=asset))
+        assert drafted.transaction.call_data == wait(draft_first(app, ours)).transaction.call_data
+
+    @pytest.mark.parametrize(
+        ("source", "destination", "asset", "sentence"),
+        [
+            ("hydraDx", "assetHub", 0, "HDX cannot be sent from hydraDx to assetHub"),
+            ("assetHub", "polkadot", 1984, "USDt cannot be sent from assetHub to polkadot"),
+        ],
+    )
+    def test_an_asset_without_a_route_is_refused_as_ever(
+        self, app: Application, source: str, destination: str, asset: int, sentence: str
+    ) -> None:
+        assert refusal(app, self.form(source, destination, asset, "20")).startswith(sentence)
+
+    def test_with_a_symbol_of_its_own_the_target_is_what_it_says(self, app: Application) -> None:
+        kind, form = self.form("hydraDx", "assetHub", 10, "20")
+        form["actionData"]["target"]["symbol"] = "BEAST"
+
+        assert "source asset 10 and target asset 10 are not the same asset" in refusal(app, (kind, form))
 
 
 class TestTransfer:
@@ -618,6 +669,53 @@ class TestChainTx:
     def test_what_is_no_call_is_refused(self, app: Application, form: Any, sentence: str) -> None:
         assert refusal(app, ("chainTx", form)) == sentence
 
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {"{assetHub}_{balances}_{transfer_keep_alive}": {"dest": {"Id": BOB}, "value": "12345678900"}},
+            # Those of calls that were chosen before, and those of an older editor, are still there.
+            {
+                "dest": "nobody",
+                "{assetHub}_{balances}_{transfer}": {"dest": {"Id": "0x"}, "value": "1"},
+                "{assetHub}_{balances}_{transfer_keep_alive}": {"dest": BOB, "value": 12345678900},
+            },
+        ],
+    )
+    def test_arguments_kept_by_call_are_those_of_the_call_that_is_chosen(
+        self, app: Application, params: dict[str, Any]
+    ) -> None:
+        drafted = draft(app, ("chainTx", {**self.FORM, "params": params}))
+
+        assert drafted.transaction.call_data.hex() == f"0a0300{BOB_HEX[2:]}07341cdcdf02"
+
+    def test_arguments_of_another_call_are_none(self, app: Application) -> None:
+        form = {**self.FORM, "params": {"{assetHub}_{balances}_{transfer}": {"dest": BOB, "value": "1"}}}
+
+        assert refusal(app, ("chainTx", form)).startswith(
+            "Balances.transfer_keep_alive: parameter dest is missing, "
+        )
+
+    def test_a_pill_inside_of_arguments_kept_by_call_is_filled_in(self, app: Application) -> None:
+        key = "{assetHub}_{balances}_{transfer_keep_alive}"
+        form = {**self.FORM, "params": {key: {"dest": {"Id": PILL}, "value": "12345678900"}}}
+        data = Data(("w",))
+        data.add_event({"address": BOB}, node="w")
+
+        drafted = draft(app, ("chainTx", chain_tx.fill(form, data)))
+
+        assert drafted.transaction.call_data.hex() == f"0a0300{BOB_HEX[2:]}07341cdcdf02"
+
+    def test_parts_without_a_value_may_be_empty(self, app: Application) -> None:
+        """The editor writes an empty object where a type has no parts."""
+        form = {
+            "selectedChain": "polkadot",
+            "selectedPallet": "XcmPallet",
+            "selectedMethod": {"name": "force_suspension"},
+            "params": {"{polkadot}_{XcmPallet}_{force_suspension}": {"suspended": "true"}},
+        }
+
+        assert draft(app, ("chainTx", form)).transaction.call.args == {"suspended": True}
+
     def test_a_call_that_the_runtime_has_not_is_refused(self, app: Application) -> None:
         assert "nonesuch" in refusal(app, ("chainTx", {**self.FORM, "selectedMethod": "nonesuch"}))
 
@@ -650,7 +748,7 @@ class TestOtherSteps:
                 {"selectedMethod": {}},
                 "selectedMethod is missing, expected the name of a storage entry, constant or call",
             ),
-            ({"methodInput": PILL}, "methodInput waits for webhook data: {{ address }}"),
+            ({"methodInput": PILL}, f"methodInput {NO_STEP}"),
             (
                 {"methodInput": "[1"},
                 "methodInput is not JSON: expecting ',' delimiter (line 1, column 3): expected one parameter, or a JSON list of them",
@@ -734,7 +832,7 @@ class TestOtherSteps:
                 ({"url": url}, "url holds a user or a password before its host, expected them in a header")
                 for url in ("http://me:secret@h:99999/", "ftp://me:secret@h", "http://me:secret@[::1")
             ),
-            ({"url": PILL}, "url waits for webhook data: {{ address }}"),
+            ({"url": PILL}, f"url {NO_STEP}"),
             (
                 {"url": "http://h", "method": "TRACE"},
                 "method 'TRACE' is not a method, expected one of: GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS",

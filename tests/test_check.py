@@ -915,7 +915,7 @@ def test_a_flow_one_of_whose_steps_would_fail_is_not_stored(network: FakeNetwork
 
     assert (ended.out, ended.code) == ("", 6)
     assert re.fullmatch(
-        r"Error: node '[^']+': the check refuses this transaction: polkadot refuses the call: System.CallFiltered.*\n",
+        r"Error: steps\[1\]: the check refuses this transaction: polkadot refuses the call: System.CallFiltered.*\n",
         ended.err,
     )
     assert count_stored(network, scenarioctl) == 0
@@ -929,9 +929,10 @@ def test_a_step_that_waits_for_data_is_said_not_to_be_checked(network: FakeNetwo
 
     answer = json.loads(ended.out)
     assert [each["summary"] for each in answer["checks"]] == ["polkadot > Remark > polkadot"]
-    assert re.fullmatch(
-        r"node '[^']+' was not checked: target.address waits for webhook data: \{\{ address \}\}\n", ended.err
+    assert ended.err == (
+        "steps[1] was not checked: destination_address waits for webhook data: {{ address }}\n"
     )
+    assert [each["step"] for each in answer["checks"]] == ["steps[2]"]
     assert count_stored(network, scenarioctl) == 1
 
 
@@ -966,11 +967,8 @@ def test_on_a_terminal_each_step_of_a_flow_has_its_table(network: FakeNetwork, t
 
     assert code == 0
     lines = without_colours(drawn).splitlines()
-    titles = [line for line in lines if line.startswith("node ")]
-    assert [title.partition(": ")[2] for title in titles] == [
-        "polkadot > xTransfer > assetHub",
-        "polkadot > Remark > polkadot",
-    ]
+    titles = [line for line in lines if line.startswith("steps")]
+    assert titles == ["steps[0]: polkadot > xTransfer > assetHub", "steps[1]: polkadot > Remark > polkadot"]
     assert lines.count("ok") == 2
 
 

@@ -291,3 +291,24 @@ def test_any_json_is_a_diagram_or_a_sentence(document: Any) -> None:
 
     assert diagram.document is document
     assert len(diagram.in_safe_order()) == len(diagram.nodes)
+
+
+@pytest.mark.parametrize(
+    ("edges", "numbering"),
+    [
+        ("", ""),
+        ("ba", "ba"),
+        # Whatever order the edges stand in.
+        ("cb ac bd", "acbd"),
+        # The first arrow is followed, what lies beside its path has no number.
+        ("ab bc bd", "abc"),
+        ("ac bc cd", "acd"),
+        ("ab cd", "ab"),
+        # Nowhere to begin, and nowhere to end.
+        ("ab ba", ""),
+        ("ab bc cd db", ""),
+        ("ab bc cb cd", ""),
+    ],
+)
+def test_nodes_are_numbered_as_the_web_editor_does(edges: str, numbering: str) -> None:
+    assert "".join(diagram_of("abcd", edges).numbering) == numbering

@@ -17,6 +17,18 @@ from scenarioctl.formats.flow import STEPS, read_flow
 from scenarioctl.formats.shapes import Canvas
 from scenarioctl.formats.share import read_share, write_share
 from scenarioctl.model.diagram import read_diagram
+from scenarioctl.operations.creation import (
+    CreateFlow,
+    CreateQuery,
+    CreateRemark,
+    CreateScenario,
+    CreateSwap,
+    create_flow,
+    create_query,
+    create_remark,
+    create_scenario,
+    create_swap,
+)
 from tests.conftest import BOB, ROOT
 from tests.test_documents import documents
 from tests.test_samples import wait
@@ -226,8 +238,9 @@ def test_steps_run_one_after_the_other(app: Application) -> None:
         "polkadot > xTransfer > assetHub > hydraDx > swap > hydraDx > assetHub > Remark > query(hydraDx) > "
         "tx(polkadot) > http > webhook > delay"
     )
+    # The webhook comes after it.
     assert [problem.sentence for problem in wait(problems(app, read_diagram(document)))] == [
-        "methodInput waits for webhook data: {{ address }}"
+        "methodInput needs 'address', which no step before it can give"
     ]
 
 
@@ -627,3 +640,171 @@ def test_the_documentation_shows_every_step_and_all_of_it_works(app: Application
     for document in drawn:
         diagram = read_diagram(document)
         assert [problem.sentence for problem in wait(problems(app, diagram)) if not problem.waiting] == []
+
+
+class TestCreation:
+    """What a flow file cannot mean is refused where it is created, in the words of the file."""
+
+    @pytest.fixture
+    def served(self, tmp_path: Any) -> Application:
+        return Application(
+            Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True)
+        )
+
+    def refusal(self, app: Application, *steps: str) -> str:
+        with pytest.raises(InvalidRequest) as refused:
+            wait(create_flow(app, CreateFlow(flow=toml(*steps))))
+        assert wait(app.store.count_scenarios()) == 0
+        return str(refused.value)
+
+    @pytest.mark.parametrize(
+        ("kind", "old", "new", "sentence"),
+        [
+            (
+                "xTransfer",
+                "1.5",
+                "0.00000000001",
+                "steps[1].amount 0.00000000001 has too many decimals, DOT has 10",
+            ),
+            (
+                "xTransfer",
+                'dest_chain = "assethub"',
+                'dest_chain = "kusama"',
+                "steps[1]: DOT cannot be sent from polkadot to kusama: ",
+            ),
+            (
+                "chainTx",
+                '"System"',
+                '"Sistem"',
+                "steps[1].pallet_name 'Sistem' is not in polkadot 2000000, expected one of: ",
+            ),
+            (
+                "chainTx",
+                '"remark"',
+                '"remrak"',
+                "steps[1].method_name 'remrak' is not in System of polkadot 2000000, expected one of: ",
+            ),
+            (
+                "chainTx",
+                'remark = "0x6869"',
+                'text = "0x6869"',
+                "steps[1]: System.remark has no parameter 'text', expected: remark",
+            ),
+            (
+                "chainTx",
+                '"0x6869"',
+                '"0x686"',
+                "steps[1]: System.remark: parameter remark '0x686' does not fit ",
+            ),
+            (
+                "swap",
+                "900000000000000",
+                '"{{ least }}"',
+                "steps[1].min_amount_out needs 'least', which no step before it can give",
+            ),
+            (
+                "Remark",
+                '"hello"',
+                '"paid {{ query.free }}"',
+                "steps[1].text needs 'query.free', which no step before it can give",
+            ),
+            (
+                "chainTx",
+                '"0x6869"',
+                '"{{ http.body.x }}"',
+                "steps[1].params needs 'http.body.x', which no step before it can give",
+            ),
+            (
+                "http",
+                "1.50",
+                '"{{ eventData.content.x }}"',
+                "steps[1].body needs 'x', which no step before it can give",
+            ),
+            (
+                "chainQuery",
+                "{{ address }}",
+                "{{ address }}",
+                "steps[1].params needs 'address', which no step before it can give",
+            ),
+        ],
+    )
+    def test_a_refusal_names_step_and_key(
+        self, served: Application, kind: str, old: str, new: str, sentence: str
+    ) -> None:
+        assert old in STEP[kind]
+
+        refused = self.refusal(served, STEP["delay"], STEP[kind].replace(old, new))
+
+        assert refused.startswith(sentence)
+
+    def test_an_answer_has_no_other_parts_than_its_own(self, served: Application) -> None:
+        said = STEP["Remark"].replace("hello", "{{ http.json.price }}")
+
+        assert self.refusal(served, STEP["http"], said) == (
+            "steps[1].text needs 'http.json.price', but an http step's answer has only: status, headers, body"
+        )
+
+    def test_a_step_that_comes_later_fills_nothing(self, served: Application) -> None:
+        first = STEP["Remark"].replace("hello", "{{ rates.body }}")
+
+        assert self.refusal(served, first, 'id = "rates"\n' + STEP["http"]) == (
+            "steps[0].text needs 'rates.body', which no step before it can give"
+        )
+
+    @pytest.mark.parametrize(
+        ("giving", "text"),
+        [
+            ("webhook", "{{ anything.at.all }}"),
+            ("webhook", "{{ http }}"),
+            ("webhook", "{{ eventData.content.x }}"),
+            ("http", "{{ http.status }} {{ http.headers.etag }} {{ http.body.0 }} {{ given.body }}"),
+            ("chainQuery", "{{ query.free }} {{ given.free }}"),
+        ],
+    )
+    def test_what_a_step_before_it_gives_is_waited_for(
+        self, served: Application, giving: str, text: str
+    ) -> None:
+        step = STEP[giving].replace("{{ address }}", BOB)
+
+        created = wait(
+            create_flow(
+                served,
+                CreateFlow(flow=toml('id = "given"\n' + step, STEP["Remark"].replace("hello", text))),
+            )
+        )
+
+        assert created.id
+
+    def test_a_scenario_of_one_step_has_nothing_that_fills_it(self, served: Application) -> None:
+        requests: list[tuple[Any, Any, str]] = [
+            (create_remark, CreateRemark(chain="polkadot", text="{{ a }}"), "text"),
+            (
+                create_query,
+                CreateQuery(
+                    chain="polkadot", pallet_name="System", method_name="Account", params=("{{ a }}",)
+                ),
+                "params",
+            ),
+            (
+                create_scenario,
+                CreateScenario(
+                    source_chain="polkadot",
+                    dest_chain="assetHub",
+                    destination_address="{{ a }}",
+                    amount="1.5",
+                    assetid="DOT",
+                ),
+                "destination_address",
+            ),
+            (
+                create_swap,
+                CreateSwap(assetin=5, assetout=0, amount="1", min_amount_out="{{ a }}"),
+                "min_amount_out",
+            ),
+        ]
+        for create, request, field in requests:
+            with pytest.raises(InvalidRequest) as refused:
+                wait(create(served, request))
+
+            assert str(refused.value) == f"{field} needs 'a', which no step before it can give"
+        assert wait(served.store.count_scenarios()) == 0

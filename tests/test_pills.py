@@ -40,8 +40,8 @@ NASTY = '"}, "admin": true, {"x": "\\'
 
 
 def data(content: Any) -> Data:
-    found = Data()
-    found.add_event(content)
+    found = Data(("webhook_1",))
+    found.add_event(content, node="webhook_1")
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.actions import flow_diagram, index_webhooks, webhooks_of
+from scenarioctl.actions import flow_diagram, index_webhooks, problems, webhooks_of
 from scenarioctl.actions.running import Run
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
@@ -24,7 +24,7 @@ from scenarioctl.runtime.table import load_bundled
 from scenarioctl.stores import StoredScenario
 from scenarioctl.transactions.querying import Answered
 from tests import test_actions
-from tests.conftest import BOB, BOB_HEX, ROOT
+from tests.conftest import BOB, BOB_HEX, DATA, ROOT
 from tests.network import FakeNetwork
 from tests.test_actions import diagram, transfer_form
 from tests.test_samples import NEEDS_QUOTE, OURS, REAL, open_sample
@@ -739,8 +739,130 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
         ("", "0", "ChainQuery", "the query has no form, expected a chain, a pallet and a method"),
         ("", "0", "ChainTx", "the call has no form, expected a chain, a pallet, a method and its params"),
     ],
+    "query_answer_in_body": [("polkadot", "0", "ChainQuery", json.dumps([BOB]))],
+    "calls_by_key": [("polkadot", "0", "ChainTx", "0x"), ("assetHub", "0", "ChainTx", "0x")],
+    "made_by_the_original_api": [("hydraDx", "25000000000", "xTransfer", "0x")],
     "other_steps": [("assetHub", "0", "ChainTx", "0x"), ("polkadot", "0", "ChainQuery", "[]")],
 }
+
+
+def editor_pill(path: str, step: object) -> str:
+    """Return a pill as the web editor writes it."""
+    return (
+        f'<span class="pill" data-id="{path}" data-text="{step}. x" data-nodeindex="{step}" '
+        f'style="background-color: orange;">{step}. x</span>\u200b'
+    )
+
+
+class TestPillsOfTheEditor:
+    """A pill of the editor's names its step: another one's data never stands in for it."""
+
+    @pytest.fixture(autouse=True)
+    def _an_account(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def ask(app: Application, query: Any, **_: Any) -> Answered:
+            return Answered(
+                text=json.dumps({"nonce": "3", "data": {"free": "247547297012", "max_size": "7"}})
+            )
+
+        monkeypatch.setattr("scenarioctl.actions.chain_query.ask", ask)
+
+    def test_the_answer_of_a_query_stands_in_the_body_that_names_it(self, stage: Stage) -> None:
+        web = stage.web()
+        found = open_sample(DATA / "diagrams" / "query_answer_in_body.json")
+
+        running = stage.run(found, (webhooks_of(found)[0], {"address": BOB, "data": {"free": "forged"}}))
+
+        assert running.failure == ""
+        assert [request.body for request in web.sent] == ["free:\u00a0247547297012"]
+
+    @pytest.mark.parametrize(
+        ("path", "step", "text"),
+        [
+            ("eventData.content.who", 1, "Ann"),
+            ("eventData.data.free", 2, "247547297012"),
+            # As the editor spells what the chain calls max_size.
+            ("eventData.data.maxSize", 2, "7"),
+            ("eventData.price", 3, "5"),
+            ("status", 3, "200"),
+            ("headers.x-a", 3, "1"),
+            ("eventData.content.who", 4, "Bob"),
+        ],
+    )
+    def test_each_kind_of_step_gives_what_the_editor_calls_so(
+        self, stage: Stage, path: str, step: int, text: str
+    ) -> None:
+        running = self.run(stage, path, step)
+
+        assert running.failure == ""
+        assert text_of(running.drafts[-1]) == text
+
+    @pytest.mark.parametrize(
+        ("path", "step", "reason"),
+        [
+            ("eventData.data.free", 1, "needs 'data.free', which the data of step 1 ('a') does not have"),
+            ("eventData.content.who", 2, "needs 'who', which the data of step 2 ('b') does not have"),
+            (
+                "eventData.headers.host",
+                1,
+                "needs 'headers.host', which the data of step 1 ('a') does not have",
+            ),
+            ("statusText", 3, "needs 'statusText', which the data of step 3 ('c') does not have"),
+            ("eventData.content.who", 5, "needs 'who' of step 5, which has given no data"),
+            ("eventData.content.who", 9, "needs 'who' of step 9, which has given no data"),
+            ("if-else-separator-1", "undefined", "holds 'if-else-separator-1', which is no data of a step"),
+            ("eventData.content.who", 0, "holds 'eventData.content.who', which is no data of a step"),
+        ],
+    )
+    def test_what_its_step_does_not_have_is_refused(
+        self, stage: Stage, path: str, step: object, reason: str
+    ) -> None:
+        running = self.run(stage, path, step)
+
+        assert running.drafts[-1].tx == NO_TRANSACTION
+        assert running.failure.endswith(f": source.target {reason}")
+
+    def test_show_lists_a_pill_whose_step_cannot_give_it(self, stage: Stage) -> None:
+        sentences = [
+            self.problem(stage, path, step)
+            for path, step in (
+                ("eventData.content.who", 9),
+                ("eventData.content.who", 5),
+                ("eventData.data.free", 1),
+                ("if-else-separator-1", "undefined"),
+            )
+        ]
+
+        assert sentences == [
+            "source.target needs 'eventData.content.who' of step 9, but the arrows lead through 5 steps",
+            "source.target needs 'eventData.content.who' of step 5 ('e'), which gives no data",
+            "source.target needs 'eventData.data.free' of step 1 ('a'), which a webhook's event does not have",
+            "source.target holds 'if-else-separator-1', which is no data of a step",
+        ]
+
+    def found(self, path: str, step: object) -> Diagram:
+        """Return a webhook, a query, a request, another webhook and a Remark with the pill, in this order."""
+        query = {
+            "selectedChain": "polkadot",
+            "selectedPallet": "System",
+            "selectedMethod": {"name": "Account"},
+        }
+        return diagram(
+            webhook(),
+            ("chainQuery", {**query, "methodInput": BOB}),
+            ("http", {"url": "https://example.org/"}),
+            webhook(OTHER),
+            remark(editor_pill(path, step)),
+            edges="ab bc cd de",
+        )
+
+    def run(self, stage: Stage, path: str, step: object) -> Run:
+        stage.web({"price": 5})
+        return stage.run(self.found(path, step), (UUID, {"who": "Ann"}), (OTHER, {"who": "Bob"}))
+
+    def problem(self, stage: Stage, path: str, step: object) -> str:
+        (problem,) = asyncio.run(problems(stage.app, self.found(path, step)))
+        assert not problem.waiting
+        return problem.sentence
 
 
 class TestSamples:
@@ -786,6 +908,7 @@ class TestSamples:
             "qSxt94jqC": ("e5085097-1cc5-45fc-a5ea-c1db571c12a3",),
             "webhooks": ("2cdb32c1-0ea2-46f3-b72e-2dfff0067077",),
             "webhook_query": (UUID,),
+            "query_answer_in_body": (OTHER,),
         }
         assert webhooks_of(open_sample(path)) == expected.get(path.stem, ())
 

@@ -142,6 +142,27 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
         {"chainQuery_f00002": WAITS},
         f"invalid_request: {NO_DRAFT}",
     ),
+    "query_answer_in_body": (
+        "webhook > query(polkadot) > http",
+        "polkadot",
+        {
+            "chainQuery_i00002": WAITS,
+            "http_i00003": "requestContent waits for an earlier step's data: {{ data.free }}",
+        },
+        f"invalid_request: {NO_DRAFT}",
+    ),
+    "calls_by_key": (
+        "tx(polkadot) > tx(assetHub)",
+        "assetHub polkadot",
+        {},
+        "System.remark  0 0 polkadot polkadot",
+    ),
+    "made_by_the_original_api": (
+        "hydraDx > xTransfer > polkadot",
+        "hydraDx polkadot",
+        {},
+        "PolkadotXcm.transfer_assets_using_type_and_then 5 2.5 25000000000 hydraDx polkadot",
+    ),
     "unfinished": (
         "webhook > query > http > tx > delay",
         "",

@@ -78,6 +78,9 @@ def step(line: str | tuple[str, ...], path: str, fields: Any = None, code: str =
     return Step(line=words, path=path, fields=fields, code=code, **more)
 
 
+#: A flow whose placeholder no step can fill.
+WAITING = '[[steps]]\ntype = "Remark"\nchain = "polkadot"\ntext = "{{ a }}"\n'
+
 STORY = (
     step(SCENARIO_LINE, "/api/create/scenario", SCENARIO, gives="a"),
     step(
@@ -100,6 +103,7 @@ STORY = (
     ),
     step("scenario import webhook.json", "/api/template/saveUrl", {"url": json.dumps(WEBHOOK)}, gives="w"),
     step("create --file flow.toml", "/api/create/flow", {"flow": "steps = 7", "syntax": "toml"}, "invalid_request"),
+    step("create --file waiting.toml", "/api/create/flow", {"flow": WAITING, "syntax": "toml"}, "invalid_request"),
     step("create --file flow.json", "/api/create/flow", {"flow": '{"a":', "syntax": "json"}, "bad_json"),
     step("scenario import bomb.txt", "/saveUrl", {"url": BOMB}, "too_large"),
     step("scenario import empty.txt", "/saveUrl", {"url": ""}, "invalid_request"),
@@ -185,6 +189,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in {
         "webhook.json": json.dumps(WEBHOOK),
         "flow.toml": "steps = 7",
+        "waiting.toml": WAITING,
         "flow.json": '{"a":',
         "bomb.txt": BOMB,
         "empty.txt": "",

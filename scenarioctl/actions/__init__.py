@@ -3,7 +3,8 @@
 To add a node type, write a module and add a row to `NODES`, or to `ACTIONS` if it is a choice in the editor's
 action box.  A module has `summary` and `describe`, and `draft` if it drafts a transaction, else `check`; beside that
 `describe_fully` if its line needs the assets of a chain, `answer` if it reads a chain, or `run` if it does something else in a run, and `fill` where pills need rules of their own.
-`docs/flow.md` and `formats/flow.py` tell how it is written in a flow file, `draw` turns that into nodes.
+`docs/flow.md` and `formats/flow.py` tell how it is written in a flow file, `draw` turns that into nodes, and `KEYS` says
+what the fields of its form are called there.
 """
 
 # Kept light: `scenarioctl xcm asset-transfer` passes through here on its way to drafting.py.
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from scenarioctl.actions.drafting import Drafted
-    from scenarioctl.actions.pills import WaitsForWebhook
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Registry
@@ -200,24 +200,23 @@ async def draft_first(app: "Application", diagram: "Diagram", *, sender: bytes |
 
 
 async def draft_each(
-    app: "Application", diagram: "Diagram", *, sender: bytes
-) -> "AsyncGenerator[tuple[str, Drafted | WaitsForWebhook]]":
-    """Yield the node of each step that drafts a transaction, and the transaction, checked for *sender*.
+    app: "Application", diagram: "Diagram", *, sender: bytes | None = None
+) -> "AsyncGenerator[tuple[str, Drafted | ScenarioctlError]]":
+    """Yield the node of each step that drafts a transaction, and the transaction or what is wrong with it.
 
-    In place of one that waits for data that is not there yet comes what it waits for.
+    With a *sender* it is checked for them.
     """
-    from scenarioctl.actions.pills import WaitsForWebhook
-
     for node in diagram.in_order():
         drafter = _drafter_of(node)
         if drafter is None:
             continue
         try:
-            yield node.id, await _draft_checked(drafter, app, diagram, node, sender)
-        except WaitsForWebhook as error:
-            yield node.id, error
+            if sender is None:
+                yield node.id, await drafter.draft(app, diagram, node)
+            else:
+                yield node.id, await _draft_checked(drafter, app, diagram, node, sender)
         except ScenarioctlError as error:
-            raise type(error)(f"node {shorten(node.id)}: {error}") from None
+            yield node.id, error
 
 
 async def _draft_checked(
@@ -245,18 +244,30 @@ async def judge(
 ) -> "tuple[tuple[Problem, ...], tuple[tuple[str, UnsignedTransaction], ...]]":
     """Return what `problems` does, and the node and the transaction of each step that drafts one now."""
     from scenarioctl.actions.pills import WaitsForWebhook
+    from scenarioctl.actions.providers import JudgedDiagram, Providers, judge_pills, lacking_fields
     from scenarioctl.model.diagram import Problem
 
     found = list(diagram.problems())
     drafted = []
+    providers = Providers(diagram)
+    judged = JudgedDiagram(
+        nodes=diagram.nodes, edges=diagram.edges, document=diagram.document, providers=providers
+    )
     breathe = app.breather()
     for node in diagram.in_safe_order():
         await breathe()
+        handler = find_handler(node)
+        if handler is not None and node.type != "chain":
+            # The fields of a chain are those of the action beside it.
+            node = judge_pills(node, providers, handler=handler)
+        lacking = tuple(lacking_fields(node.form))
+        found += [Problem(node=node.id, sentence=sentence) for sentence in lacking]
         try:
-            transaction = await _try(app, diagram, node)
+            transaction = await _try(app, judged, node)
         except ScenarioctlError as error:
-            waiting = isinstance(error, WaitsForWebhook)
-            found.append(Problem(node=node.id, sentence=str(error), waiting=waiting, code=error.code))
+            if str(error) not in lacking:
+                waiting = isinstance(error, WaitsForWebhook)
+                found.append(Problem(node=node.id, sentence=str(error), waiting=waiting, code=error.code))
         else:
             if transaction is not None:
                 drafted.append((node.id, transaction))
@@ -286,31 +297,10 @@ def query_diagram(app: "Application", *, canvas: "Canvas | None" = None, **field
 
 
 def flow_diagram(app: "Application", flow: "Flow", *, canvas: "Canvas | None" = None) -> "dict[str, Any]":
-    """Return the document of a flow file; InvalidRequest names the step and the field that cannot be used."""
-    from scenarioctl.actions.pills import rename
-    from scenarioctl.formats.shapes import Canvas
+    """Return the document of a flow file; InvalidRequest names the step and the key that cannot be used."""
+    from scenarioctl.actions.flows import draw_flow
 
-    canvas = canvas or Canvas()
-    followers = [0] * len(flow.steps)
-    for step in flow.steps:
-        for number in step.after:
-            followers[number] += 1
-    last: dict[int, str] = {}
-    #: What the file calls a step that gives data -> its node.
-    nodes: dict[str, str] = {}
-    for number in flow.order:
-        step = flow.steps[number]
-        before = [last[source] for source in step.after]
-        # Where one step ends on the chain that the next one starts on, the editor shows one box for both.
-        start = before[0] if len(before) == 1 and followers[step.after[0]] == 1 else ""
-        fields = {name: rename(value, nodes) for name, value in step.fields.items() if value is not None}
-        first, last[number] = _draw(step.kind, canvas, app, fields, step.place, start)
-        if first != start:
-            for source in before:
-                canvas.connect(source, first)
-        if step.id and step.kind in ("webhook", "http", "chainQuery"):
-            nodes[step.id] = last[number]
-    return canvas.document(name=flow.name)
+    return draw_flow(app, flow, canvas=canvas).document
 
 
 def _single(
@@ -320,16 +310,8 @@ def _single(
 
     canvas = canvas or Canvas()
     given = {name: value for name, value in fields.items() if value is not None}
-    _module(module).draw(canvas, app, given, place="", start="")
+    find_module(module).draw(canvas, app, given, place="", start="")
     return canvas.document()
-
-
-def _draw(
-    kind: str, canvas: "Canvas", app: "Application", fields: "Mapping[str, Any]", place: str, start: str
-) -> tuple[str, str]:
-    module = _module(ACTIONS.get(kind) or NODES[kind])
-    first, last = module.draw(canvas, app, fields, place=place, start=start)
-    return first, last
 
 
 async def _try(app: "Application", diagram: "Diagram", node: "Node") -> "UnsignedTransaction | None":
@@ -360,7 +342,7 @@ def find_handler(node: "Node") -> Handler | None:
     if name is None and node.type == "action":
         choice = node.form.get("action")
         name = ACTIONS.get(_CHOICES.get(choice.lower(), "")) if isinstance(choice, str) else None
-    return cast("Handler", _module(name)) if name is not None else None
+    return cast("Handler", find_module(name)) if name is not None else None
 
 
 def _drafter_of(node: "Node") -> Drafter | None:
@@ -369,7 +351,8 @@ def _drafter_of(node: "Node") -> Drafter | None:
 
 
 @cache
-def _module(name: str) -> Any:
+def find_module(name: str) -> Any:
+    """Return a module of this package by its name in `NODES` or `ACTIONS`."""
     return import_module(f"scenarioctl.actions.{name}")
 
 

@@ -51,6 +51,16 @@ TX_TYPE = "ChainQuery"
 #: Blocks that are read one by one where a watch goes on after so many of them came unseen.
 MOST_MISSED = 1000
 
+#: What fields of the form are called in a request and in a flow file.
+KEYS = {
+    "selectedChain": "chain",
+    "selectedPallet": "pallet_name",
+    "selectedMethod.name": "method_name",
+    "selectedMethod": "method_name",
+    "methodInput": "params",
+    "blockHash": "block",
+}
+
 
 def summary(node: Node, registry: "Registry") -> str:
     chain = chain_word(node.form.get("selectedChain"), registry)
@@ -296,15 +306,21 @@ def read_query(app: "Application", node: Node) -> Query:
     )
 
 
+def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is read of *form*; the editor keeps a pallet's whole description beside it."""
+    read = {key: form.get(key) for key in ("selectedChain", "selectedPallet", "blockHash", "methodInput")}
+    return read | {"selectedMethod": method_name(form)}
+
+
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return what is read of *form*, its pills replaced; the editor keeps a pallet's whole description beside it."""
-    filled = {key: fill_any(form.get(key), data) for key in ("selectedChain", "selectedPallet", "blockHash")}
-    given = form.get("methodInput")
+    """Return what is read of *form*, its pills replaced."""
+    read = read_form(form)
+    given = read.pop("methodInput")
     params = fill_argument(given, data)
     if isinstance(params, Filled) and not is_json_text(given):
         # What came from outside is one parameter, whatever it looks like.
         params = [params]
-    return filled | {"selectedMethod": fill_any(method_name(form), data), "methodInput": params}
+    return {**fill_any(read, data), "methodInput": params}
 
 
 def draw(

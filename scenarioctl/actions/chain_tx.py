@@ -3,6 +3,7 @@
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
 
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,20 @@ if TYPE_CHECKING:
 #: As the mempool calls it.
 TX_TYPE = "ChainTx"
 
+#: The editor keeps the arguments of each call that was ever chosen in a node: `{polkadot}_{System}_{remark}`.
+_CALL_KEY = re.compile(r"\{[^{}]*\}_\{[^{}]*\}_\{[^{}]*\}")
+
+#: What fields of the form, and what parts of a call, are called in a flow file.
+KEYS = {
+    "selectedChain": "chain",
+    "selectedPallet": "pallet_name",
+    "selectedMethod.name": "method_name",
+    "selectedMethod": "method_name",
+    "params": "params",
+    "pallet": "pallet_name",
+    "method": "method_name",
+}
+
 
 def summary(node: Node, registry: "Registry") -> str:
     chain = chain_word(node.form.get("selectedChain"), registry)
@@ -34,7 +49,7 @@ def describe(node: Node, diagram: Diagram) -> str:
     chain = word(node.form.get("selectedChain"))
     if not chain:
         return "a call that is not chosen yet"
-    params = node.form.get("params")
+    params = own_params(node.form)
     names = ", ".join(word(name) for name in list(params)[:8]) if isinstance(params, dict) else ""
     pallet, method = word(node.form.get("selectedPallet")), word(method_name(node.form))
     return f"{pallet or '?'}.{method or '?'}({names}) on {chain}"
@@ -52,7 +67,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
     chain = app.registry.find(name, field="selectedChain")
     pallet = _required(form.get("selectedPallet"), "selectedPallet", "the name of a pallet")
     method = _required(method_name(form), "selectedMethod.name", "the name of a call")
-    params = _params(settled(form.get("params"), field="params"))
+    params = _params(settled(own_params(form), field="params"))
     transaction = await draft_call(app, chain=chain, pallet=pallet, method=method, params=params)
     return Drafted(
         node=node.id,
@@ -67,13 +82,17 @@ async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
     )
 
 
+def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is read of *form*; the editor keeps a pallet's whole description beside it."""
+    read = {key: form.get(key) for key in ("selectedChain", "selectedPallet")}
+    return read | {"selectedMethod": method_name(form), "params": own_params(form)}
+
+
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return what is read of *form*, its pills replaced; the editor keeps a pallet's whole description beside it."""
-    filled = {key: fill_any(form.get(key), data) for key in ("selectedChain", "selectedPallet")}
-    return filled | {
-        "selectedMethod": fill_any(method_name(form), data),
-        "params": fill_argument(form.get("params"), data),
-    }
+    """Return what is read of *form*, its pills replaced."""
+    read = read_form(form)
+    params = fill_argument(read.pop("params"), data)
+    return {**fill_any(read, data), "params": params}
 
 
 def draw(
@@ -99,6 +118,18 @@ def draw(
         },
     )
     return node, node
+
+
+def own_params(form: Mapping[str, Any]) -> Any:
+    """Return the arguments of the call that is chosen, as the form has them.
+
+    An older editor keeps them by name alone; where a current one keeps some by call, those of other calls are left out.
+    """
+    params = form.get("params")
+    if not isinstance(params, dict) or not any(map(_CALL_KEY.fullmatch, params)):
+        return params
+    call = (form.get("selectedChain"), form.get("selectedPallet"), method_name(form))
+    return params.get("_".join(f"{{{name}}}" for name in call), {})
 
 
 def _params(value: object) -> dict[str, str]:

@@ -24,6 +24,9 @@ LONGEST = 86_400
 #: Seconds of a pause so short that nobody needs to be told of it meanwhile.
 _SHORT = 5
 
+#: What fields of the form are called in a flow file.
+KEYS = {"seconds": "seconds"}
+
 
 def summary(node: Node, registry: "Registry") -> str:
     return "delay"

@@ -14,6 +14,7 @@ from scenarioctl.actions.pills import (
     Data,
     Filled,
     JsonText,
+    Pill,
     Text,
     Unfillable,
     find_pills,
@@ -59,6 +60,17 @@ _OURS = frozenset(
         "expect",
     }
 )
+
+#: What fields of the form are called in a flow file.
+KEYS = {
+    "url": "url",
+    "method": "method",
+    "headers": "headers",
+    "requestContent": "body",
+    "contentType": "content_type",
+    "timeout": "timeout",
+    "retries": "retries",
+}
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -126,7 +138,7 @@ def _content_type(form: Mapping[str, Any], body: str) -> str:
 def _fill_body(body: str, content_type: str, data: Data) -> Any:
     place: Callable[[], Text] = _PlainBody
     kind = content_type.lower().partition(";")[0].strip()
-    if kind.endswith(("/json", "+json")):
+    if kind.endswith(("/json", "+json")) and _may_be_json(body):
         place = _JsonBody
     elif kind == "application/x-www-form-urlencoded":
         place = _FormBody
@@ -146,10 +158,16 @@ def _fill_body(body: str, content_type: str, data: Data) -> Any:
     return filled
 
 
+def _may_be_json(template: str) -> bool:
+    """Return whether *template* begins as JSON does: the editor says so of any text that it sends."""
+    start = str(fill_any(template, _Anything(), place=_JsonBody)).lstrip()[:1]
+    return start in ("{", "[", '"')
+
+
 class _Anything(Data):
     """Fills every pill; what is JSON with it does not depend on what really comes."""
 
-    def look_up(self, path: tuple[str, ...]) -> Any:  # noqa: ARG002
+    def find(self, pill: Pill) -> Any:  # noqa: ARG002
         return ""
 
 

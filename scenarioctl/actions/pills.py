@@ -1,12 +1,12 @@
 """Pills: places in a form that a webhook's data or a step's answer fills, found and filled in, never run as code.
 
-The editor writes `<span class="pill" data-id="eventData.content.address" …>…</span>`, a person writes
-`{{ address }}`.  To add a kind of text with rules of its own, add a class like `Text`.
+The editor writes `<span class="pill" data-id="eventData.content.address" data-nodeindex="1" …>…</span>`, a person
+writes `{{ address }}`.  To add a kind of text with rules of its own, add a class like `Text`.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
@@ -52,13 +52,34 @@ class Unfillable(Exception):
     """What a field's sentence goes on with, after its name."""
 
 
+#: What a path of the editor's begins with, by the kind of step, and what that is in the step's data here.
+_EDITOR_ROOTS: Mapping[str, Mapping[tuple[str, ...], tuple[str, ...]]] = {
+    "webhook": {_ROOT: ()},
+    "http": {_ROOT[:1]: ("body",), ("status",): ("status",), ("headers",): ("headers",)},
+    "chainQuery": {_ROOT[:1]: ()},
+}
+#: Kinds of steps by the name of their newest answer.
+ANSWERING = {"http": "http", "query": "chainQuery"}
+
+
+def path_in_data(kind: str, path: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return where the data of a step of *kind* has what the editor calls *path*; None where it has no such thing."""
+    for root, place in _EDITOR_ROOTS.get(kind, {}).items():
+        if path[: len(root)] == root:
+            return place + path[len(root) :]
+    return None
+
+
 class Data:
     """What pills are filled with: the events of webhooks, and what steps have answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbering: Sequence[str] = ()) -> None:
+        """*numbering* has the ids of the nodes as the editor numbers them."""
         #: Newest first.
         self._events: list[Any] = []
         self._answers: dict[str, Any] = {}
+        self._kinds: dict[str, str] = {}
+        self._numbering = numbering
 
     def add_event(self, content: Any, *, node: str = "") -> None:
         """Let `{{ address }}` be found in *content*, before what earlier events have; and under the node's id."""
@@ -66,10 +87,32 @@ class Data:
         self._events.insert(0, content)
         if node:
             self._answers[node] = content
+            self._kinds[node] = "webhook"
 
     def add_answer(self, name: str, answer: Any, *, node: str) -> None:
         """Let `{{ name.… }}` be found in *answer*, in place of an earlier one's; and under the node's id."""
         self._answers[name] = self._answers[node] = _protect(answer)
+        self._kinds[node] = ANSWERING.get(name, name)
+
+    def find(self, pill: "Pill") -> Any:
+        """Return what *pill* stands for; Unfillable names it where there is nothing.
+
+        A pill of the editor's names its step, and nothing else can stand in for that.
+        """
+        if pill.step is None:
+            return self.look_up(pill.path)
+        if not pill.step:
+            raise Unfillable(f"holds {shorten('.'.join(pill.path))}, which is no data of a step")
+        node = self._numbering[pill.step - 1] if 0 < pill.step <= len(self._numbering) else ""
+        if node not in self._kinds:
+            raise Unfillable(f"needs {shorten(pill.shown)} of step {pill.step}, which has given no data")
+        path = path_in_data(self._kinds[node], pill.path)
+        found = _NOTHING if path is None else _descend(self._answers[node], path, folded=True)
+        if found is _NOTHING:
+            raise Unfillable(
+                f"needs {shorten(pill.shown)}, which the data of step {pill.step} ({shorten(node)}) does not have"
+            )
+        return found
 
     def look_up(self, path: tuple[str, ...]) -> Any:
         """Return what is at *path*; Unfillable names it where there is nothing.
@@ -143,7 +186,7 @@ def is_pill(text: str) -> bool:
 
 def find_pills(value: object) -> tuple[str, ...]:
     """Return the paths of all pills in *value*, a text or any JSON: `address`, `user.name`."""
-    return tuple(path for _, path in _all_pills(value))
+    return tuple(pill.shown for _, pill in _all_pills(value))
 
 
 def unfilled(text: str, reason: str) -> Unfilled:
@@ -158,12 +201,37 @@ def settled(value: Any, *, field: str) -> Any:
 
     InvalidRequest says why a pill could not be filled in, where that was tried.
     """
-    for text, path in _all_pills(value):
+    for text, pill in _all_pills(value):
         if isinstance(text, Unfilled):
             raise InvalidRequest(f"{field} {text.reason}")
-        source = "an earlier step's data" if _ANSWER.match(path) else "webhook data"
-        raise WaitsForWebhook(f"{field} waits for {source}: {{{{ {shorten(path)[1:-1]} }}}}")
+        answer = _ANSWER.match(pill.shown) if pill.step is None else pill.path[: len(_ROOT)] != _ROOT
+        source = "an earlier step's data" if answer else "webhook data"
+        raise WaitsForWebhook(f"{field} waits for {source}: {{{{ {shorten(pill.shown)[1:-1]} }}}}")
     return value
+
+
+def refuse_pills(value: Any, lacking: "Callable[[Pill], str]") -> Any:
+    """Return *value*, a text or any JSON, its texts marked as unfilled where *lacking* has something to say of a pill."""
+    if isinstance(value, str):
+        reason = next(filter(None, map(lacking, _find(value))), "")
+        return unfilled(value, reason) if reason else value
+    if isinstance(value, Mapping):
+        return {key: refuse_pills(entry, lacking) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [refuse_pills(entry, lacking) for entry in value]
+    return value
+
+
+def refused_pills(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield where in *value* a text is marked as unfilled, and why."""
+    if isinstance(value, Unfilled):
+        yield place, value.reason
+    elif isinstance(value, Mapping):
+        for key, entry in value.items():
+            yield from refused_pills(entry, f"{place}.{key}" if place else str(key))
+    elif isinstance(value, list):
+        for number, entry in enumerate(value):
+            yield from refused_pills(entry, f"{place}[{number}]")
 
 
 def fill(value: Any, data: Data, *, place: Callable[[], Text] = Text) -> Any:
@@ -209,8 +277,8 @@ def resolve(value: Any, content: object, *, field: str) -> Any:
 
     InvalidRequest names a path that the data does not have.
     """
-    data = Data()
-    data.add_event(content)
+    data = Data(("webhook",))
+    data.add_event(content, node="webhook")
     filled = fill(value, data)
     _require_filled(filled, field)
     return filled
@@ -232,7 +300,7 @@ def _rename_in_text(text: str, names: Mapping[str, str]) -> str:
     at = 0
     for pill in _find(text):
         name = names.get(pill.path[0])
-        if name is not None:
+        if name is not None and pill.step is None:
             parts += [text[at : pill.start], f"{{{{ {'.'.join((name, *pill.path[1:]))} }}}}"]
             at = pill.end
     parts.append(text[at:])
@@ -251,21 +319,32 @@ def display(text: str) -> str:
     return "".join(parts).strip(_INVISIBLE)
 
 
-class _Pill(NamedTuple):
+class Pill(NamedTuple):
+    """One pill of a text."""
+
     start: int
     end: int
     path: tuple[str, ...]
+    #: The number of the step that a pill of the editor's names, 0 where it names none; None for all other pills.
+    step: int | None = None
 
     @property
     def shown(self) -> str:
-        return ".".join(self.path[len(_ROOT) :] if self.path[: len(_ROOT)] == _ROOT else self.path)
+        for length in (len(_ROOT), 1 if self.step is not None else 0):
+            if 0 < length < len(self.path) and self.path[:length] == _ROOT[:length]:
+                return ".".join(self.path[length:])
+        return ".".join(self.path)
 
 
 _NOTHING = object()
 
 
-def _descend(value: Any, path: tuple[str, ...]) -> Any:
+def _descend(value: Any, path: tuple[str, ...], *, folded: bool = False) -> Any:
+    """Return what is at *path*; *folded*: `refTime` finds `ref_time` too, since the editor spells a chain's names so."""
     for name in path:
+        if isinstance(value, Mapping) and name not in value and folded:
+            alike = [key for key in value if _fold(key) == _fold(name)]
+            name = alike[0] if len(alike) == 1 else name
         if isinstance(value, Mapping) and name in value:
             value = value[name]
         elif isinstance(value, list) and name.isascii() and name.isdigit() and int(name[:9]) < len(value):
@@ -273,6 +352,10 @@ def _descend(value: Any, path: tuple[str, ...]) -> Any:
         else:
             return _NOTHING
     return value
+
+
+def _fold(name: str) -> str:
+    return name.replace("_", "").lower()
 
 
 def _protect(value: Any) -> Any:
@@ -292,19 +375,19 @@ def _to_json(value: Any) -> str:
 
 def _fill_text(text: str, data: Data, place: Callable[[], Text]) -> Any:
     found = list(_find(text))
-    if not found:
+    if not found or isinstance(text, Unfilled):
         return text
     writer = place()
     parts = []
     size = at = 0
     try:
         if writer.typed and _is_whole(text, found):
-            return data.look_up(found[0].path)
+            return data.find(found[0])
         for pill in found:
             writer.passes(text[at : pill.start])
             # The invisible space belongs to the pill before it.
             end = pill.end + 1 if text[pill.end : pill.end + 1] in tuple(_INVISIBLE) else pill.end
-            written = writer.write(data.look_up(pill.path), text[end : end + 1])
+            written = writer.write(data.find(pill), text[end : end + 1])
             size += len(written)
             if size > MAX_FILLED:
                 raise Unfillable(  # noqa: TRY301
@@ -318,7 +401,7 @@ def _fill_text(text: str, data: Data, place: Callable[[], Text]) -> Any:
     return Filled("".join(parts))
 
 
-def _is_whole(text: str, found: list[_Pill]) -> bool:
+def _is_whole(text: str, found: list[Pill]) -> bool:
     return len(found) == 1 and not (text[: found[0].start] + text[found[0].end :]).strip(_BLANK)
 
 
@@ -333,11 +416,11 @@ def _require_filled(value: Any, field: str) -> None:
             _require_filled(entry, f"{field}[{number}]")
 
 
-def _all_pills(value: object) -> Iterator[tuple[str, str]]:
-    """Yield each pill's text and path."""
+def _all_pills(value: object) -> Iterator[tuple[str, Pill]]:
+    """Yield each pill, and the text that it stands in."""
     if isinstance(value, str):
         for pill in _find(value):
-            yield value, pill.shown
+            yield value, pill
     elif isinstance(value, Mapping):
         for entry in value.values():
             yield from _all_pills(entry)
@@ -346,29 +429,34 @@ def _all_pills(value: object) -> Iterator[tuple[str, str]]:
             yield from _all_pills(entry)
 
 
-def _find(text: str) -> Iterator[_Pill]:
+def _find(text: str) -> Iterator[Pill]:
     """Yield every pill in *text*, in order."""
     if isinstance(text, Filled):
         return
     at = 0
     while (match := _PILL.search(text, at)) is not None:
-        start, end, path = match.start(), match.end(), match[1]
+        start, end, path, step = match.start(), match.end(), match[1], None
         if path is None:
-            end, path = _read_span(text, match)
+            end, path, step = _read_span(text, match)
         if path:
-            yield _Pill(start, end, tuple(path.split(".")))
+            yield Pill(start, end, tuple(path.split(".")), step)
         at = end
 
 
-def _read_span(text: str, tag: re.Match[str]) -> tuple[int, str]:
-    """Return where the element that *tag* opens ends, and its path; an empty one if it is no pill."""
+def _read_span(text: str, tag: re.Match[str]) -> tuple[int, str, int | None]:
+    """Return where the element that *tag* opens ends, its path, empty if it is no pill, and the number of its step."""
     attributes = {name: double or single for name, double, single in _ATTRIBUTE.findall(tag[2])}
     path = attributes.get("data-id", "").strip()
     if not path or "pill" not in attributes.get("class", "").split():
-        return tag.start() + 1, ""
+        return tag.start() + 1, "", None
     end = text.find("</span>", tag.end(), tag.end() + _LONGEST)
     if end < 0:
-        return tag.start() + 1, ""
+        return tag.start() + 1, "", None
+    number = attributes.get("data-nodeindex")
+    step = None
+    if number is not None:
+        # The editor writes `undefined` for pills that stand for one of its functions.
+        step = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
     from html import unescape
 
-    return end + len("</span>"), unescape(path)
+    return end + len("</span>"), unescape(path), step

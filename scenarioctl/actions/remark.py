@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: As the mempool calls it.
 TX_TYPE = "Remark"
 
+#: What fields of the form are called in a request and in a flow file.
+KEYS = {"source.chain": "chain", "source.target": "text", "plain": "plain"}
+
 
 def summary(node: Node, registry: "Registry") -> str:
     return "Remark"

@@ -53,7 +53,7 @@ class Run:
         #: What that was, for whoever asks what kind of failure.
         self.error: ScenarioctlError | None = None
         #: What pills are filled with.
-        self.data = Data()
+        self.data = Data(diagram.numbering)
         #: Webhook uuid -> the event that this run has got.
         self.events: dict[str, WebhookEvent] = {}
         #: Ends the run; waits for webhooks and delays do not count.

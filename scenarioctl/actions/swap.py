@@ -28,6 +28,20 @@ if TYPE_CHECKING:
 #: As the mempool calls it.
 TX_TYPE = "swap"
 
+#: What fields of the form are called in a request and in a flow file.
+KEYS = {
+    "source.chain": "chain",
+    "source.assetId": "assetin",
+    "source.amount": "amount",
+    "target.assetId": "assetout",
+    "minAmountOut": "min_amount_out",
+    "exactMinimum": "exact_minimum",
+    "slippage": "slippage",
+    "maxImpact": "max_impact",
+    "route": "route",
+    "amount": "amount",
+}
+
 
 def summary(node: Node, registry: "Registry") -> str:
     return "swap"

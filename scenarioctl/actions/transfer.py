@@ -26,6 +26,16 @@ if TYPE_CHECKING:
 #: As the mempool calls it.
 TX_TYPE = "xTransfer"
 
+#: What fields of the form are called in a request and in a flow file.
+KEYS = {
+    "source.chain": "source_chain",
+    "source.assetId": "assetid",
+    "source.amount": "amount",
+    "target.chain": "dest_chain",
+    "target.address": "destination_address",
+    "amount": "amount",
+}
+
 
 def summary(node: Node, registry: "Registry") -> str:
     return "xTransfer"
@@ -48,7 +58,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     source_side, target_side = read_sides(diagram, node)
     source, destination = source_side.chain(app), target_side.chain(app)
     asset = source_side.asset(app, source)
-    _check_target_asset(app, asset, source, target_side, destination)
+    _check_target_asset(app, asset, source_side, target_side, destination)
     given = source_side.require("amount", "whole tokens, like 1.5")
     amount = parse_number(given, field="source.amount")
     decimals = known_decimals(asset, "source.amount", given)
@@ -203,15 +213,24 @@ def draw_plan(canvas: "Canvas", planned: Plan, app: "Application", *, start: str
 
 
 def _check_target_asset(
-    app: "Application", asset: "Asset", source: "Chain", target: Side, destination: "Chain"
+    app: "Application", asset: "Asset", source: Side, target: Side, destination: "Chain"
 ) -> None:
     """Refuse a diagram whose target names another asset; none there means the same one."""
     given = target.get("assetId")
-    if given is None or given == "":
+    if given is None or given == "" or _repeats_id(source, target):
         return
     other = target.asset(app, destination)
     if not app.assets.same_asset(asset, other):
         raise InvalidRequest(
             f"source asset {asset.id} and target asset {other.id} are not the same asset: "
-            f"{asset.symbol or asset.id} on {source.name}, {other.symbol or other.id} on {destination.name}"
+            f"{asset.symbol or asset.id} on {asset.chain}, {other.symbol or other.id} on {destination.name}"
         )
+
+
+def _repeats_id(source: Side, target: Side) -> bool:
+    """Return whether the target only repeats the source's id.
+
+    The API that the editor came with writes the source's asset id on both sides, with no symbol beside it.
+    """
+    symbol = target.get("symbol")
+    return (symbol is None or symbol == "") and str(target.get("assetId")) == str(source.get("assetId"))

@@ -31,6 +31,9 @@ _LOOKS = 1000
 #: How many runs of this process wait.
 _waiting = 0
 
+#: What fields of the form are called in a flow file.
+KEYS = {"webhookName": "name", "uuid": "uuid", "timeout": "timeout"}
+
 
 def summary(node: Node, registry: "Registry") -> str:
     return "webhook"

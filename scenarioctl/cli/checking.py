@@ -36,7 +36,7 @@ def show_check(result: Any) -> None:
     if sys.stderr.isatty() and not asked_for_json():
         answer = result.answer()
         for check in answer.get("checks", ()):
-            click.echo(printable(f"node {check['node']}: {check['summary']}"), err=True)
+            click.echo(printable(f"{check['step']}: {check['summary']}"), err=True)
             draw_check({**check, "warnings": []}, err=True)
         check = answer.get("check")
         if check is not None:

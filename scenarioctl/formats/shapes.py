@@ -49,6 +49,8 @@ class Canvas:
         self._new_suffix = new_suffix
         self._nodes: dict[str, dict[str, Any]] = {}
         self._before: dict[str, list[str]] = {}
+        #: The ids of the boxes, as they were drawn.
+        self.drawn: list[str] = []
 
     def add(self, kind: str, form: Mapping[str, Any], *, extra: Mapping[str, Any] | None = None) -> str:
         """Draw a box and return its id; *extra* are keys that the editor keeps beside the form."""
@@ -73,6 +75,7 @@ class Canvas:
             **(extra or {}),
         }
         self._before[identifier] = []
+        self.drawn.append(identifier)
         return identifier
 
     def connect(self, source: str, target: str) -> None:

@@ -148,6 +148,34 @@ class Diagram:
         return [found[position] for position in sorted(found)]
 
     @cached_property
+    def numbering(self) -> tuple[str, ...]:
+        """Return the ids of the nodes as the web editor numbers them, from 1 on.
+
+        It follows the first arrow that leaves each node, from the first node that no arrow enters.  Nodes beside that
+        path have no number.
+        """
+        entered = {edge.target for edge in self.edges}
+        leaving: dict[str, Edge] = {}
+        for edge in self.edges:
+            leaving.setdefault(edge.source, edge)
+        start = next((edge for edge in self.edges if edge.source not in entered), None)
+        end = next((edge for edge in self.edges if edge.target not in leaving), None)
+        if start is None or end is None:
+            return ()
+        path = {start.source: None}
+        at = start
+        while at is not end:
+            following = leaving.get(at.target)
+            if following is None:
+                break
+            if following.source in path:
+                # A circle: the editor would never come to its end.
+                return ()
+            path[following.source] = None
+            at = following
+        return (*path, end.target)
+
+    @cached_property
     def _by_id(self) -> dict[str, Node]:
         return {node.id: node for node in reversed(self.nodes)}
 

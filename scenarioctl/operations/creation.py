@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of, passed
 from scenarioctl.operations.scenarios import Facts, store_document, store_written
@@ -12,6 +12,7 @@ from scenarioctl.operations.signing import check_output_format, write_transactio
 
 if TYPE_CHECKING:
     from scenarioctl.actions.drafting import Drafted
+    from scenarioctl.actions.flows import DrawnFlow
     from scenarioctl.model.checks import Check
 
 __all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "create_swap"]
@@ -64,10 +65,10 @@ async def create_scenario(app: Application, request: CreateScenario) -> Created:
     planned = plan(app, fields)
     sender = check_sender(request.check, request.sender)
     if sender is not None:
-        return await _store_checked(app, draw_document(app, planned), sender)
+        return await _store_checked(app, "xTransfer", draw_document(app, planned), sender)
     warnings = judge_plan(app, planned)
     if warnings is None:
-        return await _store_drafting(app, draw_document(app, planned))
+        return await _store_drafting(app, "xTransfer", draw_document(app, planned))
     source, destination = planned.source.name, planned.destination.name
     # What would be read of it again, were it somebody else's.
     facts = Facts(
@@ -127,7 +128,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Swap:
         max_impact=request.max_impact,
         route=request.route,
     )
-    drafted = await draft_first(app, read_diagram(document), sender=sender)
+    drafted = await draft_first(app, _read_single("swap", document), sender=sender)
     facts = facts_of(drafted.transaction)
     swap_tx = await write_transaction(app, drafted.transaction, request)
     return Swap(swap_tx=swap_tx, scenarioid=await store_document(app, document), **facts)
@@ -153,8 +154,8 @@ async def create_remark(app: Application, request: CreateRemark) -> Created:
     document = remark_diagram(app, chain=request.chain, text=request.text, plain=request.plain)
     sender = check_sender(request.check, request.sender)
     if sender is None:
-        return await _store_drafting(app, document)
-    return await _store_checked(app, document, sender)
+        return await _store_drafting(app, "Remark", document)
+    return await _store_checked(app, "Remark", document, sender)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +181,7 @@ async def create_query(app: Application, request: CreateQuery) -> Created:
         params=request.params,
         block=request.block,
     )
-    return Created(id=await store_document(app, document))
+    return Created(id=await store_document(app, document, _read_single("chainQuery", document)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,68 +203,72 @@ class CreatedFlow:
     id: str
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    #: What was checked, and found good; None where no check was asked for.
-    checks: "tuple[tuple[Drafted, Check], ...] | None" = None
+    #: What was checked, and found good, by its step in the file; None where no check was asked for.
+    checks: "tuple[tuple[str, Drafted, Check], ...] | None" = None
 
     def answer(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"result": self.id}
         if self.checks is not None:
             answer["checks"] = [
-                {"node": drafted.node, "summary": drafted.summary, **check.answer()}
-                for drafted, check in self.checks
+                {"step": step, "node": drafted.node, "summary": drafted.summary, **check.answer()}
+                for step, drafted, check in self.checks
             ]
         return answer
 
 
 async def create_flow(app: Application, request: CreateFlow) -> CreatedFlow:
-    from scenarioctl.actions import flow_diagram, judge
+    from scenarioctl.actions import judge
+    from scenarioctl.actions.flows import draw_flow
     from scenarioctl.formats.flow import read_flow
 
-    def draw() -> tuple[dict[str, Any], Diagram]:
-        document = flow_diagram(app, read_flow(request.flow, syntax=request.syntax))
-        return document, read_diagram(document)
+    def draw() -> "tuple[DrawnFlow, Diagram]":
+        drawn = draw_flow(app, read_flow(request.flow, syntax=request.syntax))
+        return drawn, read_diagram(drawn.document)
 
     is_small = isinstance(request.flow, str) and len(request.flow) <= _AT_ONCE
-    document, diagram = draw() if is_small else await app.aside(draw)
+    drawn, diagram = draw() if is_small else await app.aside(draw)
     sender = check_sender(request.check, request.sender)
     problems, drafted = await judge(app.unconnected(), diagram)
     for problem in problems:
         # What a webhook will fill, or a chain has to be asked for, is judged when it runs.
         if not problem.waiting and problem.code == InvalidRequest.code:
-            raise InvalidRequest(f"node {shorten(problem.node)}: {problem.sentence}")
+            raise InvalidRequest(drawn.explain(problem.node, problem.sentence))
     if sender is None:
         # Each run drafts anew, with notes and warnings of its own: who writes a flow hears of those that it always has.
         return CreatedFlow(
-            id=await store_document(app, document, diagram),
-            notes=tuple(f"node {shorten(node)}: {note}" for node, made in drafted for note in made.notes),
+            id=await store_document(app, drawn.document, diagram),
+            notes=tuple(f"{drawn.place(node)}: {note}" for node, made in drafted for note in made.notes),
             warnings=tuple(
-                f"node {shorten(node)}: {said}" for node, made in drafted for said in made.warnings
+                f"{drawn.place(node)}: {said}" for node, made in drafted for said in made.warnings
             ),
         )
-    return await _store_checked_flow(app, document, diagram, sender)
+    return await _store_checked_flow(app, drawn, diagram, sender)
 
 
 async def _store_checked_flow(
-    app: Application, document: Any, diagram: Diagram, sender: bytes
+    app: Application, drawn: "DrawnFlow", diagram: Diagram, sender: bytes
 ) -> CreatedFlow:
     """Store a flow each of whose transactions passes, by itself, on what the chains hold now."""
     from contextlib import aclosing
 
     from scenarioctl.actions import draft_each
+    from scenarioctl.actions.pills import WaitsForWebhook
 
     checks, notes, warnings = [], [], []
     async with aclosing(draft_each(app, diagram, sender=sender)) as drafting:
         async for node, outcome in drafting:
-            name = f"node {shorten(node)}"
-            if isinstance(outcome, ScenarioctlError):
-                notes.append(f"{name} was not checked: {outcome}")
+            name = drawn.place(node)
+            if isinstance(outcome, WaitsForWebhook):
+                notes.append(f"{name} was not checked: {drawn.reason(node, str(outcome))}")
                 continue
             try:
+                if isinstance(outcome, ScenarioctlError):
+                    raise outcome
                 check = passed(outcome.transaction)
             except ScenarioctlError as error:
-                raise type(error)(f"{name}: {error}") from None
+                raise type(error)(drawn.explain(node, str(error))) from None
             if check is not None:
-                checks.append((outcome, check))
+                checks.append((name, outcome, check))
             notes += [f"{name}: {note}" for note in outcome.transaction.notes]
             warnings += [f"{name}: {warning}" for warning in outcome.transaction.warnings]
     if not checks:
@@ -273,14 +278,25 @@ async def _store_checked_flow(
             "each step was checked by itself, on what the chains hold now and not on what the steps before it leave"
         )
     return CreatedFlow(
-        id=await store_document(app, document, diagram),
+        id=await store_document(app, drawn.document, diagram),
         warnings=tuple(warnings),
         notes=tuple(notes),
         checks=tuple(checks),
     )
 
 
-async def _store_drafting(app: Application, document: Any) -> Created:
+def _read_single(kind: str, document: Any) -> Diagram:
+    """Return the diagram of a scenario of one step, which has no placeholders: no step before it could fill them."""
+    from scenarioctl.actions.flows import in_keys
+    from scenarioctl.actions.providers import lacking_of
+
+    diagram = read_diagram(document)
+    for sentence in lacking_of(diagram):
+        raise InvalidRequest(in_keys(kind, sentence))
+    return diagram
+
+
+async def _store_drafting(app: Application, kind: str, document: Any) -> Created:
     """Store a scenario that must be able to draft: what no runtime would take is refused here.
 
     It asks no node: a scenario can be written where there is no network.
@@ -288,7 +304,7 @@ async def _store_drafting(app: Application, document: Any) -> Created:
     from scenarioctl.actions import draft_first
 
     warnings: tuple[str, ...] = ()
-    diagram = read_diagram(document)
+    diagram = _read_single(kind, document)
     try:
         drafted = await draft_first(app.unconnected(), diagram)
     except ChainUnreachable:
@@ -299,10 +315,13 @@ async def _store_drafting(app: Application, document: Any) -> Created:
     return Created(id=await store_document(app, document, diagram), warnings=warnings)
 
 
-async def _store_checked(app: Application, document: Any, sender: bytes) -> Created:
+async def _store_checked(app: Application, kind: str, document: Any, sender: bytes) -> Created:
     """Store a scenario of one transaction that passes for *sender*."""
     from scenarioctl.actions import draft_first
 
-    drafted = await draft_first(app, read_diagram(document), sender=sender)
+    diagram = _read_single(kind, document)
+    drafted = await draft_first(app, diagram, sender=sender)
     check = passed(drafted.transaction)
-    return Created(id=await store_document(app, document), warnings=drafted.transaction.warnings, check=check)
+    return Created(
+        id=await store_document(app, document, diagram), warnings=drafted.transaction.warnings, check=check
+    )

@@ -192,8 +192,10 @@ def _query(place: _Place) -> Card:
 
 
 def _call(place: _Place) -> Card:
+    from scenarioctl.actions.chain_tx import own_params
+
     literal, rows = _item(place)
-    params = place.node.form.get("params")
+    params = own_params(place.node.form)
     if isinstance(params, dict):
         shown = list(params.items())[:_SHOWN]
         rows += [

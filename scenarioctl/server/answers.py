@@ -220,7 +220,9 @@ ANSWERS: Mapping[str, Answered] = {
         answer={"result": "Xq3b9LmZt"},
     ),
     "creation.create_flow": Answered(
-        schema=fields(("checks",), result=ID, checks=items(fields(node=TEXT, summary=TEXT, **_CHECK))),
+        schema=fields(
+            ("checks",), result=ID, checks=items(fields(step=TEXT, node=TEXT, summary=TEXT, **_CHECK))
+        ),
         request={
             "flow": {"steps": [{"type": "Remark", "chain": "polkadot", "text": "hello"}]},
             "syntax": "json",

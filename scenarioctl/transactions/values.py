@@ -199,7 +199,7 @@ class ValueReader:
         return items
 
     def _read_nothing(self, type_id: int, value: object) -> None:
-        if value is not None and value not in ("", "null", "()"):
+        if value is not None and value not in ("", "null", "()", {}, [], "{}", "[]"):
             raise self.misfit(type_id, value)
 
     def _read_fields(self, type_id: int, fields: list[Any], value: object, depth: int) -> Any:
