@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -507,3 +508,121 @@ def test_the_delivery_fee_has_a_receiver_of_its_own(network: FakeNetwork, check:
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
     assert holdings(answer, "leaves") == [("polkadot", ALICE, "1.5 DOT", "the sender", False)]
     assert holdings(answer, "credits")[0] == ("polkadot", CAROL, "0.03 DOT", "gets the delivery fee", True)
+
+
+# What a block takes, and what runs of a call with a condition
+
+
+@pytest.mark.parametrize(
+    ("weight", "reason"),
+    [
+        (
+            {"ref_time": 1_479_873_955_001, "proof_size": 1},
+            "the transaction is too heavy for a block of polkadot: it takes 1.480 s of computing time, and one "
+            "transaction may take 1.480 s. Split it",
+        ),
+        (
+            {"ref_time": 1, "proof_size": 13650590614545068196},
+            "the transaction is too heavy for a block of polkadot: its proof takes 13650590614545068196 bytes, and "
+            "that of one transaction may take 13650590614545068195. Split it",
+        ),
+        ({"ref_time": 1_479_873_955_000, "proof_size": 1}, ""),
+    ],
+    ids=["time", "proof", "just light enough"],
+)
+def test_a_transaction_that_no_block_takes_is_refused_untried(
+    network: FakeNetwork, check: Check, weight: dict[str, int], reason: str
+) -> None:
+    info = {"weight": weight, "class": "Normal", "partial_fee": 1}
+    network.chains["polkadot"].api["TransactionPaymentApi_query_info"] = info
+
+    answer = check_remark(network, check)
+
+    assert answer["verdict"] == ("refused" if reason else "ok")
+    assert answer["reasons"] == ([reason] if reason else [])
+    tried = [name for name, _ in network.chains["polkadot"].asked if name == "DryRunApi_dry_run_call"]
+    assert bool(tried) == (not reason)
+
+
+@pytest.mark.parametrize(
+    ("event", "warning"),
+    [
+        (
+            {"IfElseFallbackCalled": {"main_error": {"Token": "FundsUnavailable"}}},
+            "the main call of Utility.if_else fails on polkadot (Token.FundsUnavailable), so its fallback runs",
+        ),
+        (
+            "IfElseMainSuccess",
+            "the main call of Utility.if_else passes on polkadot. If it fails when it is included, its fallback runs, "
+            "which was not tried",
+        ),
+    ],
+)
+def test_of_a_call_with_a_fallback_it_says_which_runs(
+    network: FakeNetwork, check: Check, event: Any, warning: str
+) -> None:
+    events_of(network, moved(ALICE_KEY, BOB_KEY, DOT), {"Utility": event})
+
+    answer = check_remark(network, check)
+
+    assert (answer["verdict"], answer["warnings"]) == ("ok", [warning])
+    assert [each[1:3] for each in holdings(answer, "credits")] == [(BOB, "1 DOT")]
+
+
+def as_multi(network: FakeNetwork, check: Check, tried_later: Any) -> Any:
+    """Check a multisig's first approval of a remark; trying the remark itself ends as *tried_later* says."""
+    relay = network.chains["polkadot"]
+    remark = {"System": {"remark": {"remark": b"later"}}}
+    data = relay.table.encode_call(Call(pallet="System", method="remark", args={"remark": b"later"}))
+    waiting = {
+        "approving": ALICE_KEY,
+        "multisig": CAROL_KEY,
+        "call_hash": blake2b(data, digest_size=32).digest(),
+    }
+    now = call_effects(events=({"Multisig": {"NewMultisig": waiting}},))
+    relay.api["DryRunApi_dry_run_call"] = lambda asked: tried_later if CAROL_KEY in asked[:40] else now
+    return check_call(
+        network,
+        check,
+        *("Multisig", "as_multi"),
+        threshold=2,
+        other_signatories=[BOB_KEY],
+        maybe_timepoint=None,
+        call=remark,
+        max_weight={"ref_time": 1, "proof_size": 1},
+    )
+
+
+def test_a_call_that_waits_for_approvals_is_tried_as_the_multisig_account(
+    network: FakeNetwork, check: Check
+) -> None:
+    trap = trapped("XcmPallet", location(CAROL_KEY), asset(HERE, DOT))
+    traps = as_multi(network, check, call_effects(events=(trap,)))
+    pays = as_multi(network, check, call_effects(events=(moved(CAROL_KEY, BOB_KEY, DOT),)))
+
+    assert traps["verdict"] == "refused"
+    assert traps["reasons"] == [
+        f"once all approve, as the multisig account {CAROL}: 1 DOT would be trapped on polkadot: nobody gets it. "
+        "The sender can claim it there with XcmPallet.claim_assets."
+    ]
+    assert (pays["verdict"], [each[1:3] for each in holdings(pays, "credits")]) == ("ok", [(BOB, "1 DOT")])
+    assert pays["warnings"] == [
+        f"the call of the multisig account {CAROL} does not run before the last signatory approves it"
+    ]
+
+
+def test_an_approval_of_a_hash_stays_unknown(network: FakeNetwork, check: Check) -> None:
+    approved = {
+        "approving": ALICE_KEY,
+        "timepoint": {"height": 1, "index": 1},
+        "multisig": CAROL_KEY,
+        "call_hash": b"\1" * 32,
+    }
+    events_of(network, {"Multisig": {"MultisigApproval": approved}})
+
+    answer = check_remark(network, check)
+
+    assert answer["reasons"] == [
+        f"the multisig account {CAROL} is asked for a call of which only the hash is given"
+    ]
+    assert answer["verdict"] == "unknown"

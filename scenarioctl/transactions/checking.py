@@ -7,11 +7,13 @@ is gone without a trace.  What no chain could prove is `unknown`, never `ok`.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.model.checks import Amount, Check, Step, Stop
 from scenarioctl.transactions.arrival import Arrival, compute_arrival, incoming_assets
 from scenarioctl.transactions.backing import check_backing
 from scenarioctl.transactions.balances import existential_deposit, free_balance
+from scenarioctl.transactions.conditional import pending_calls, say_fallbacks
 from scenarioctl.transactions.costs import CostCheck
 from scenarioctl.transactions.credits import deposit_accounts, find_credit
 from scenarioctl.transactions.dry_run import Clients, Hop, Unproven, trace_call
@@ -62,9 +64,8 @@ async def check_call(
     checker = _Checker(clients, registry, assets, chain, sender, call)
     await checker.try_call()
     await checker.check_costs()
-    await checker.check_deposits()
-    checker.receivers.warn_of_shares()
-    await checker.check_sums(call)
+    await checker.check_receivers()
+    await checker.try_pending()
     return checker.check()
 
 
@@ -126,16 +127,19 @@ class _Checker:
             events=tuple(str(event) for event in hop.events),
         )
 
-    async def try_call(self, *, beneficiary: bytes | None = None) -> None:
-        """Follow the call to where it ends, and judge what it and its programs do on the way."""
-        self.hops = await trace_call(
-            self.clients,
-            self.registry,
-            self.chain,
-            self.call,
-            self.sender,
-            charge=await self.costs.charge(),
-        )
+    async def try_call(self, *, beneficiary: bytes | None = None, pays: bool = True) -> None:
+        """Follow the call to where it ends, and judge what it and its programs do on the way.
+
+        *pays* tells whether the sender pays the fee of the transaction.
+        """
+        charge = await self.costs.charge() if pays else None
+        if self.costs.too_heavy:
+            # Trying it would take the chain as long as it takes no block for.
+            self.hops = [Hop(chain=self.chain, failure=self.costs.too_heavy)]
+        else:
+            self.hops = await trace_call(
+                self.clients, self.registry, self.chain, self.call, self.sender, charge=charge
+            )
         for hop in self.hops:
             if hop.failure:
                 self.findings.refusals.append(_say_failure(hop))
@@ -168,6 +172,48 @@ class _Checker:
         for asset, amount in sent or self.receivers.sent():
             self.findings.add_step(self.chain, "leaves", asset, amount)
         await self.costs.check(self.hops[0], sent)
+
+    async def check_receivers(self) -> None:
+        """Judge who gets what by any call, and say what runs of calls with a condition."""
+        await self.check_deposits()
+        self.receivers.warn_of_shares()
+        first = self.hops[0]
+        if any(event.pallet == "Utility" for event in first.events):
+            table = await self.clients(self.chain).table()
+            self.findings.warnings += say_fallbacks(table, self.chain.name, first.events)
+        await self.check_sums(self.call)
+
+    async def try_pending(self) -> None:
+        """Try what a multisig does once all approve, as its account and as of now."""
+        first = self.hops[0]
+        if not any(event.pallet == "Multisig" for event in first.events):
+            return
+        table = await self.clients(self.chain).table()
+        for pending in pending_calls(self.call, table, first.events):
+            account = format_account(pending.account, self.chain.ss58_prefix)
+            if pending.call is None:
+                self.findings.open.append(
+                    f"the multisig account {account} is asked for a call of which only the hash is given"
+                )
+                continue
+            later = _Checker(
+                self.clients, self.registry, self.assets, self.chain, pending.account, pending.call
+            )
+            await later.try_call(pays=False)
+            await later.check_receivers()
+            self._add_later(later, account)
+
+    def _add_later(self, later: "_Checker", account: str) -> None:
+        when = f"once all approve, as the multisig account {account}"
+        self.findings.refusals += [f"{when}: {reason}" for reason in later.findings.refusals]
+        self.findings.open += [f"{when}: {reason}" for reason in later.findings.open]
+        self.findings.warnings += [
+            f"the call of the multisig account {account} does not run before the last signatory approves it",
+            *(f"{when}: {warning}" for warning in later.findings.warnings),
+        ]
+        self.hops += later.hops
+        self.receivers.leaves += later.receivers.leaves
+        self.receivers.credits += later.receivers.credits
 
     def check_receiver(self) -> None:
         """Refuse a transfer whose beneficiary gets far less than computed, or that others get a part of."""

@@ -1,7 +1,7 @@
 """What a transaction takes from its sender, held against what the sender has."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.arrival import delivery_tolls
@@ -12,6 +12,7 @@ from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signi
 from scenarioctl.transactions.fee_currencies import FeeCurrency, convert_fee, fee_currency
 from scenarioctl.transactions.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.signatures import signed_extrinsic
+from scenarioctl.transactions.weight import say_too_heavy
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -42,11 +43,15 @@ class CostCheck:
         #: What pays the fee, and how much of it; None if the chain did not tell.
         self.fee: tuple[Asset, int] | None = None
         self.can_pay = True
+        #: Why no block takes the transaction; empty if one does.
+        self.too_heavy = ""
 
     async def charge(self) -> Charge | None:
         """Return the fee that is taken before the call; None if there is none, or the sender cannot pay it."""
         try:
-            fee = await transaction_fee(self.client, self.call, self.sender)
+            info = await dispatch_info(self.client, self.call, self.sender)
+            self.too_heavy = say_too_heavy(await self.client.table(), self.chain, info)
+            fee = int(info["partial_fee"])
             currency = await fee_currency(self.client, self.assets, self.call, self.sender)
             amount = await convert_fee(self.client, currency, fee)
             self.fee = (currency.asset, amount)
@@ -190,8 +195,11 @@ class CostCheck:
                     yield fields["who"], asset, fields["amount"]
 
 
-async def transaction_fee(client: "Client", call: "Call", sender: bytes) -> int:
-    """Return what a transaction of *call* costs, raw in the native asset, signed with a mortal era and no tip."""
+async def dispatch_info(client: "Client", call: "Call", sender: bytes) -> Mapping[str, Any]:
+    """Return what a transaction of *call* weighs and costs, signed with a mortal era and no tip.
+
+    Its `partial_fee` is raw, in the native asset.
+    """
     try:
         table = await client.table()
         nonce = (await client.storage("System", "Account", sender))["nonce"]
@@ -200,8 +208,10 @@ async def transaction_fee(client: "Client", call: "Call", sender: bytes) -> int:
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         raise Unproven(f"the fee on {client.chain.name} could not be asked for: {error}") from None
     size = len(data).to_bytes(4, "little")
-    info = await ask(client, "TransactionPaymentApi", "query_info", Encoded(data), Encoded(size))
-    return int(info["partial_fee"])
+    info: Mapping[str, Any] = await ask(
+        client, "TransactionPaymentApi", "query_info", Encoded(data), Encoded(size)
+    )
+    return info
 
 
 def _signed_alike(table: "RuntimeTable", call_data: bytes, sender: bytes, nonce: int, era: bytes) -> bytes:

@@ -1,0 +1,56 @@
+"""Calls inside a call that run only if another one fails, or once others approve."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from scenarioctl.transactions.dispatch import explain_dispatch_error
+from scenarioctl.transactions.programs import inner_calls
+
+if TYPE_CHECKING:
+    from scenarioctl.model.calls import Call
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.dry_run import Event
+
+#: Events of a multisig whose call waits for more approvals.
+_WAITING = ("NewMultisig", "MultisigApproval")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pending:
+    """What a multisig account does once the last signatory approves."""
+
+    account: bytes
+    #: None if only its hash is given.
+    call: "Call | None"
+
+
+def pending_calls(call: "Call", table: "RuntimeTable", events: Sequence["Event"]) -> Iterator[Pending]:
+    """Give the calls inside *call* that now wait for approvals, as *events* tell."""
+    waiting = [event.fields for event in events if event.pallet == "Multisig" and event.name in _WAITING]
+    if not waiting:
+        return
+    known = {
+        blake2b(table.encode_call(inner), digest_size=32).digest(): inner
+        for outer in inner_calls(call)
+        if (outer.pallet, outer.method) == ("Multisig", "as_multi")
+        for inner in inner_calls(outer)
+        if inner is not outer
+    }
+    for fields in waiting:
+        yield Pending(account=fields["multisig"], call=known.get(fields["call_hash"]))
+
+
+def say_fallbacks(table: "RuntimeTable", chain: str, events: Sequence["Event"]) -> list[str]:
+    """Return what *events* tell of calls that have a fallback: which of the two ran."""
+    said = []
+    for event in events:
+        if str(event) == "Utility.IfElseFallbackCalled":
+            error = explain_dispatch_error(table, event.fields["main_error"])
+            said.append(f"the main call of Utility.if_else fails on {chain} ({error}), so its fallback runs")
+        elif str(event) == "Utility.IfElseMainSuccess":
+            said.append(
+                f"the main call of Utility.if_else passes on {chain}. If it fails when it is included, its fallback runs, which was not tried"
+            )
+    return said

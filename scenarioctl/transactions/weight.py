@@ -1,0 +1,34 @@
+"""Whether a transaction is light enough for a block: one that is not is never included, and costs nothing."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.dry_run import Unproven
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: Reference time counts picoseconds.
+_SECOND = 10**12
+
+
+def say_too_heavy(table: "RuntimeTable", chain: "Chain", info: Mapping[str, Any]) -> str:
+    """Return why *chain* includes no transaction as heavy as *info* says; empty if it does."""
+    try:
+        limits = table.constant("System", "BlockWeights")["per_class"][str(info["class"]).lower()]
+    except (InvalidRequest, KeyError):
+        raise Unproven(f"{chain.name} does not tell how heavy a transaction may be") from None
+    limit, weight = limits["max_extrinsic"], info["weight"]
+    if limit is None:
+        return ""
+    if weight["ref_time"] > limit["ref_time"]:
+        return f"the transaction is too heavy for a block of {chain.name}: it takes {_seconds(weight)} of computing time, and one transaction may take {_seconds(limit)}. Split it"
+    if weight["proof_size"] > limit["proof_size"]:
+        return f"the transaction is too heavy for a block of {chain.name}: its proof takes {weight['proof_size']} bytes, and that of one transaction may take {limit['proof_size']}. Split it"
+    return ""
+
+
+def _seconds(weight: Mapping[str, int]) -> str:
+    return f"{weight['ref_time'] / _SECOND:.3f} s"
