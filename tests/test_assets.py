@@ -150,9 +150,11 @@ def test_an_asset_that_the_table_does_not_know_has_no_decimals() -> None:
     assert asset.label == "87654321"
 
 
+NOT_1984 = "not the canonical USDt 1984"
 USDT_ON_HUB = (
-    "1984 (USDt, Tether USD), 202406 (USDT), 50000470 (USDt), 50000495 (USDt), 50000496 (USDt), "
-    "2/GlobalConsensus(Ethereum:1)/AccountKey20(0xdac17f958d2ee523a2206206994597c13d831ec7) (USDT, USDT of Ethereum)"
+    f"1984 (USDt, Tether USD), 202406 (USDT, {NOT_1984}), 50000470 (USDt, {NOT_1984}), 50000495 (USDt, {NOT_1984}), "
+    f"50000496 (USDt, {NOT_1984}), 2/GlobalConsensus(Ethereum:1)/AccountKey20(0xdac17f958d2ee523a2206206994597c13d831ec7) "
+    f"(USDT, USDT of Ethereum, {NOT_1984})"
 )
 LIKE_HUB = "like DOT, 1337 (USDC) or 1984 (USDt)"
 UNKNOWN = "that is known here, expected an id or a symbol"
@@ -165,7 +167,8 @@ UNKNOWN = "that is known here, expected an id or a symbol"
             "hydraDx",
             "USDT",
             "assetid 'USDT' fits more than one asset of hydraDx: 10 (USDT, Tether USD of Asset Hub), "
-            "23 (USDT, USDT of Wormhole), 1000767 (USDT, USDT of Ethereum), expected an id",
+            "23 (USDT, USDT of Wormhole, not the canonical USDT 10), "
+            "1000767 (USDT, USDT of Ethereum, not the canonical USDT 10), expected an id",
         ),
         (
             "assetHub",
@@ -238,7 +241,7 @@ def test_in_a_diagram_the_asset_hubs_1000_with_its_symbol_is_native() -> None:
             1000,
             "DOT",
             False,
-            "asset 1000 of assetHub is BRZ, not 'DOT': expected an id and a symbol that agree",
+            "asset 1000 of assetHub is BRZ (symbol not verified), not 'DOT': expected an id and a symbol that agree",
         ),
         (
             1984,
@@ -524,3 +527,143 @@ def test_an_asset_of_config_toml_that_cannot_be_used_is_named(asset: dict[str, A
         rig(**asset)
 
     assert str(refused.value) == sentence
+
+
+#: Chain -> symbol -> the one asset that it means, as far as anybody is likely to send it.
+CANONICAL = {
+    "polkadot": {"DOT": "0"},
+    "assetHub": {
+        "DOT": "DOT",
+        "USDt": "1984",
+        "USDC": "1337",
+        "KSM": "2/GlobalConsensus(Kusama)",
+        "ETH": "2/GlobalConsensus(Ethereum:1)",
+        "WETH": "2/GlobalConsensus(Ethereum:1)/AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)",
+        "WBTC": "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x2260fac5e5542a773aa44fbcfedf7c193bc2c599)",
+        "tBTC": "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x18084fba666a33d37592fa2633fd49a74dd93a88)",
+        "HDX": "1/Parachain(2034)/GeneralIndex(0)",
+        "MYTH": "1/Parachain(3369)",
+    },
+    "hydraDx": {
+        "HDX": "0",
+        "LRNA": "1",
+        "DOT": "5",
+        "USDT": "10",
+        "USDC": "22",
+        "ETH": "34",
+        "HOLLAR": "222",
+        "KSM": "1000771",
+        "tBTC": "1000765",
+    },
+    "kusama": {"KSM": "0"},
+    "assetHub_kusama": {
+        "KSM": "KSM",
+        "USDt": "1984",
+        "USDC": "2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex(1337)",
+        "DOT": "2/GlobalConsensus(Polkadot)",
+    },
+    "assetHub_paseo": {"PAS": "PAS", "USDt": "1984", "USDC": "1337"},
+}
+
+
+@pytest.mark.parametrize("chain", CANONICAL)
+def test_which_asset_a_symbol_means(chain: str) -> None:
+    for symbol, number in CANONICAL[chain].items():
+        asset = ASSETS.find(REGISTRY.find(chain), number)
+
+        assert (asset.symbol, asset.mark, asset.display_name) == (symbol, "", symbol)
+
+
+@pytest.mark.parametrize("chain", [chain.name for chain in REGISTRY.all()])
+def test_at_most_one_asset_of_a_chain_goes_by_a_symbol_alone(chain: str) -> None:
+    listed = ASSETS.all(REGISTRY.find(chain))
+    plain = [asset for asset in listed if not asset.mark]
+
+    assert len({asset.symbol.casefold() for asset in plain}) == len(plain)
+    assert len({asset.display_name.casefold() for asset in listed}) == len(listed)
+    assert plain[0].kind == "native"
+    for asset in listed:
+        assert asset.amount(12345).endswith(asset.display_name if asset.decimals is not None else asset.label)
+        assert asset.mark in asset.label
+
+
+@pytest.mark.parametrize(
+    ("chain", "number", "name", "label"),
+    [
+        (
+            "assetHub",
+            50000534,
+            "DOT (asset 50000534, not the native DOT)",
+            "50000534 (DOT, not the native DOT)",
+        ),
+        ("assetHub", 2023, "dot (asset 2023, not the native DOT)", "2023 (dot, not the native DOT)"),
+        (
+            "assetHub",
+            50000470,
+            "USDt (asset 50000470, not the canonical USDt 1984)",
+            "50000470 (USDt, not the canonical USDt 1984)",
+        ),
+        ("assetHub", 23, "PINK (asset 23, symbol not verified)", "23 (PINK, symbol not verified)"),
+        ("assetHub", 87654321, "asset 87654321", "87654321"),
+        (
+            "hydraDx",
+            23,
+            "USDT (asset 23, not the canonical USDT 10)",
+            "23 (USDT, USDT of Wormhole, not the canonical USDT 10)",
+        ),
+        (
+            "hydraDx",
+            41,
+            "CFG (asset 41, symbol not verified)",
+            "41 (CFG, CFG of Ethereum, symbol not verified)",
+        ),
+        (
+            "assetHub_kusama",
+            19840,
+            "USDt (asset 19840, not the canonical USDt 1984)",
+            "19840 (USDt, not the canonical USDt 1984)",
+        ),
+    ],
+)
+def test_a_look_alike_is_named_with_its_id_and_a_mark(chain: str, number: int, name: str, label: str) -> None:
+    asset = ASSETS.find(REGISTRY.find(chain), number)
+
+    assert (asset.display_name, asset.label) == (name, label)
+
+
+def test_an_asset_of_the_configuration_is_meant_unless_another_has_its_symbol() -> None:
+    def written(number: int, symbol: str) -> dict[str, Any]:
+        return {"id": number, "symbol": symbol, "decimals": 6}
+
+    assets = Assets(
+        Registry(
+            {
+                "hydraDx": {"assets": [written(10, "TETHER"), written(900, "NEW"), written(901, "dot")]},
+                "mine": {
+                    "role": "dex",
+                    "relay": "polkadot",
+                    "para_id": 4000,
+                    "symbol": "MY",
+                    "decimals": 10,
+                    "assets": [written(1, "ONE"), written(2, "TWIN"), written(3, "twin"), written(4, "my")],
+                },
+            }
+        )
+    )
+    registry = assets._registry
+
+    def names(chain: str, *numbers: int) -> list[str]:
+        return [assets.find(registry.find(chain), number).display_name for number in numbers]
+
+    assert names("hydraDx", 10, 900, 901, 23) == [
+        "TETHER",
+        "NEW",
+        "dot (asset 901, not the canonical DOT 5)",
+        "USDT (asset 23, symbol not verified)",
+    ]
+    assert names("mine", 1, 2, 3, 4) == [
+        "ONE",
+        "TWIN (asset 2, symbol not verified)",
+        "twin (asset 3, symbol not verified)",
+        "my (asset 4, not the native MY)",
+    ]

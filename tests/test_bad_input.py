@@ -387,7 +387,7 @@ ASSETS = [
     case(
         "a symbol that fits several assets",
         transfer(**{"from": "hydraDx", "assetid": "USDT"}),
-        "assetid 'USDT' fits more than one asset of hydraDx: 10 (USDT, Tether USD of Asset Hub), 23 (USDT, USDT of Wormhole), 1000767 (USDT, USDT of Ethereum), expected an id",
+        "assetid 'USDT' fits more than one asset of hydraDx: 10 (USDT, Tether USD of Asset Hub), 23 (USDT, USDT of Wormhole, not the canonical USDT 10), 1000767 (USDT, USDT of Ethereum, not the canonical USDT 10), expected an id",
     ),
     case(
         "Asset Hub's id 0",

@@ -300,7 +300,7 @@ HALF = (
             23,
             DOT,
             (
-                "hydraDx is not known to list asset 23 (PINK) of assetHub: where it does not, what is sent is "
+                "hydraDx is not known to list asset 23 (PINK, symbol not verified) of assetHub: where it does not, what is sent is "
                 "trapped there",
                 DELIVERY,
             ),
@@ -422,7 +422,12 @@ ROLES = "routes are known only between a relay chain, its Asset Hub and its exch
             1984,
             "USDt cannot be sent from assetHub to polkadot: polkadot holds only DOT",
         ),
-        ("assetHub", "polkadot", 3, "DOT cannot be sent from assetHub to polkadot: polkadot holds only DOT"),
+        (
+            "assetHub",
+            "polkadot",
+            3,
+            "DOT (asset 3, not the native DOT) cannot be sent from assetHub to polkadot: polkadot holds only DOT",
+        ),
         ("hydraDx", "assetHub", 15, f"vDOT cannot be sent from hydraDx to assetHub: {ELSEWHERE}"),
         ("hydraDx", "assetHub", 1000771, f"KSM cannot be sent from hydraDx to assetHub: {ELSEWHERE}"),
         ("hydraDx", "assetHub", 34, f"ETH cannot be sent from hydraDx to assetHub: {ELSEWHERE}"),
@@ -436,7 +441,7 @@ ROLES = "routes are known only between a relay chain, its Asset Hub and its exch
             "hydraDx",
             "assetHub",
             1000085,
-            "WUD cannot be sent from hydraDx to assetHub: assetHub takes no fees in 31337 (WUD), so the whole "
+            "WUD (asset 1000085, symbol not verified) cannot be sent from hydraDx to assetHub: assetHub takes no fees in 31337 (WUD, symbol not verified), so the whole "
             "transfer would be trapped there",
         ),
         (

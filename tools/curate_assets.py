@@ -7,9 +7,11 @@
 read: ids, symbols, decimals, existential deposits, locations.  Where both speak, the first is believed.
 
 One line per chain, so that a reader parses only the one it needs; the rows are
-[id, symbol, decimals, existential deposit, kind, location, pays fees on arrival, name]
+[id, symbol, decimals, existential deposit, kind, location, pays fees on arrival, name, canonical]
 without their trailing nulls.  No kind is "assets", whose location follows from the id; a location is written as
 in `chains/locations.py`.
+
+Canonical is the one asset of its chain that its symbol means: `mark_canonical` says which, and why.
 """
 
 import argparse
@@ -69,6 +71,38 @@ NAMES = {
     ("assetHub", "1337"): "USD Coin",
     ("assetHub_kusama", "1984"): "Tether USD",
 }
+#: The asset that a symbol means where several claim it, or where anybody may claim it: (chain, symbol) -> id.
+CANONICAL = {
+    # The issuers' own lists: tether.to "Supported protocols" and Circle's "USDC contract addresses".
+    ("assetHub", "usdt"): "1984",
+    ("assetHub", "usdc"): "1337",
+    ("assetHub_kusama", "usdt"): "1984",
+    # Circle issues none on Kusama: this is the one of Polkadot's Asset Hub, over the bridge.
+    (
+        "assetHub_kusama",
+        "usdc",
+    ): "2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex(1337)",
+    # The test network repeats the issuers' numbers.
+    ("assetHub_paseo", "usdt"): "1984",
+    ("assetHub_paseo", "usdc"): "1337",
+    # The issuers' own, from Asset Hub; those of Wormhole, Acala and Ethereum are other claims on them.
+    ("hydraDx", "usdt"): "10",
+    ("hydraDx", "usdc"): "22",
+    # Mythical Games moved its token from Ethereum to its own parachain.
+    ("assetHub", "myth"): "1/Parachain(3369)",
+    # The location that NeuroWeb's balances pallet has, and that Hydration lists.
+    ("assetHub", "neuro"): "1/Parachain(2043)/PalletInstance(10)",
+    ("assetHub_paseo", "neuro"): "1/Parachain(2043)/PalletInstance(10)",
+    # Threshold's second contract; the other is its retired first one (docs.threshold.network, "Contract addresses").
+    (
+        "assetHub",
+        "tbtc",
+    ): "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x18084fba666a33d37592fa2633fd49a74dd93a88)",
+    (
+        "assetHub_kusama",
+        "tbtc",
+    ): "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x18084fba666a33d37592fa2633fd49a74dd93a88)",
+}
 Row = list[Any]
 
 
@@ -101,9 +135,41 @@ def curate() -> str:
             rows.append(["1", "LRNA", 12, None, "tokens", "0/GeneralIndex(1)", None, ""])
         for row in rows:
             row[7] = NAMES.get((chain, row[0])) or origin(row[5], row[1])
+            row.append(None)
+        mark_canonical(chain, rows)
         rows.sort(key=order)
         lines.append(f"{json.dumps(chain)}:{json.dumps([trim(row) for row in rows], separators=(',', ':'))}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def mark_canonical(chain: str, rows: list[Row]) -> None:
+    """Set the last column of each asset that its symbol means.
+
+    That is the native one, then what CANONICAL says.  Of the rest, an asset is meant where it alone has its symbol and
+    the symbol was not for anybody to choose: anybody can create an asset of pallet 50 of an Asset Hub, while a foreign
+    one is named by governance or by the chain that issues it, and one of Hydration by governance.
+    """
+    claims: dict[str, list[Row]] = {}
+    for row in rows:
+        claims.setdefault(row[1].casefold(), []).append(row)
+    for symbol, claimants in claims.items():
+        native = [row for row in claimants if row[4] == "native"]
+        chosen = CANONICAL.get((chain, symbol))
+        if native:
+            fits = native
+        elif chosen:
+            fits = [row for row in claimants if row[0] == chosen]
+            if not fits:
+                raise SystemExit(f"CANONICAL names {chosen} of {chain}, which is not {symbol} there")
+        else:
+            fits = [row for row in claimants if not anybodys(row)]
+        if len(fits) == 1:
+            fits[0][8] = True
+
+
+def anybodys(row: Row) -> bool:
+    """Tell whether anybody could have given the asset its symbol, on its chain or on the Asset Hub that issues it."""
+    return row[4] == "assets" or "PalletInstance(50)/GeneralIndex(" in (row[5] or "")
 
 
 def unpack(package: str, member: str, folder: Path) -> str:

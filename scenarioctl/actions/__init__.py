@@ -2,7 +2,7 @@
 
 To add a node type, write a module and add a row to `NODES`, or to `ACTIONS` if it is a choice in the editor's
 action box.  A module has `summary` and `describe`, and `draft` if it drafts a transaction, else `check`; beside that
-`describe_fully` if its line needs the assets of a chain, `answer` if it reads a chain, or `run` if it does something else in a run, and `fill` where pills need rules of their own.
+`answer` if it reads a chain, or `run` if it does something else in a run, and `fill` where pills need rules of their own.
 `docs/flow.md` and `formats/flow.py` tell how it is written in a flow file, `draw` turns that into nodes, and `KEYS` says
 what the fields of its form are called there.
 """
@@ -48,7 +48,7 @@ class Handler(Protocol):
     def summary(self, node: "Node", registry: "Registry") -> str:
         """Return the node's word in a route like `polkadot > xTransfer > assetHub`; empty leaves it out."""
 
-    def describe(self, node: "Node", diagram: "Diagram") -> str:
+    def describe(self, app: "Application", diagram: "Diagram", node: "Node") -> str:
         """Return one line that says what the node does."""
 
 
@@ -170,11 +170,8 @@ async def index_webhooks(app: "Application") -> int:
 def describe_node(app: "Application", node: "Node", diagram: "Diagram") -> str:
     """Return one line that says what *node* does, also where it is unfinished."""
     handler = find_handler(node)
-    describe_fully = getattr(handler, "describe_fully", None)
-    if describe_fully is not None:
-        return str(describe_fully(app, diagram, node))
     if handler is not None:
-        return handler.describe(node, diagram)
+        return handler.describe(app, diagram, node)
     if node.type == "action":
         return "an action that is not chosen yet"
     return "unknown, skipped in a run"

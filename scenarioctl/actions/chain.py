@@ -5,7 +5,7 @@
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.pills import settled
-from scenarioctl.actions.words import chain_word, word
+from scenarioctl.actions.words import chain_word, name_asset, word
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
@@ -20,15 +20,17 @@ def summary(node: Node, registry: "Registry") -> str:
     return chain_word(node.form.get("chain"), registry)
 
 
-def describe(node: Node, diagram: Diagram) -> str:
+def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     chain = word(node.form.get("chain"))
     if not chain:
         return "a chain that is not chosen yet"
     asset = node.form.get("asset")
-    symbol = word(asset.get("symbol")) if isinstance(asset, dict) else ""
+    named = ""
+    if isinstance(asset, dict):
+        named = name_asset(app, node.form.get("chain"), asset.get("assetId"), asset.get("symbol")).full
     amount = word(node.form.get("amount"))
     address = word(node.form.get("address"), 60)
-    return ", ".join(filter(None, (chain, f"{amount} {symbol}".strip(), address)))
+    return ", ".join(filter(None, (chain, f"{amount} {named}".strip(), address)))
 
 
 async def check(app: "Application", diagram: Diagram, node: Node) -> None:

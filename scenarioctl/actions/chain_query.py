@@ -67,7 +67,7 @@ def summary(node: Node, registry: "Registry") -> str:
     return f"query({chain})" if chain else "query"
 
 
-def describe(node: Node, diagram: Diagram) -> str:
+def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     chain = word(node.form.get("selectedChain"))
     if not chain:
         return "a query that is not chosen yet"

@@ -45,7 +45,7 @@ def summary(node: Node, registry: "Registry") -> str:
     return f"tx({chain})" if chain else "tx"
 
 
-def describe(node: Node, diagram: Diagram) -> str:
+def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     chain = word(node.form.get("selectedChain"))
     if not chain:
         return "a call that is not chosen yet"

@@ -32,7 +32,7 @@ def summary(node: Node, registry: "Registry") -> str:
     return "delay"
 
 
-def describe(node: Node, diagram: Diagram) -> str:
+def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     seconds = word(node.form.get("seconds"))
     return f"waits {seconds} s" if seconds else "a delay without its length yet"
 

@@ -85,7 +85,7 @@ class Fields:
         number = parse_number(value, field=field)
         raw = None
         if not isinstance(asset, str):
-            raw = to_raw(number, known_decimals(asset, field, value), field=field, symbol=asset.symbol)
+            raw = to_raw(number, known_decimals(asset, field, value), field=field, symbol=asset.display_name)
         return to_text(number), raw
 
 

@@ -77,7 +77,7 @@ def summary(node: Node, registry: "Registry") -> str:
     return "http"
 
 
-def describe(node: Node, diagram: Diagram) -> str:
+def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     address = node.form.get("url")
     # A query may hold a key, and what is said of a step is shown around.
     url = word(

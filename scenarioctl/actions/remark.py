@@ -32,8 +32,8 @@ def summary(node: Node, registry: "Registry") -> str:
     return "Remark"
 
 
-def describe(node: Node, diagram: Diagram) -> str:
-    source, _ = side_words(diagram, node)
+def describe(app: "Application", diagram: Diagram, node: Node) -> str:
+    source, _ = side_words(app, diagram, node)
     values = action_data(node).get("source")
     text = word(values.get("target")) if isinstance(values, dict) else ""
     return f"{text!r} on {source['chain']}" if text else f"no text yet, on {source['chain']}"

@@ -15,7 +15,7 @@ from scenarioctl.actions.pills import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_sides
 from scenarioctl.actions.words import side_words, word
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.model.amounts import parse_number, parse_raw, to_raw, to_text, to_whole
+from scenarioctl.model.amounts import parse_number, parse_raw, to_raw, to_text
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
@@ -47,18 +47,14 @@ def summary(node: Node, registry: "Registry") -> str:
     return "swap"
 
 
-def describe(node: Node, diagram: Diagram) -> str:
-    source, target = side_words(diagram, node)
-    return f"{source['amount']} {source['asset']} for {target['asset']} on {source['chain']}"
-
-
-def describe_fully(app: "Application", diagram: Diagram, node: Node) -> str:
-    """Return what `describe` does, and the least to receive in whole tokens, if there is one."""
+def describe(app: "Application", diagram: Diagram, node: Node) -> str:
+    source, target = side_words(app, diagram, node)
+    traded = f"{source['amount']} {source['asset']} for {target['asset']} on {source['chain']}"
     least = least_words(app, diagram, node)
     if not least:
-        return describe(node, diagram)
+        return traded
     exact = " (exact)" if action_data(node).get("exactMinimum") is True else ""
-    return f"{describe(node, diagram)}, at least {least}{exact}"
+    return f"{traded}, at least {least}{exact}"
 
 
 def least_words(app: "Application", diagram: Diagram, node: Node) -> str:
@@ -72,10 +68,7 @@ def least_words(app: "Application", diagram: Diagram, node: Node) -> str:
         asset = target.asset(app, target.chain(app))
     except ScenarioctlError:
         return word(given)
-    if asset.decimals is None:
-        return f"{raw} smallest units"
-    symbol = asset.symbol or asset.id
-    return f"{to_whole(raw, asset.decimals)} {symbol}"
+    return asset.amount(raw)
 
 
 def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
@@ -95,7 +88,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     given = source.require("amount", "whole tokens, like 1.5")
     amount = parse_number(given, field="source.amount")
     decimals = known_decimals(asset_in, "source.amount", given)
-    raw = to_raw(amount, decimals, field="source.amount", symbol=asset_in.symbol)
+    raw = to_raw(amount, decimals, field="source.amount", symbol=asset_in.display_name)
     check_pair(asset_in, asset_out, "target.assetId")
     options = action_data(node)
     transaction = await draft_swap(

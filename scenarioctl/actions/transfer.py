@@ -41,8 +41,8 @@ def summary(node: Node, registry: "Registry") -> str:
     return "xTransfer"
 
 
-def describe(node: Node, diagram: Diagram) -> str:
-    source, target = side_words(diagram, node)
+def describe(app: "Application", diagram: Diagram, node: Node) -> str:
+    source, target = side_words(app, diagram, node)
     return (
         f"{source['amount']} {source['asset']} from {source['chain']} to {target['chain']}, "
         f"for {target['address']}"
@@ -62,7 +62,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     given = source_side.require("amount", "whole tokens, like 1.5")
     amount = parse_number(given, field="source.amount")
     decimals = known_decimals(asset, "source.amount", given)
-    raw = to_raw(amount, decimals, field="source.amount", symbol=asset.symbol)
+    raw = to_raw(amount, decimals, field="source.amount", symbol=asset.display_name)
     beneficiary = parse_account(
         target_side.require("address", "the receiver's address"), field="target.address"
     )
@@ -223,7 +223,7 @@ def _check_target_asset(
     if not app.assets.same_asset(asset, other):
         raise InvalidRequest(
             f"source asset {asset.id} and target asset {other.id} are not the same asset: "
-            f"{asset.symbol or asset.id} on {asset.chain}, {other.symbol or other.id} on {destination.name}"
+            f"{asset.display_name} on {asset.chain}, {other.display_name} on {destination.name}"
         )
 
 

@@ -39,7 +39,7 @@ def summary(node: Node, registry: "Registry") -> str:
     return "webhook"
 
 
-def describe(node: Node, diagram: Diagram) -> str:
+def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     uuid = word(node.form.get("uuid"))
     if not uuid:
         return "a webhook that is not chosen yet"

@@ -1,10 +1,16 @@
 """How a form's values are shown in one line, whatever an editor put there."""
 
-from scenarioctl.actions.pills import display
+from typing import TYPE_CHECKING, NamedTuple
+
+from scenarioctl.actions.pills import display, has_pill
 from scenarioctl.actions.sides import read_sides
+from scenarioctl.chains.assets import UNVERIFIED
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, Node
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
 
 #: Shown of one value.
 _LONGEST = 48
@@ -28,18 +34,67 @@ def chain_word(value: object, registry: Registry) -> str:
         return word(value)
 
 
-def side_words(diagram: Diagram, node: Node) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what an action's form says of its source and its target, for show; `?` where it says nothing."""
+def side_words(app: "Application", diagram: Diagram, node: Node) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what an action's form says of its source and its target, for show; `?` where it says nothing.
+
+    `asset` is what the asset is called, `short` the same without the mark of a look-alike, `id` and `mark` what tells that one apart.
+    """
     try:
         sides = read_sides(diagram, node)
     except InvalidRequest:
-        empty = dict.fromkeys(("chain", "asset", "address", "amount"), "?")
+        empty = dict.fromkeys(("chain", "asset", "short", "mark", "address", "amount"), "?") | {
+            "id": "",
+            "mark": "",
+        }
         return empty, empty
     found = []
     for side in sides:
-        values = {
-            key: word(side.values.get(key)) for key in ("chain", "symbol", "assetId", "address", "amount")
-        }
-        values["asset"] = values["symbol"] or values["assetId"]
-        found.append({key: value or "?" for key, value in values.items()})
+        values = {key: word(side.values.get(key)) for key in ("chain", "address", "amount")}
+        named = name_asset(
+            app, side.values.get("chain"), side.values.get("assetId"), side.values.get("symbol")
+        )
+        values |= {"asset": named.full, "short": named.short}
+        found.append(
+            {key: value or "?" for key, value in values.items()} | {"id": named.id, "mark": named.mark}
+        )
     return found[0], found[1]
+
+
+class AssetWords(NamedTuple):
+    """What the asset of a form is called."""
+
+    symbol: str
+    #: Of a look-alike, or of a claim that nothing bears out; empty where the symbol says it all.
+    id: str = ""
+    #: What keeps a look-alike from being taken for another asset.
+    mark: str = ""
+
+    @property
+    def short(self) -> str:
+        return f"{self.symbol} (asset {self.id})" if self.id else self.symbol
+
+    @property
+    def full(self) -> str:
+        return f"{self.symbol} (asset {self.id}, {self.mark})" if self.mark else self.short
+
+
+def name_asset(app: "Application", chain: object, asset_id: object, symbol: object) -> AssetWords:
+    """Return what the asset of a form is called, though nobody judged the form.
+
+    A symbol is the form's own claim: it is printed alone only where the id means that very asset.
+    """
+    number, claimed = word(asset_id), word(symbol)
+    # Without a symbol the number stands as it is: a target may only repeat the source's.
+    if not claimed or has_pill(chain) or has_pill(asset_id):
+        return AssetWords(claimed or number)
+    try:
+        asset = app.assets.find(
+            app.registry.find(chain), asset_id if number else symbol, symbol=symbol, diagram=True
+        )
+    except InvalidRequest:
+        return AssetWords(claimed, number)
+    if asset.mark:
+        return AssetWords(asset.symbol, asset.id, asset.mark)
+    if not asset.symbol:
+        return AssetWords(claimed, asset.id, UNVERIFIED)
+    return AssetWords(claimed if claimed.casefold() == asset.symbol.casefold() else asset.display_name)

@@ -1,22 +1,25 @@
 """The assets of each chain: `assets.json` (made by `tools/curate_assets.py`), the native ones, and those of config.toml.
 
-An id is canonical, a symbol is a convenience: anybody can register a "USDT", so a symbol that fits two assets
-is an error that names them.
+An id is unique, a symbol is a convenience: anybody can register a "USDT", so a symbol that fits two assets is an
+error that names them.  Wherever a symbol is printed, `Asset.display_name` or `Asset.amount` prints it: a look-alike
+then reads `USDT (asset 23, not the canonical USDT 10)`.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
 from scenarioctl.chains.locations import absolute, read_location
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.amounts import parse_raw
+from scenarioctl.model.amounts import parse_raw, to_whole
 
 #: How each kind is held, and so moved: Balances, Assets, ForeignAssets, Tokens, Currencies.
 KINDS = ("native", "assets", "foreign", "tokens", "erc20")
 _U32 = 2**32 - 1
+#: The mark of an asset whose symbol means no asset of its chain for sure.
+UNVERIFIED = "symbol not verified"
 #: Of `Assets.kept`.
 _KEPT = 1000
 #: Where an Asset Hub keeps its own, trust-backed assets.
@@ -44,6 +47,8 @@ class Asset:
     reserve: str = ""
     #: Whether its Asset Hub takes fees in it; None where that is not known.
     pays_fees: bool | None = None
+    #: What keeps its symbol from being taken for another asset's: `not the native DOT`; "" for the one that is meant.
+    mark: str = ""
 
     @cached_property
     def location(self) -> dict[str, Any] | None:
@@ -51,11 +56,26 @@ class Asset:
         return read_location(self.place) if self.place else None
 
     @property
+    def display_name(self) -> str:
+        """The asset wherever its symbol is printed: `USDT`, or `USDT (asset 23, not the canonical USDT 10)`."""
+        if not self.symbol:
+            return f"asset {self.id}"
+        return f"{self.symbol} (asset {self.id}, {self.mark})" if self.mark else self.symbol
+
+    @property
     def label(self) -> str:
-        """The asset in a sentence: `10 (USDT, Tether USD of Asset Hub)`."""
+        """The asset by its id, where one is chosen: `10 (USDT, Tether USD of Asset Hub)`."""
         if self.kind == "native":
             return f"{self.symbol} (the native asset)"
-        return f"{self.id} ({', '.join(filter(None, (self.symbol, self.name)))})" if self.symbol else self.id
+        if not self.symbol:
+            return self.id
+        return f"{self.id} ({', '.join(filter(None, (self.symbol, self.name, self.mark)))})"
+
+    def amount(self, raw: int) -> str:
+        """Return *raw* smallest units as a person reads them: `1.5 USDT`."""
+        if self.decimals is None:
+            return f"{raw} smallest units of {self.label}"
+        return f"{to_whole(raw, self.decimals)} {self.display_name}"
 
 
 class Assets:
@@ -65,6 +85,8 @@ class Assets:
         self._registry = registry
         #: Chain -> id -> the asset, or its row until somebody asks for it: building 500 takes longer than reading them.
         self._tables: dict[str, dict[str, Asset | list[Any]]] = {}
+        #: Chain -> symbol in lower case -> id of the one asset that it means, where it means one.
+        self._canonical: dict[str, dict[str, str]] = {}
         #: Chain and id of a listed asset, and destination -> the asset as it is listed there.
         self._counterparts: dict[tuple[str, str, str], Asset] = {}
         #: What was found out about these assets, and would be found again for each transfer.
@@ -106,8 +128,9 @@ class Assets:
             return native
         asset = self._find_number(chain, text.lstrip("0") or "0", asset_id, field)
         if beside and asset.symbol and beside.lower() != asset.symbol.lower():
+            mark = f" ({asset.mark})" if asset.mark else ""
             raise InvalidRequest(
-                f"{field} {shorten(asset_id)} of {chain.name} is {asset.symbol}, not {shorten(beside)}: expected an id and a symbol that agree"
+                f"{field} {shorten(asset_id)} of {chain.name} is {asset.symbol}{mark}, not {shorten(beside)}: expected an id and a symbol that agree"
             )
         return asset
 
@@ -165,6 +188,20 @@ class Assets:
             return False
         return not self._identities(a).isdisjoint(self._identities(b))
 
+    def _mark(self, chain: Chain, number: str, symbol: str) -> str:
+        """Return what is said beside the symbol of an asset that its symbol doesn't mean."""
+        if not symbol:
+            return ""
+        meant = self._canonical[chain.name].get(symbol.casefold())
+        if meant == number:
+            return ""
+        if meant is None:
+            return UNVERIFIED
+        other = self._table(chain)[meant]
+        if isinstance(other, Asset) and other.kind == "native":
+            return f"not the native {other.symbol}"
+        return f"not the canonical {_symbol_of(other)} {meant}"
+
     def _read_id(self, asset_id: object, field: str, chain: Chain) -> str:
         if isinstance(asset_id, float) and asset_id.is_integer() and abs(asset_id) < 2**53:
             asset_id = int(asset_id)
@@ -219,7 +256,11 @@ class Assets:
         shown = [
             f"{asset.id} ({asset.symbol})"
             for asset in self.all(chain)
-            if asset is not native and asset.name and hub is not None and asset.reserve == hub.name
+            if asset is not native
+            and asset.name
+            and not asset.mark
+            and hub is not None
+            and asset.reserve == hub.name
         ]
         return f"{', '.join([native.id, *shown[:1]])} or {shown[1]}" if len(shown) > 1 else native.symbol
 
@@ -251,10 +292,17 @@ class Assets:
             native = self._plain_native(chain)
             table = {native.id: native}
             table.update((row[0], row) for row in _read_rows(chain.name))
-            for written in self._registry.asset_tables(chain):
-                asset = self._from_config(chain, written, native)
-                table[asset.id] = asset
+            canonical = {
+                _symbol_of(row).casefold(): number for number, row in table.items() if _is_canonical(row)
+            }
+            configured = [
+                self._from_config(chain, written, native) for written in self._registry.asset_tables(chain)
+            ]
+            table.update((asset.id, asset) for asset in configured)
             self._tables[chain.name] = table
+            self._canonical[chain.name] = _with_configured(canonical, table, configured)
+            for asset in configured:
+                table[asset.id] = replace(asset, mark=self._mark(chain, asset.id, asset.symbol))
         return table
 
     def _plain_native(self, chain: Chain) -> Asset:
@@ -275,7 +323,7 @@ class Assets:
         )
 
     def _from_row(self, chain: Chain, row: list[Any]) -> Asset:
-        number, symbol, decimals, deposit, _, _, pays, name = row + [None] * (8 - len(row))
+        number, symbol, decimals, deposit, _, _, pays, name = (row + [None] * (8 - len(row)))[:8]
         place = _place_of(row)
         return Asset(
             chain=chain.name,
@@ -288,6 +336,7 @@ class Assets:
             place=place,
             reserve=self._reserve(chain, place),
             pays_fees=pays,
+            mark=self._mark(chain, number, symbol),
         )
 
     def _from_config(self, chain: Chain, table: Mapping[str, Any], native: Asset) -> Asset:
@@ -382,6 +431,25 @@ _CONFIG_WORDS: Mapping[tuple[type, ...], str] = {
 
 def _symbol_of(row: Asset | list[Any]) -> str:
     return row.symbol if isinstance(row, Asset) else str(row[1])
+
+
+def _is_canonical(row: Asset | list[Any]) -> bool:
+    return row.kind == "native" if isinstance(row, Asset) else len(row) > 8 and row[8] is True
+
+
+def _with_configured(
+    canonical: dict[str, str], table: Mapping[str, Asset | list[Any]], configured: Sequence[Asset]
+) -> dict[str, str]:
+    """Return *canonical* as config.toml leaves it: an asset written there is meant where no other has its symbol."""
+    renamed = {asset.id: asset.symbol.casefold() for asset in configured}
+    meant = {symbol: number for symbol, number in canonical.items() if renamed.get(number, symbol) == symbol}
+    for asset in configured:
+        symbol = asset.symbol.casefold()
+        if symbol not in meant and not any(
+            _symbol_of(row).casefold() == symbol for number, row in table.items() if number != asset.id
+        ):
+            meant[symbol] = asset.id
+    return meant
 
 
 def _kind_of(row: list[Any]) -> str:

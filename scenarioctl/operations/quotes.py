@@ -77,7 +77,7 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
     check_pair(asset_in, asset_out, "assetout")
     decimals = known_decimals(asset_in, "amount", request.amount)
     amount = to_raw(
-        parse_number(request.amount, field="amount"), decimals, field="amount", symbol=asset_in.symbol
+        parse_number(request.amount, field="amount"), decimals, field="amount", symbol=asset_in.display_name
     )
     slippage = read_slippage(request.slippage, "slippage")
     route = read_route(request.route, "route")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scenarioctl.actions.pills import has_pill
 from scenarioctl.actions.sides import action_data
 from scenarioctl.actions.swap import least_words
-from scenarioctl.actions.words import chain_word, side_words, word
+from scenarioctl.actions.words import AssetWords, chain_word, name_asset, side_words, word
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, Node, Problem
 from scenarioctl.render.letters import clean
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Left of an address at each end.
 _HEAD, _TAIL = 6, 6
+#: Of an asset's id at each end, where it is a location.
+_ID_END = 6
 #: Names of a call's arguments that are shown.
 _SHOWN = 2
 
@@ -103,15 +105,15 @@ def flow_label(app: "Application", diagram: Diagram, source: Node, target: Node)
     if isinstance(choice, str) and choice.lower() in ("xtransfer", "swap"):
         if source.type != "chain":
             return _FLOWS.get(source.type, "")
-        before, _ = side_words(diagram, target)
-        return _tokens(before["amount"], before["asset"])
+        before, _ = side_words(app, diagram, target)
+        return _tokens(before["amount"], before["short"])
     choice = source.form.get("action") if source.type == "action" else None
     if isinstance(choice, str):
-        _, after = side_words(diagram, source)
+        _, after = side_words(app, diagram, source)
         if choice.lower() == "swap":
             least = least_words(app, diagram, source)
-            return least or _known(after["asset"])
-        return _known(after["asset"]) if choice.lower() == "xtransfer" else ""
+            return least or _known(after["short"])
+        return _known(after["short"]) if choice.lower() == "xtransfer" else ""
     return _FLOWS.get(source.type, "")
 
 
@@ -123,10 +125,13 @@ def _chain(place: _Place) -> Card:
     literal, title = _chain_title(place, place.node.form.get("chain"))
     rows = []
     asset = place.node.form.get("asset")
-    symbol = word(asset.get("symbol")) or word(asset.get("assetId")) if isinstance(asset, dict) else ""
+    named = AssetWords("")
+    if isinstance(asset, dict):
+        form = place.node.form
+        named = name_asset(place.app, form.get("chain"), asset.get("assetId"), asset.get("symbol"))
     amount = word(place.node.form.get("amount"))
-    if symbol or amount:
-        rows.append(Row(text=f"{amount} {symbol}".strip(), strong=True))
+    if named.short or amount:
+        rows += [Row(text=f"{amount} {named.short}".strip(), strong=True), *_marks(named.id, named.mark)]
     address = word(place.node.form.get("address"), 300)
     if address:
         rows.append(Row(label="Account", text=shorten_middle(address)))
@@ -141,11 +146,12 @@ def _chain(place: _Place) -> Card:
 
 
 def _transfer(place: _Place) -> Card:
-    source, target = side_words(place.diagram, place.node)
+    source, target = side_words(place.app, place.diagram, place.node)
     origin, origin_title = _chain_title(place, source["chain"])
     _, destination = _chain_title(place, target["chain"])
     rows = (
-        Row(text=_tokens(source["amount"], source["asset"]) or "?", strong=True),
+        Row(text=_tokens(source["amount"], source["short"]) or "?", strong=True),
+        *_marks(source["id"], source["mark"]),
         Row(label="From", text=origin_title or "?"),
         Row(label="To", text=destination or "?"),
         Row(label="For", text=shorten_middle(target["address"])),
@@ -154,10 +160,12 @@ def _transfer(place: _Place) -> Card:
 
 
 def _swap(place: _Place) -> Card:
-    source, target = side_words(place.diagram, place.node)
+    source, target = side_words(place.app, place.diagram, place.node)
     literal, title = _chain_title(place, source["chain"])
     rows = [
-        Row(text=f"{_tokens(source['amount'], source['asset']) or '?'} → {target['asset']}", strong=True),
+        Row(text=f"{_tokens(source['amount'], source['short']) or '?'} → {target['short']}", strong=True),
+        *_marks(source["id"], source["mark"]),
+        *_marks(target["id"], target["mark"]),
         Row(label="On", text=title or "?"),
     ]
     options = action_data(place.node)
@@ -168,7 +176,7 @@ def _swap(place: _Place) -> Card:
 
 
 def _remark(place: _Place) -> Card:
-    source, _ = side_words(place.diagram, place.node)
+    source, _ = side_words(place.app, place.diagram, place.node)
     literal, title = _chain_title(place, source["chain"])
     values = action_data(place.node).get("source")
     text = word(values.get("target"), 200) if isinstance(values, dict) else ""
@@ -295,6 +303,14 @@ def _chain_title(place: _Place, name: Any) -> tuple[str, str]:
 
 def _known(text: str) -> str:
     return "" if text == "?" else text
+
+
+def _marks(identity: str, mark: str) -> list[Row]:
+    """Return the rows that tell a look-alike apart: of their own, since a long amount is cut off."""
+    if not mark:
+        return []
+    shown = identity if len(identity) <= 2 * _ID_END else f"{identity[:_ID_END]}…{identity[-_ID_END:]}"
+    return [Row(label="Asset", text=shown), Row(text=mark)]
 
 
 def _tokens(amount: str, symbol: str) -> str:

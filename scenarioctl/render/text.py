@@ -108,6 +108,9 @@ def _lines_of(card: Card, inner: int) -> list[str]:
     if card.kind in ("unknown", "missing"):
         lines.append(_fit(card.caption, inner))
     for row in card.rows:
+        if not row.label and not row.strong:
+            lines += _wrap(clean(row.text), inner, _NOTE_LINES)
+            continue
         label = f"{row.label.lower()} " if row.label and row.label != "Account" else ""
         lines.append(_fit(label + clean(row.text), inner))
     if card.note:

@@ -108,7 +108,7 @@ class _Judge:
 
     def _label(self, identity: str, chain: "Chain") -> str:
         asset = asset_at(self.assets, chain, identity)
-        return asset.symbol or asset.label if asset is not None else identity or "the relay's asset"
+        return asset.display_name if asset is not None else identity or "the relay's asset"
 
 
 def para_name(chain: "Chain") -> str:

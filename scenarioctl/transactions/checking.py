@@ -333,7 +333,7 @@ class _Checker:
         return credit > 0
 
     async def _say_no_credit(self, chain: "Chain", asset: "Asset", beneficiary: bytes) -> str:
-        sentence = f"nothing of {asset.symbol or asset.id} is credited to the beneficiary on {chain.name}, though nothing fails there"
+        sentence = f"nothing of {asset.display_name} is credited to the beneficiary on {chain.name}, though nothing fails there"
         try:
             deposit = await existential_deposit(self.clients(chain), asset)
             held = await free_balance(self.clients(chain), asset, beneficiary)

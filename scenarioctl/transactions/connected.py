@@ -121,7 +121,7 @@ class TransferBuilder:
             if accepted:
                 return self._build(destination_table=table, fee_accepted=True)
             native = self.assets.native(hub)
-            what = transfer.asset.symbol or f"asset {transfer.asset.id}"
+            what = transfer.asset.display_name
             refusal = f"{what} cannot be sent alone from {transfer.source.name} to {hub.name}: {hub.name} takes no fees in it now, so the whole transfer would be trapped there"
             if sender is None:
                 raise InvalidRequest(
@@ -244,9 +244,7 @@ class TransferBuilder:
         return await self.clients(self.transfer.destination).table()
 
     def _say(self, amount: int) -> str:
-        asset = self.transfer.asset
-        decimals = asset.decimals if asset.decimals is not None else self.transfer.source.decimals
-        return f"{to_whole(amount, decimals)} {asset.symbol}"
+        return self.transfer.asset.amount(amount)
 
 
 def _has_fee_beside(draft: "Draft") -> bool:

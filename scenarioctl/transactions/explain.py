@@ -156,7 +156,7 @@ class _Describer(ValueWriter):
 def _amount(value: int, asset: "Asset") -> Any:
     if asset.decimals is None:
         return str(value)
-    return {"value": str(value), "human": f"{to_whole(value, asset.decimals)} {asset.symbol}"}
+    return {"value": str(value), "human": asset.amount(value)}
 
 
 def _text_or_hex(data: bytes) -> str:

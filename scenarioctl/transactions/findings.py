@@ -36,7 +36,7 @@ class Findings:
 
 def amount_of(asset: "Asset", value: int) -> Amount:
     """Return *value* smallest units of *asset*, as it is printed."""
-    return Amount(value=value, asset=asset.symbol or asset.id, decimals=asset.decimals)
+    return Amount(value=value, asset=asset.display_name, decimals=asset.decimals)
 
 
 def asset_at(assets: "Assets", chain: "Chain", identity: str) -> "Asset | None":

@@ -604,9 +604,7 @@ def percent(part: Fraction | int | None) -> str:
 
 def worded(asset: "Asset", amount: int) -> str:
     """Return a raw amount as a person reads it."""
-    if asset.decimals is None:
-        return f"{amount} smallest units of {asset.label}"
-    return f"{to_whole(amount, asset.decimals)} {asset.symbol or asset.id}"
+    return asset.amount(amount)
 
 
 def say_route(hops: Sequence[Hop]) -> str:

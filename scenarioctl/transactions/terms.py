@@ -98,7 +98,7 @@ def offline_terms(
         if tokens < _ABSURD * Fraction(amount, 10**asset_in.decimals):
             warnings.append(
                 f"the minimum of {least} is less than a millionth of the {worded(asset_in, amount)} sold; "
-                f"min_amount_out is in the smallest unit: 1 {asset_out.symbol or asset_out.id} is {10**asset_out.decimals}"
+                f"min_amount_out is in the smallest unit: 1 {asset_out.display_name} is {10**asset_out.decimals}"
             )
     return Terms(
         min_amount_out=minimum,

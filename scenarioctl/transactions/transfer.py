@@ -477,7 +477,7 @@ def _last_hop_fee(hop: _Hop) -> tuple[int, tuple[str, ...]]:
     if hop.last_hop_fee is not None:
         return hop.last_hop_fee, ()
     decimals = transfer.source.decimals if transfer.asset.decimals is None else transfer.asset.decimals
-    symbol = transfer.asset.symbol
+    symbol = transfer.asset.display_name
     way = f"{transfer.source.name} to {transfer.destination.name}"
     if transfer.amount < 10**decimals:
         raise InvalidRequest(
@@ -530,7 +530,7 @@ def _transfer_within(transfer: Transfer, table: "RuntimeTable") -> Draft:
     pallet, method, id_name, receiver_name, amount_name = _WITHIN[asset.kind]
     if not table.has_call(pallet, method):
         raise InvalidRequest(
-            f"{asset.symbol or asset.id} cannot be sent within {chain.name}: its runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
+            f"{asset.display_name} cannot be sent within {chain.name}: its runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
         )
     arguments: dict[str, Any] = {
         receiver_name: account_argument(table, pallet, method, receiver_name, transfer.beneficiary),
@@ -546,7 +546,7 @@ def _transfer_within(transfer: Transfer, table: "RuntimeTable") -> Draft:
     warnings = []
     if asset.kind == "erc20":
         warnings.append(
-            f"{asset.symbol} is held by a contract and sent by Currencies.transfer, which has no keep-alive form: keep some {chain.symbol} for fees"
+            f"{asset.display_name} is held by a contract and sent by Currencies.transfer, which has no keep-alive form: keep some {chain.symbol} for fees"
         )
     deposit = _existential_deposit(asset, table)
     if deposit is not None and transfer.amount < deposit:
@@ -588,7 +588,7 @@ def _check_transfer(transfer: Transfer) -> None:
 
 def _refuse(transfer: Transfer, reason: str) -> InvalidRequest:
     asset = transfer.asset
-    what = asset.symbol or f"asset {asset.id}"
+    what = asset.display_name
     return InvalidRequest(
         f"{what} cannot be sent from {transfer.source.name} to {transfer.destination.name}: {reason}"
     )
@@ -642,7 +642,7 @@ def _warn(
         )
     own_fee = source.role == "dex" and destination.role == "asset_hub" and asset.place != _RELAY
     if own_fee and not fee_settled:
-        name = asset.symbol or asset.id
+        name = asset.display_name
         warnings.append(
             f"{destination.name} takes its fee for this in {name} itself, which works only while it accepts {name} for fees: where it does not, the transfer is trapped there"
         )
@@ -669,9 +669,7 @@ def _read_existential_deposit(table: "RuntimeTable") -> int | None:
 
 
 def _say(raw: int, asset: "Asset") -> str:
-    if asset.decimals is None:
-        return f"{raw} of the smallest unit"
-    return f"{to_whole(raw, asset.decimals)} {asset.symbol}"
+    return asset.amount(raw)
 
 
 def _xcm_pallet(hop: _Hop, method: str) -> str:

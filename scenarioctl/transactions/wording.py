@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import shorten
-from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.calls import Call
 
 if TYPE_CHECKING:
@@ -43,10 +42,9 @@ class _Speaker:
         self.assets = assets
 
     def amount(self, value: int, asset: "Asset | None") -> str:
-        if asset is None or asset.decimals is None:
-            named = asset.label if asset is not None else "an asset that is not known here"
-            return f"{value} smallest units of {named}"
-        return f"{to_whole(value, asset.decimals)} {asset.symbol}"
+        if asset is None:
+            return f"{value} smallest units of an asset that is not known here"
+        return asset.amount(value)
 
     def native(self, value: int) -> str:
         return self.amount(value, self.assets.native(self.chain))
@@ -56,6 +54,16 @@ class _Speaker:
             raise _Unworded
         asset = self.assets.listed(self.chain, number)
         return self.amount(value, asset) if asset else f"{value} smallest units of asset {number}"
+
+    def placed(self, value: int, location: Any) -> str:
+        """Return an amount of what lives at *location*, seen from this chain."""
+        if not isinstance(value, int):
+            raise _Unworded
+        place = write_location(location)
+        if not place:
+            raise _Unworded
+        asset = self.assets.at(self.chain, place)
+        return self.amount(value, asset) if asset else f"{value} smallest units of the asset at {place}"
 
     def account(self, value: Any, chain: "Chain | None" = None) -> str:
         """Return the SS58 form of an AccountId32, bare or in a MultiAddress."""
@@ -116,6 +124,11 @@ def _balances(speaker: _Speaker, args: Mapping[str, Any]) -> str:
 
 def _assets(speaker: _Speaker, args: Mapping[str, Any]) -> str:
     what = speaker.listed(args["amount"], args["id"])
+    return f"transfers {what} to {speaker.account(args['target'])} on {speaker.chain.name}"
+
+
+def _foreign(speaker: _Speaker, args: Mapping[str, Any]) -> str:
+    what = speaker.placed(args["amount"], args["id"])
     return f"transfers {what} to {speaker.account(args['target'])} on {speaker.chain.name}"
 
 
@@ -208,6 +221,8 @@ WORDS: Mapping[tuple[str, str], Words] = {
     ("Balances", "transfer_allow_death"): _balances,
     ("Assets", "transfer"): _assets,
     ("Assets", "transfer_keep_alive"): _assets,
+    ("ForeignAssets", "transfer"): _foreign,
+    ("ForeignAssets", "transfer_keep_alive"): _foreign,
     ("Tokens", "transfer"): _tokens,
     ("Tokens", "transfer_keep_alive"): _tokens,
     ("Currencies", "transfer"): _tokens,
