@@ -9,6 +9,7 @@ from scenarioctl.chains import connection
 from scenarioctl.config import Settings
 from scenarioctl.formats import documents, flow
 from scenarioctl.model import diagram, toml
+from scenarioctl.runtime import metadata, scale, types
 from tests.conftest import ROOT
 
 DEFAULTS = Settings(config=Path(), store=Path(), cache=Path())
@@ -40,6 +41,9 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "values": (connection.MOST_NOTICES,),
         "time": (connection.ANSWERING,),
     },
+    "metadata of a runtime": {"bytes": (metadata.MAX_BYTES,)},
+    "SCALE bytes that are decoded": {"values": (scale.MAX_VALUES,), "depth": (scale.MAX_DEPTH,)},
+    "the name of a type": {"values": (types.NAME_PARTS,)},
     "a run of a job without a `timeout`": {"time": (DEFAULTS.run_seconds,)},
 }
 

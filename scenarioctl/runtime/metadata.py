@@ -17,6 +17,10 @@ from scenarioctl.runtime.types import TypeTable
 #: The metadata versions that can be read, the best first: what to ask a node for.
 VERSIONS = (16, 15, 14)
 
+#: Bytes of the largest metadata that is read: seven times those of the largest runtime bundled.
+MAX_BYTES = 4 * 1024 * 1024
+#: Characters of the name that a runtime gives itself.
+_NAME_LENGTH = 100
 _MAGIC = b"meta"
 _PRIMITIVES = (
     "bool", "char", "str", "u8", "u16", "u32", "u64", "u128", "u256", "i8", "i16", "i32", "i64", "i128", "i256",
@@ -36,6 +40,8 @@ def read_metadata(data: bytes) -> RuntimeTable:
     Takes what `state_getMetadata` and `Metadata_metadata_at_version` answer, with or without the wrapping;
     MetadataError says what is wrong with other bytes.
     """
+    if len(data) > MAX_BYTES:
+        raise MetadataError(f"the metadata has {len(data)} bytes, at most {MAX_BYTES} are read")
     reader = _Reader(unwrap_metadata(data))
     try:
         reader.read()
@@ -112,10 +118,12 @@ class _Reader:
         _, type_id, value = constants["System", "Version"]
         version = Codec(types).decode(type_id, bytes.fromhex(value))
         try:
+            name = str(version["spec_name"])
+            numbers = [int(version[field]) for field in ("spec_version", "transaction_version")]
             header = {
-                "spec_name": str(version["spec_name"]),
-                "spec_version": int(version["spec_version"]),
-                "transaction_version": int(version["transaction_version"]),
+                "spec_name": name,
+                "spec_version": numbers[0],
+                "transaction_version": numbers[1],
                 "metadata_version": self.version,
                 "extrinsic": self.extrinsic,
                 "pallets": [
@@ -126,6 +134,8 @@ class _Reader:
             raise MetadataError(
                 "the constant System.Version has not the shape of a runtime's version"
             ) from None
+        if len(name) > _NAME_LENGTH or not all(0 <= number < 2**32 for number in numbers):
+            raise MetadataError("the constant System.Version has a name or a number that no runtime has")
         return RuntimeTable(header, types, self.pallets, self.apis)
 
     def read_types(self) -> None:

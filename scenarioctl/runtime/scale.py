@@ -35,7 +35,7 @@ from scenarioctl.runtime.types import DEFINITION, KIND, PATH, TypeTable
 #: Takes a value and how deep it stands.
 Encoder = Callable[[Any, int], bytes]
 #: Takes the bytes, where to begin and how deep that is; gives the value and where it ended.
-Decoder = Callable[[bytes, int, int], tuple[Any, int]]
+Decoder = Callable[["Input", int, int], tuple[Any, int]]
 #: A field's name (or place) and type.
 Field = tuple[str | None, int]
 
@@ -43,6 +43,9 @@ Field = tuple[str | None, int]
 MAX_DEPTH = 200
 #: How many elements without bytes a list may have: nothing else bounds them.
 MAX_EMPTY = 16
+
+#: How many values one decoding makes at most: by the metadata of a node that lies, a few bytes can be millions of them.
+MAX_VALUES = 500_000
 
 #: Of each encoder, so many Fixed are remembered.
 _FIXED = 256
@@ -54,6 +57,17 @@ _pack_u16, _pack_u32 = _U16.pack, _U32.pack
 
 class Fixed(dict[str, Any]):
     """An object that is never changed: encoders remember its bytes, for whoever builds with it again."""
+
+
+class Input(bytes):
+    """Bytes that are decoded, and how many values may still be made of them."""
+
+    room = MAX_VALUES
+
+    def spend(self, values: int) -> None:
+        self.room -= values
+        if self.room < 0:
+            raise Refusal(f"it holds more than {MAX_VALUES} values")
 
 
 class Refusal(Exception):
@@ -146,7 +160,7 @@ class Codec:
     def decode_at(self, type_id: int, data: bytes, start: int) -> tuple[Any, int]:
         """Return the value that begins at *start* and where it ends."""
         try:
-            return self.decoder(type_id)(data, start, 0)
+            return self.decoder(type_id)(Input(data), start, 0)
         except (Refusal, RecursionError) as problem:
             raise invalid(problem) from None
 
@@ -283,7 +297,10 @@ class Codec:
         if not path.startswith("primitive_types::U") or len(fields) != 1:
             return 0
         _, _, kind, definition = self.types[fields[0][1]]
-        if kind != "array" or self.types[definition[1]][DEFINITION] != "u64" or not definition[0]:
+        if kind != "array" or self.types[definition[1]][DEFINITION] != "u64":
+            return 0
+        # U64 to U512; an encoder sets the bytes of the number aside before it looks whether it fits.
+        if not 1 <= definition[0] <= 8:
             return 0
         return int(definition[0]) * 64
 
@@ -386,7 +403,7 @@ def _encode_nothing(value: object, depth: int) -> bytes:
     return b""
 
 
-def _decode_nothing(data: bytes, start: int, depth: int) -> tuple[None, int]:
+def _decode_nothing(data: Input, start: int, depth: int) -> tuple[None, int]:
     return None, start
 
 
@@ -435,7 +452,7 @@ def _signed_encoder(bits: int) -> Encoder:
 def _integer_decoder(bits: int, *, signed: bool) -> Decoder:
     size = bits // 8
 
-    def decode(data: bytes, start: int, depth: int) -> tuple[int, int]:
+    def decode(data: Input, start: int, depth: int) -> tuple[int, int]:
         end = start + size
         if end > len(data):
             raise _ends_early(start)
@@ -456,7 +473,7 @@ def _compact_encoder(largest: int, name: str) -> Encoder:
 
 
 def _compact_decoder(largest: int, name: str) -> Decoder:
-    def decode(data: bytes, start: int, depth: int) -> tuple[int, int]:
+    def decode(data: Input, start: int, depth: int) -> tuple[int, int]:
         value, end = decode_compact(data, start)
         if value > largest:
             raise Refusal(f"{value} at byte {start} does not fit {name}")
@@ -476,7 +493,7 @@ def _encode_bool(value: object, depth: int) -> bytes:
     raise Refusal(f"{_show(value)} is neither true nor false, expected bool")
 
 
-def _decode_bool(data: bytes, start: int, depth: int) -> tuple[bool, int]:
+def _decode_bool(data: Input, start: int, depth: int) -> tuple[bool, int]:
     try:
         byte = data[start]
     except IndexError:
@@ -496,7 +513,7 @@ def _encode_str(value: object, depth: int) -> bytes:
     return encode_compact(len(text)) + text
 
 
-def _decode_str(data: bytes, start: int, depth: int) -> tuple[str, int]:
+def _decode_str(data: Input, start: int, depth: int) -> tuple[str, int]:
     text, end = _decode_bytes(data, start, depth)
     try:
         return text.decode(), end
@@ -510,7 +527,7 @@ def _encode_char(value: object, depth: int) -> bytes:
     return _pack_u32(ord(value))
 
 
-def _decode_char(data: bytes, start: int, depth: int) -> tuple[str, int]:
+def _decode_char(data: Input, start: int, depth: int) -> tuple[str, int]:
     end = start + 4
     if end > len(data):
         raise _ends_early(start)
@@ -562,7 +579,7 @@ def _encode_bytes(value: Any, depth: int) -> bytes:
     return encode_compact(len(value)) + value  # type: ignore[no-any-return]
 
 
-def _decode_bytes(data: bytes, start: int, depth: int) -> tuple[bytes, int]:
+def _decode_bytes(data: Input, start: int, depth: int) -> tuple[bytes, int]:
     length, begin = decode_compact(data, start)
     end = begin + length
     if end > len(data):
@@ -582,7 +599,7 @@ def _byte_array_encoder(length: int) -> Encoder:
 
 
 def _byte_array_decoder(length: int) -> Decoder:
-    def decode(data: bytes, start: int, depth: int) -> tuple[bytes, int]:
+    def decode(data: Input, start: int, depth: int) -> tuple[bytes, int]:
         end = start + length
         if end > len(data):
             raise _ends_early(start)
@@ -612,7 +629,7 @@ def _bits_encoder(store: int, most_significant_first: bool) -> Encoder:
 def _bits_decoder(store: int, most_significant_first: bool) -> Decoder:
     size = store // 8
 
-    def decode(data: bytes, start: int, depth: int) -> tuple[str, int]:
+    def decode(data: Input, start: int, depth: int) -> tuple[str, int]:
         length, begin = decode_compact(data, start)
         elements = -(-length // store)
         end = begin + elements * size
@@ -620,6 +637,7 @@ def _bits_decoder(store: int, most_significant_first: bool) -> Decoder:
             raise Refusal(f"the bytes end early, byte {start} promises {length} bits")
         if not length:
             return "", end
+        data.spend(elements)
         body = data[begin:end]
         if most_significant_first:
             text = format(int.from_bytes(_swap(body, size), "big"), f"0{elements * store}b")
@@ -690,7 +708,10 @@ def _named_encoder(fields: list[tuple[str, Encoder]]) -> Encoder:
 
 
 def _named_decoder(fields: list[tuple[str, Decoder]]) -> Decoder:
-    def decode(data: bytes, start: int, depth: int) -> tuple[dict[str, Any], int]:
+    count = len(fields) + 1
+
+    def decode(data: Input, start: int, depth: int) -> tuple[dict[str, Any], int]:
+        data.spend(count)
         value: dict[str, Any] = {}
         name = ""
         try:
@@ -723,7 +744,7 @@ def _encode_each(pairs: Iterable[tuple[Encoder, Any]], depth: int) -> bytes:
     return b"".join(out)
 
 
-def _decode_each(decoders: Iterable[Decoder], data: bytes, start: int, depth: int) -> tuple[list[Any], int]:
+def _decode_each(decoders: Iterable[Decoder], data: Input, start: int, depth: int) -> tuple[list[Any], int]:
     values: list[Any] = []
     try:
         for decode in decoders:
@@ -749,7 +770,8 @@ def _tuple_encoder(encoders: list[Encoder]) -> Encoder:
 
 
 def _tuple_decoder(decoders: list[Decoder]) -> Decoder:
-    def decode(data: bytes, start: int, depth: int) -> tuple[list[Any], int]:
+    def decode(data: Input, start: int, depth: int) -> tuple[list[Any], int]:
+        data.spend(len(decoders) + 1)
         return _decode_each(decoders, data, start, depth)
 
     return decode
@@ -774,7 +796,8 @@ def _array_encoder(encode_item: Encoder, length: int) -> Encoder:
 
 
 def _array_decoder(decode_item: Decoder, length: int) -> Decoder:
-    def decode(data: bytes, start: int, depth: int) -> tuple[list[Any], int]:
+    def decode(data: Input, start: int, depth: int) -> tuple[list[Any], int]:
+        data.spend(length + 1)
         return _decode_each((decode_item for _ in range(length)), data, start, depth)
 
     return decode
@@ -802,7 +825,7 @@ def _sequence_encoder(encode_item: Encoder, *, empty: bool) -> Encoder:
 
 
 def _sequence_decoder(decode_item: Decoder, *, empty: bool) -> Decoder:
-    def decode(data: bytes, start: int, depth: int) -> tuple[list[Any], int]:
+    def decode(data: Input, start: int, depth: int) -> tuple[list[Any], int]:
         length, begin = decode_compact(data, start)
         if depth >= MAX_DEPTH:
             raise Refusal(_TOO_DEEP)
@@ -810,6 +833,7 @@ def _sequence_decoder(decode_item: Decoder, *, empty: bool) -> Decoder:
             raise Refusal(_too_many_empty(length))
         if not empty and length > len(data) - begin:
             raise Refusal(f"the bytes end early, byte {start} promises {length} elements")
+        data.spend(length + 1)
         return _decode_each((decode_item for _ in range(length)), data, begin, depth + 1)
 
     return decode
@@ -831,12 +855,13 @@ def _option_encoder(encode_some: Encoder, *, wrapped: bool) -> Encoder:
 
 
 def _option_decoder(decode_some: Decoder, *, wrapped: bool) -> Decoder:
-    def decode(data: bytes, start: int, depth: int) -> tuple[Any, int]:
+    def decode(data: Input, start: int, depth: int) -> tuple[Any, int]:
         present, start = _decode_bool(data, start, depth)
         if not present:
             return None, start
         if depth >= MAX_DEPTH:
             raise Refusal(_TOO_DEEP)
+        data.spend(1)
         value, start = decode_some(data, start, depth + 1)
         return ({"Some": value} if wrapped else value), start
 
@@ -908,7 +933,7 @@ def _variant_decoder(codec: Codec, type_id: int, variants: list[list[Any]]) -> D
     by_index = {index: (name, fields) for name, index, fields in variants}
     bodies: dict[int, Decoder] = {}
 
-    def decode(data: bytes, start: int, depth: int) -> tuple[Any, int]:
+    def decode(data: Input, start: int, depth: int) -> tuple[Any, int]:
         try:
             index = data[start]
         except IndexError:
@@ -924,6 +949,7 @@ def _variant_decoder(codec: Codec, type_id: int, variants: list[list[Any]]) -> D
             body = bodies.get(index)
             if body is None:
                 body = bodies[index] = codec.fields_decoder(fields)
+            data.spend(1)
             value, end = body(data, start + 1, depth + 1)
         except Refusal as refusal:
             refusal.path.append(name)

@@ -25,6 +25,13 @@ Definition = list[Any]
 
 #: Deeper inside a type its name is cut.
 NAME_DEPTH = 8
+#: So many types are named in a name; those of real runtimes have at most 24.  The metadata of a node that lies can have
+#: names that double with each type.
+NAME_PARTS = 200
+#: Characters of one of them.
+_NAME_LENGTH = 100
+#: Deeper inside a type nobody looks whether it takes bytes; it is then taken for one that does.
+_EMPTY_DEPTH = 64
 
 PATH, PARAMETERS, KIND, DEFINITION = range(4)
 
@@ -57,7 +64,7 @@ class TypeTable:
         """Return the type as people write it: `Option<AccountId32>`, `Vec<(u32, u128)>`, `BoundedVec<u8>`."""
         known = self._names.get(type_id)
         if known is None:
-            known = self._names[type_id] = self._write(type_id, ())
+            known = self._names[type_id] = self._write(type_id, (), [NAME_PARTS])
         return known
 
     def find(self, path: str) -> list[int]:
@@ -86,7 +93,7 @@ class TypeTable:
         known = self._empty.get(type_id)
         if known is None:
             # A type inside itself has no finite value; the answer must only end.
-            if type_id in outer:
+            if type_id in outer or len(outer) > _EMPTY_DEPTH:
                 return False
             known = self._empty[type_id] = self._takes_nothing(type_id, (*outer, type_id))
         return known
@@ -128,30 +135,40 @@ class TypeTable:
             return self.is_empty(definition, outer)
         return False
 
-    def _write(self, type_id: int, outer: tuple[int, ...]) -> str:
+    def _write(self, type_id: int, outer: tuple[int, ...], room: list[int]) -> str:
+        """Return the name of a type inside those of *outer*; *room* counts down the types that may still be named."""
+        if room[0] <= 0:
+            return "…"
+        room[0] -= 1
         path, parameters, kind, definition = self[type_id]
         if path:
             last = str(path).rpartition("::")[2]
+            last = last if len(last) <= _NAME_LENGTH else last[: _NAME_LENGTH - 1] + "…"
             given = [inner for _, inner in parameters if inner is not None]
             if not given or type_id in outer or len(outer) > NAME_DEPTH:
                 return last
-            return f"{last}<{self._write_all(given, (*outer, type_id))}>"
+            return f"{last}<{self._write_all(given, (*outer, type_id), room)}>"
         if type_id in outer or len(outer) > NAME_DEPTH:
             return "…"
         outer = (*outer, type_id)
         if kind == "primitive":
             return str(definition)
         if kind == "sequence":
-            return f"Vec<{self._write(definition, outer)}>"
+            return f"Vec<{self._write(definition, outer, room)}>"
         if kind == "array":
-            return f"[{self._write(definition[1], outer)}; {definition[0]}]"
+            return f"[{self._write(definition[1], outer, room)}; {definition[0]}]"
         if kind == "tuple":
-            return f"({self._write_all(definition, outer)}{',' if len(definition) == 1 else ''})"
+            return f"({self._write_all(definition, outer, room)}{',' if len(definition) == 1 else ''})"
         if kind == "compact":
-            return f"Compact<{self._write(definition, outer)}>"
+            return f"Compact<{self._write(definition, outer, room)}>"
         if kind == "bits":
-            return f"BitVec<{self._write_all(definition, outer)}>"
+            return f"BitVec<{self._write_all(definition, outer, room)}>"
         return "{…}" if kind == "composite" else "enum"
 
-    def _write_all(self, type_ids: list[int], outer: tuple[int, ...]) -> str:
-        return ", ".join(self._write(inner, outer) for inner in type_ids)
+    def _write_all(self, type_ids: list[int], outer: tuple[int, ...], room: list[int]) -> str:
+        written: list[str] = []
+        for inner in type_ids:
+            written.append(self._write(inner, outer, room))
+            if room[0] <= 0:
+                break
+        return ", ".join(written)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 #: Longer texts than any call that a block takes.
 MAX_TEXT = 4 * 1024 * 1024
 MAX_DEPTH = 64
+#: Deeper inside a type its example is cut.
+_EXAMPLE_DEPTH = 8
 #: Composites that are numbers.
 _WIDE = ("primitive_types::U128", "primitive_types::U256", "primitive_types::U512")
 
@@ -42,7 +44,7 @@ class ValueReader:
         if name == "MultiAddress" and not _is_table(value):
             return {"Id": self._read_account(type_id, value)}
         if kind == "compact":
-            return self.read(definition, value, depth)
+            return self.read(definition, value, depth + 1)
         if kind == "primitive":
             return self._read_primitive(type_id, definition, value)
         if kind == "bits":
@@ -67,14 +69,16 @@ class ValueReader:
 
     def example(self, type_id: int, depth: int = 0) -> str:
         """Return a text that would fit, or a description of one."""
+        if depth > _EXAMPLE_DEPTH:
+            return "…"
         path, _, kind, definition = self._table.types[type_id]
         name = path.rpartition("::")[2]
         if self._table.types.is_option(type_id):
-            return f"nothing, or {self.example(definition[1][2][0][1], depth)}"
+            return f"nothing, or {self.example(definition[1][2][0][1], depth + 1)}"
         if name in ("AccountId32", "MultiAddress"):
             return "an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or 0x and 64 hex digits"
         if kind == "compact":
-            return self.example(definition, depth)
+            return self.example(definition, depth + 1)
         if kind == "primitive":
             return {"bool": "true or false", "char": "one character", "str": "text"}.get(
                 definition, "a whole number like 1000"
@@ -91,7 +95,7 @@ class ValueReader:
         if kind == "composite":
             if path in _WIDE:
                 return "a whole number like 1000"
-            if len(definition) == 1 and definition[0][0] is None and depth < 8:
+            if len(definition) == 1 and definition[0][0] is None:
                 return self.example(definition[0][1], depth + 1)
             names = [field[0] for field in definition]
             if None in names:
