@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from scenarioctl.model.calls import Call
+from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.runtime.table import RuntimeTable, load_bundled
+from tests.conftest import BOB
 from tests.daemons import Daemon
 from tests.pressure import pressed_daemon, send, sizes, under_probe
 
@@ -97,3 +101,79 @@ def test_a_text_of_escapes(running: Daemon, size: int) -> None:
         status, _ = send(running, "/api/template/saveUrl", text)
 
     assert status in (413, 422)
+
+
+def transaction(call: bytes) -> str:
+    return "0x" + call.hex()
+
+
+def batch(table: RuntimeTable, count: int) -> str:
+    """Return a batch of the shortest calls that there are."""
+    call = Call(pallet="Utility", method="batch", args={"calls": [{"System": {"remark": {"remark": b""}}}]})
+    one = table.encode_call(call)
+    return transaction(one[:2] + encode_compact(count) + one[3:] * count)
+
+
+@pytest.fixture(scope="module")
+def polkadot() -> RuntimeTable:
+    table = load_bundled("polkadot")
+    assert table is not None
+    return table
+
+
+@sizes(3 * 1024 * 1024, 15 * 1024 * 1024)
+def test_a_transaction_that_is_longer_than_any_block(running: Daemon, size: int) -> None:
+    """29 MB took 43 s of processor time."""
+    tx = "0x" + "00" * (2 * size)
+
+    with under_probe(running):
+        for path, more in (
+            ("/api/tx/decode", {}),
+            ("/api/chain/Broadcast", {}),
+            ("/api/tx/payload", {"sender": BOB}),
+            ("/api/tx/assemble", {"sender": BOB, "signature": "0x" + "00" * 64}),
+        ):
+            status, answer = send(running, path, {"chain": "polkadot", "tx": tx, **more})
+            assert (status, answer["code"]) == (413, "too_large"), path
+
+
+@sizes(100_000, 1_700_000)
+def test_a_batch_of_more_calls_than_are_decoded(running: Daemon, polkadot: RuntimeTable, size: int) -> None:
+    tx = batch(polkadot, size)
+
+    with under_probe(running):
+        status, answer = send(running, "/api/tx/decode", {"chain": "polkadot", "tx": tx})
+
+    assert (status, answer["code"]) == (422, "invalid_request")
+    assert "it holds more than 100000 values" in answer["error"]
+
+
+@sizes(3_000, 15_000)
+def test_a_batch_of_many_calls(running: Daemon, polkadot: RuntimeTable, size: int) -> None:
+    tx = batch(polkadot, size)
+
+    with under_probe(running):
+        status, answer = send(running, "/api/tx/decode", {"chain": "polkadot", "tx": tx})
+        assert send(running, "/api/chain/Broadcast", {"chain": "polkadot", "tx": tx})[0] == 422
+
+    assert status == 200, answer
+    assert len(answer["call"]["args"]["calls"]) == size
+
+
+@sizes(500_000, 5 * 1024 * 1024 - 20)
+def test_a_remark_as_long_as_a_transaction(running: Daemon, polkadot: RuntimeTable, size: int) -> None:
+    call = Call(pallet="System", method="remark", args={"remark": b"x" * size})
+    tx = transaction(polkadot.encode_call(call))
+
+    with under_probe(running):
+        status, answer = send(running, "/api/tx/decode", {"chain": "polkadot", "tx": tx})
+        signing = {"sender": BOB, "nonce": 0, "era": "immortal"}
+        assert send(running, "/api/tx/payload", {"chain": "polkadot", "tx": tx, **signing})[0] == 200
+        joined = send(
+            running,
+            "/api/tx/assemble",
+            {"chain": "polkadot", "tx": tx, **signing, "signature": "0x" + "00" * 64},
+        )
+
+    assert status == 200, answer
+    assert joined[0] == 422

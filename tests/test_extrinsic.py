@@ -461,10 +461,10 @@ def test_every_runtime_at_hand_can_be_signed_for() -> None:
 
 
 def test_a_transaction_has_a_length_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarioctl.transactions.bare.LARGEST", 6)
+    monkeypatch.setattr("scenarioctl.transactions.bare.LARGEST", 5)
 
     with pytest.raises(InvalidRequest) as refused:
         bare_extrinsic(b"12345")
 
     assert bare_extrinsic(b"1234").hex() == "14" + "04" + b"1234".hex()
-    assert str(refused.value) == "a transaction of 6 bytes is larger than any chain takes"
+    assert str(refused.value) == "a transaction of 6 bytes is larger than any chain takes, the limit is 5"

@@ -10,6 +10,7 @@ from scenarioctl.config import Settings
 from scenarioctl.formats import documents, flow
 from scenarioctl.model import diagram, toml
 from scenarioctl.runtime import metadata, scale, types
+from scenarioctl.transactions import bare, remark
 from tests.conftest import ROOT
 
 DEFAULTS = Settings(config=Path(), store=Path(), cache=Path())
@@ -30,6 +31,12 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "values": (toml.MAX_VALUES,),
         "depth": (toml.MAX_KEY_PARTS,),
     },
+    "transaction, call data, or signing payload": {
+        "bytes": (bare.LARGEST,),
+        "values": (scale.MAX_CALL_VALUES,),
+        "depth": (scale.MAX_DEPTH,),
+    },
+    "text of a remark": {"bytes": (remark.MAX_BYTES,)},
     "one exchange with a node": {
         "bytes": (connection.LARGEST,),
         "values": (connection.MOST_VALUES, connection.MOST_NOTICES),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
-from scenarioctl.runtime.scale import MAX_DEPTH, MAX_EMPTY, Codec, Fixed, encode_compact
+from scenarioctl.runtime.scale import MAX_CALL_VALUES, MAX_DEPTH, MAX_EMPTY, Codec, Fixed, encode_compact
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
 from scenarioctl.runtime.types import TypeTable
 from tests.conftest import DATA, SHARED
@@ -907,3 +907,23 @@ def test_more_fixed_objects_than_are_remembered_stay_apart() -> None:
     for number in range(600):
         one = Fixed({"V5": {"parents": 1, "interior": {"X1": [{"Parachain": number}]}}})
         assert table.decode(location, table.encode(location, one)) == one
+
+
+def test_a_call_has_no_more_values_than_are_decoded() -> None:
+    """Wherever they stand: a batch in a batch counts with the calls that it holds."""
+    polkadot = load_bundled("polkadot")
+    assert polkadot is not None
+    remark = {"System": {"remark": {"remark": b""}}}
+
+    def decode(count: int) -> Call:
+        inner = {"Utility": {"batch": {"calls": [remark] * count}}}
+        return polkadot.decode_call(
+            polkadot.encode_call(Call(pallet="Utility", method="batch", args={"calls": [inner, inner]}))
+        )
+
+    for _ in range(2):
+        assert len(decode(5_000).args["calls"]) == 2
+    with pytest.raises(InvalidRequest) as refused:
+        decode(MAX_CALL_VALUES // 6)
+
+    assert str(refused.value).endswith("it holds more than 100000 values")

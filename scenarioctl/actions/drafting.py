@@ -236,10 +236,14 @@ async def draft_call(
 
 
 def _encode(app: "Application", chain: "Chain", table: "RuntimeTable", draft: "Draft") -> UnsignedTransaction:
+    from scenarioctl.transactions.bare import check_length
+
+    call_data = table.encode_call(draft.call)
+    check_length(len(call_data))
     return UnsignedTransaction(
         chain=chain.name,
         call=draft.call,
-        call_data=table.encode_call(draft.call),
+        call_data=call_data,
         spec_version=table.spec_version,
         offline=app.settings.offline,
         warnings=(*draft.warnings, *app.runtime_warnings(chain, table)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.signing import Signer, parse_hex, signing_options
+from scenarioctl.operations.signing import Signer, parse_hex, read_aside, signing_options
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -70,7 +70,9 @@ async def assemble_transaction(app: Application, request: AssembleTransaction) -
         chain, to_sign, table = await _read_wallet_payload(app, request)
     else:
         chain, to_sign, table = await _read_tx(app, request)
-    scheme, data = join(table, chain, to_sign, signature, scheme=request.scheme)
+    scheme, data = await read_aside(
+        app, to_sign.payload, join, table, chain, to_sign, signature, scheme=request.scheme
+    )
     return AssembledTransaction(
         chain=chain.name,
         tx="0x" + data.hex(),
@@ -104,11 +106,11 @@ async def _read_tx(app: Application, request: AssembleTransaction) -> "tuple[Cha
         raise InvalidRequest("sender is missing, expected the account that signed: SS58 or 0x public key")
     account = parse_account(request.sender, field="sender")
     table = await app.runtime(chain)
-    payload = read_payload(table, chain, data, account)
+    payload = await read_aside(app, data, read_payload, table, chain, data, account)
     if payload is not None:
         _refuse_beside(request, "tx, which is a whole payload")
         return chain, payload, table
-    extrinsic = read_transaction(table, chain, data)
+    extrinsic = await read_aside(app, data, read_transaction, table, chain, data)
     if not isinstance(extrinsic, Call):
         if extrinsic.signer is not None:
             raise InvalidRequest("tx is signed already, it can be broadcast as it is")
@@ -149,7 +151,10 @@ async def _read_wallet_payload(
         )
     chain = _chain_of(app, name, given.get("genesisHash"))
     table = await app.runtime(chain)
-    to_sign = read_wallet_payload(table, chain, given)
+    method = given.get("method")
+    to_sign = await read_aside(
+        app, method if isinstance(method, str) else "", read_wallet_payload, table, chain, given
+    )
     if request.sender and parse_account(request.sender, field="sender") != to_sign.account:
         raise InvalidRequest(
             f"sender {shorten(request.sender, 80)} is not the account of payload, whose address is {shorten(given.get('address'), 80)}"

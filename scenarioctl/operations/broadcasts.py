@@ -1,12 +1,12 @@
 """Forwarding what somebody signed to its chain.  No key is ever here."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.operations.signing import parse_hex
+from scenarioctl.operations.signing import parse_hex, read_aside
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.submission import Inclusion, Submission
 
 __all__ = ["broadcast"]
+
+T = TypeVar("T")
 
 WAITS = ("in-block", "finalized")
 #: Seconds: a block is final well within, on every chain that is known here.
@@ -69,17 +71,21 @@ async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
     seconds = _check_waiting(request)
     data = parse_hex(request.tx, field="tx")
     known = app.known_runtime(chain)
-    check_form(chain, known, data)
+
+    async def aside(work: Callable[..., T], *args: Any) -> T:
+        return await read_aside(app, data, work, *args)
+
+    await aside(check_form, chain, known, data)
     others = _other_chains(app, chain)
-    doubt = _doubt(chain, known, data, others)
+    doubt = await aside(_doubt, chain, known, data, others)
     try:
         client = app.client(chain)
         table = await client.table()
         # The connected chain's runtime is the one that judges.
         doubt = None
-        signed = read_for(chain, table, data, others)
+        signed = await aside(read_for, chain, table, data, others)
         standing = await read_standing(client, table, signed)
-        warnings = [await check_signature(client, table, data, signed, standing, others)]
+        warnings = [await check_signature(client, table, data, signed, standing, others, aside)]
     except (ChainUnreachable, ChainRefused) as error:
         # A runtime that is known here does not read it: that is likelier than that a newer one would.
         if doubt is not None:

@@ -8,7 +8,7 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
 from scenarioctl.operations.checking import parse_sender
-from scenarioctl.operations.signing import parse_hex
+from scenarioctl.operations.signing import parse_hex, read_aside
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
@@ -114,7 +114,7 @@ async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "
     chain = app.registry.find(request.chain)
     # A check is nothing without the chain.
     table = await app.client(chain).table()
-    read = read_transaction(table, chain, data)
+    read = await read_aside(app, data, read_transaction, table, chain, data)
     if not isinstance(read, Call):
         if read.signer is not None:
             raise InvalidRequest("tx is signed already, expected an unsigned extrinsic or call data")

@@ -1,10 +1,11 @@
 """The form in which a transaction is wanted: bare extrinsic, call data, or what its sender signs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, TooLarge, shorten
 from scenarioctl.model.amounts import parse_raw
 from scenarioctl.model.calls import UnsignedTransaction
 
@@ -12,6 +13,12 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.extrinsic import SigningOptions
     from scenarioctl.transactions.moment import Moment
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+#: Bytes of a transaction that is read on the event loop, in 20 ms at worst; a longer one is read aside.
+_AT_ONCE = 4 * 1024
 
 OUTPUT_FORMATS = ("extrinsic", "call", "payload")
 #: Blocks for which a signature made with a connected chain is good, where nothing else is asked for.
@@ -237,6 +244,15 @@ def parse_era_choice(value: object) -> bytes | int:
     return period
 
 
+async def read_aside(
+    app: Application, data: bytes | str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Return what *work* makes of a transaction; where *data*, its bytes or hex, is long, a daemon has a thread do it."""
+    if len(data) <= _AT_ONCE:
+        return work(*args, **kwargs)
+    return await app.aside(work, *args, **kwargs)
+
+
 def parse_count(value: object, *, field: str) -> int:
     """Return *value*, a number or its digits, as chains count transactions and blocks: in a u32."""
     text = str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
@@ -261,15 +277,21 @@ def parse_hash(value: str, *, field: str) -> bytes:
 
 
 def parse_hex(value: object, *, field: str) -> bytes:
-    """Return the bytes of 0x hex text."""
+    """Return the bytes of 0x hex text; TooLarge for more than a transaction may have."""
+    from scenarioctl.transactions.bare import LARGEST
+
     text = value.strip() if isinstance(value, str) else ""
     digits = text[2:] if text[:2] in {"0x", "0X"} else ""
+    if len(digits) > 2 * LARGEST:
+        raise TooLarge(
+            f"{field} has {len(digits) // 2} bytes, the limit is {LARGEST}: no chain takes a longer transaction"
+        )
     try:
-        # bytes.fromhex skips white space, which no hex in a transaction has.
-        data = bytes.fromhex(digits) if digits and not any(letter.isspace() for letter in digits) else b""
+        data = bytes.fromhex(digits)
     except ValueError:
         data = b""
-    if not data:
+    # bytes.fromhex skips white space, which no hex in a transaction has.
+    if not data or len(data) * 2 != len(digits):
         raise InvalidRequest(
             f"{field} {shorten(value)} is not hex, expected 0x and an even number of hex digits"
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.signing import Signer, parse_hex, signing_options
+from scenarioctl.operations.signing import Signer, parse_hex, read_aside, signing_options
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -59,14 +59,18 @@ class DecodedTransaction:
 
 
 async def decode_transaction(app: Application, request: DecodeTransaction) -> DecodedTransaction:
+    chain = app.registry.find(request.chain)
+    data = parse_hex(request.tx, field="tx")
+    table = await app.runtime(chain)
+    return await read_aside(app, data, _decode, app, chain, table, data)
+
+
+def _decode(app: Application, chain: "Chain", table: "RuntimeTable", data: bytes) -> DecodedTransaction:
     from hashlib import blake2b
 
     from scenarioctl.transactions.explain import describe_call, describe_signature
     from scenarioctl.transactions.wording import say_call
 
-    chain = app.registry.find(request.chain)
-    data = parse_hex(request.tx, field="tx")
-    table = await app.runtime(chain)
     extrinsic = read_transaction(table, chain, data)
     form, signature = "call", None
     if isinstance(extrinsic, Call):
@@ -144,11 +148,7 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     check_key(request.crypto)
     options = await signing_options(app, chain, request)
     table = await app.runtime(chain)
-    extrinsic = read_transaction(table, chain, data)
-    if not isinstance(extrinsic, Call):
-        if extrinsic.signer is not None:
-            raise InvalidRequest("tx is signed already, expected an unsigned extrinsic or call data")
-        data = table.encode_call(extrinsic.call)
+    data = await read_aside(app, data, _read_unsigned, table, chain, data)
     payload = signing_payload(table, data, options)
     sender = parse_account(request.sender, field="sender")
     return Payload(
@@ -168,6 +168,16 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
         offline=app.settings.offline,
         warnings=app.runtime_warnings(chain, table),
     )
+
+
+def _read_unsigned(table: "RuntimeTable", chain: "Chain", data: bytes) -> bytes:
+    """Return the call data of an unsigned transaction."""
+    extrinsic = read_transaction(table, chain, data)
+    if isinstance(extrinsic, Call):
+        return data
+    if extrinsic.signer is not None:
+        raise InvalidRequest("tx is signed already, expected an unsigned extrinsic or call data")
+    return table.encode_call(extrinsic.call)
 
 
 def read_transaction(table: "RuntimeTable", chain: "Chain", data: bytes) -> "Extrinsic | Call":

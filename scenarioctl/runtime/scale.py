@@ -43,9 +43,10 @@ Field = tuple[str | None, int]
 MAX_DEPTH = 200
 #: How many elements without bytes a list may have: nothing else bounds them.
 MAX_EMPTY = 16
-
 #: How many values one decoding makes at most: by the metadata of a node that lies, a few bytes can be millions of them.
 MAX_VALUES = 500_000
+#: The same for a call: a batch of 5 MiB could hold a million calls, each of which takes a thousand bytes once it is decoded.
+MAX_CALL_VALUES = 100_000
 
 #: Of each encoder, so many Fixed are remembered.
 _FIXED = 256
@@ -62,12 +63,18 @@ class Fixed(dict[str, Any]):
 class Input(bytes):
     """Bytes that are decoded, and how many values may still be made of them."""
 
-    room = MAX_VALUES
+    most = room = MAX_VALUES
 
     def spend(self, values: int) -> None:
         self.room -= values
         if self.room < 0:
-            raise Refusal(f"it holds more than {MAX_VALUES} values")
+            raise Refusal(f"it holds more than {self.most} values")
+
+
+class CallInput(Input):
+    """Those of a call, which anybody may send."""
+
+    most = room = MAX_CALL_VALUES
 
 
 class Refusal(Exception):

@@ -19,7 +19,7 @@ from zlib import crc32
 
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.scale import Codec, Decoder, Encoder, Input, Refusal, invalid
+from scenarioctl.runtime.scale import CallInput, Codec, Decoder, Encoder, Refusal, invalid
 from scenarioctl.runtime.types import TypeTable
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class RuntimeTable:
             known = self._compile_call_decoder(*key)
         pallet, method, decode = known
         try:
-            args, end = decode(Input(data), start + 2, 0)
+            args, end = decode(CallInput(data), start + 2, 0)
         except (Refusal, RecursionError) as problem:
             raise invalid(problem, f"{pallet}.{method}: ") from None
         return Call(pallet=pallet, method=method, args=args or {}), end

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account, parse_account
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, TooLarge, shorten
+from scenarioctl.transactions.bare import LARGEST
 from scenarioctl.transactions.extrinsic import (
     HASHED_ABOVE,
     SigningOptions,
@@ -201,11 +202,16 @@ def _number(given: Mapping[str, Any], name: str, otherwise: int | None = None) -
 def _bytes(given: Mapping[str, Any], name: str) -> bytes:
     value = given.get(name)
     text = value if isinstance(value, str) and value[:2] == "0x" else ""
+    if len(text) - 2 > 2 * LARGEST:
+        raise TooLarge(
+            f"payload.{name} has {len(text) // 2 - 1} bytes, the limit is {LARGEST}: no chain takes a longer transaction"
+        )
     try:
-        data = bytes.fromhex(text[2:]) if not any(letter.isspace() for letter in text) else b""
+        data = bytes.fromhex(text[2:])
     except ValueError:
         data = b""
-    if not data:
+    # bytes.fromhex skips white space.
+    if not data or len(data) * 2 != len(text) - 2:
         raise InvalidRequest(f"payload.{name} {shorten(value)} is not hex, expected 0x and hex digits")
     return data
 

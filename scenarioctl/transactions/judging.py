@@ -1,6 +1,6 @@
 """Judging what is to be sent: is it a signed extrinsic, is it signed for this chain, and by whom it says."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 #: Chains that a transaction may have been signed for instead, each with a runtime known here.
 Others = Callable[[], Iterable[tuple["Chain", "RuntimeTable"]]]
+
+#: Does what may take long: a function and its arguments.
+Aside = Callable[..., Awaitable[Any]]
 
 _BARE = (0x04, 0x05)
 _GENERAL_V5 = 0x45
@@ -208,6 +211,10 @@ class _Check:
             raise ChainUnreachable(f"{self.client.endpoint} gave no block hash: {shorten(answer, 80)}")
         return data
 
+    def fits(self, hashes: tuple[bytes | None, ...]) -> bool:
+        """Tell whether it was signed with one of those metadata hashes."""
+        return any(_fits(self.signed, payload) for each in hashes for _, payload in self.payloads(each))
+
     def payloads(self, metadata_hash: bytes | None) -> Iterator[tuple[int, bytes]]:
         for number, block_hash in self.births:
             yield (
@@ -223,9 +230,18 @@ class _Check:
 
 
 async def check_signature(
-    client: "Client", table: "RuntimeTable", data: bytes, signed: Signed, standing: Standing, others: Others
+    client: "Client",
+    table: "RuntimeTable",
+    data: bytes,
+    signed: Signed,
+    standing: Standing,
+    others: Others,
+    aside: Aside,
 ) -> str:
-    """Return "" for a good signature, or why it could not be checked here; InvalidRequest for a bad one."""
+    """Return "" for a good signature, or why it could not be checked here; InvalidRequest for a bad one.
+
+    What may take long is done by *aside*.
+    """
     chain = client.chain
     if signed.account is None or not signed.scheme:
         return f"the signature was not checked here, its kind or its signer is not known: {chain.name} will check it"
@@ -238,16 +254,16 @@ async def check_signature(
     if not check.births and era is not None and era_start(signed.era, standing.number + 1) <= standing.number:
         return f"the signature was not checked here, the node does not know the block that its era starts from: {chain.name} will check it"
     try:
-        if any(_fits(signed, payload) for each in hashes for _, payload in check.payloads(each)):
+        if await aside(check.fits, hashes):
             return ""
         if signed.mode:
             hashes = (*hashes, *await _hashes_as_told(client, table))
-            if any(_fits(signed, payload) for _, payload in check.payloads(hashes[-1])):
+            if await aside(check.fits, hashes[-1:]):
                 return ""
     except InvalidRequest as error:
         return f"the signature was not checked here ({error}): {chain.name} will check it"
     await check.prepare(1 + _EXPIRED_ERAS)
-    raise InvalidRequest(_why_bad(check, hashes, data, others))
+    raise InvalidRequest(await aside(_why_bad, check, hashes, data, others))
 
 
 def _fits(signed: Signed, payload: bytes, scheme: str = "") -> bool:
