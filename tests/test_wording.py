@@ -8,7 +8,8 @@ from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import load_bundled
-from scenarioctl.transactions.wording import say_call
+from scenarioctl.transactions.extrinsic import Extrinsic
+from scenarioctl.transactions.wording import say_call, say_extrinsic
 from tests.conftest import BOB, BOB_HEX
 
 REGISTRY = Registry()
@@ -97,37 +98,337 @@ def with_changed(chain: str, call_data: str, **changes: Any) -> str:
 TYPE_AND_THEN = f"1f0d05010100c91f050401000007341cdcdf02010501000105040d01020400010100{ACCOUNT}00"
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"dest": {"V5": {"parents": 1, "interior": {"X1": [{"Parachain": 4000}]}}}},
-        {"fees_transfer_type": "DestinationReserve"},
-        {"assets_transfer_type": "Teleport"},
-        {"custom_xcm_on_dest": {"V5": []}},
-        {"custom_xcm_on_dest": {"V5": [{"ClearOrigin": None}]}},
-        {
-            "custom_xcm_on_dest": {
-                "V5": [
-                    {
-                        "DepositAsset": {
-                            "assets": {"Definite": []},
-                            "beneficiary": {
-                                "parents": 0,
-                                "interior": {
-                                    "X1": [{"AccountId32": {"network": None, "id": bytes.fromhex(ACCOUNT)}}]
-                                },
-                            },
-                        }
-                    }
-                ]
-            }
-        },
-        {"remote_fees_id": {"V5": {"parents": 0, "interior": "Here"}}},
-        {"assets": {"V5": []}},
-    ],
-    ids=lambda changes: next(iter(changes)),
-)
-def test_what_is_not_understood_whole_is_only_named(changes: dict[str, Any]) -> None:
-    sentence = with_changed("assetHub", TYPE_AND_THEN, **changes)
+_SENT = "sends 1.23456789 DOT from assetHub to hydraDx (reserve on assetHub"
+_DEPOSITS = f"deposits everything that is left, of at most 1 asset for {BOB}"
 
-    assert sentence == "calls PolkadotXcm.transfer_assets_using_type_and_then on assetHub"
+
+def _deposit(**changes: Any) -> dict[str, Any]:
+    junction = {"AccountId32": {"network": None, "id": bytes.fromhex(ACCOUNT)}}
+    return {
+        "DepositAsset": {
+            "assets": {"Wild": {"AllCounted": 1}},
+            "beneficiary": {"parents": 0, "interior": {"X1": [junction]}},
+            **changes,
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"dest": {"V5": {"parents": 1, "interior": {"X1": [{"Parachain": 4000}]}}}},
+            "sends 1.23456789 DOT from assetHub to the place 1/Parachain(4000) seen from assetHub (reserve on assetHub) "
+            f"for {BOB}",
+        ),
+        (
+            {"fees_transfer_type": "DestinationReserve"},
+            f"{_SENT}; fees in DOT, reserve on hydraDx), which does [{_DEPOSITS}]",
+        ),
+        (
+            {"assets_transfer_type": "Teleport"},
+            "sends 1.23456789 DOT from assetHub to hydraDx (by teleport; fees in DOT, reserve on assetHub), "
+            f"which does [{_DEPOSITS}]",
+        ),
+        ({"custom_xcm_on_dest": {"V5": []}}, f"{_SENT}), which does [nothing]"),
+        ({"custom_xcm_on_dest": {"V5": [{"ClearOrigin": None}]}}, f"{_SENT}), which does [runs ClearOrigin]"),
+        (
+            {"custom_xcm_on_dest": {"V5": [_deposit(assets={"Definite": []})]}},
+            f"{_SENT}), which does [deposits no assets for {BOB}]",
+        ),
+        (
+            {"remote_fees_id": {"V5": {"parents": 0, "interior": "Here"}}},
+            f"{_SENT}; fees in the asset at 0/Here seen from assetHub, reserve on assetHub), which does [{_DEPOSITS}]",
+        ),
+        (
+            {"assets": {"V5": []}},
+            "sends no assets from assetHub to hydraDx (reserve on assetHub; fees in DOT, reserve on assetHub), "
+            f"which does [{_DEPOSITS}]",
+        ),
+        ({"assets": None}, "calls PolkadotXcm.transfer_assets_using_type_and_then on assetHub"),
+    ],
+)
+def test_an_unusual_transfer_is_told_with_all_that_its_program_does(
+    changes: dict[str, Any], sentence: str
+) -> None:
+    assert with_changed("assetHub", TYPE_AND_THEN, **changes) == sentence
+
+
+def said(chain: str, pallet: str, method: str, **args: Any) -> str:
+    """Return what is said of a call that the chain's runtime knows, read back from its bytes."""
+    table = load_bundled(chain)
+    assert table is not None
+    call = table.decode_call(table.encode_call(Call(pallet=pallet, method=method, args=args)))
+    return say_call(call, REGISTRY.find(chain), REGISTRY, ASSETS)
+
+
+RAW_BOB = bytes.fromhex(ACCOUNT)
+PAY: dict[str, Any] = {"Balances": {"transfer_keep_alive": {"dest": {"Id": RAW_BOB}, "value": 10**10}}}
+NOTE: dict[str, Any] = {"System": {"remark": {"remark": b"hi"}}}
+PAYS, NOTES = f"transfers 1 DOT to {BOB} on polkadot", "writes 'hi' to the history of polkadot"
+WEIGHT = {"ref_time": 1, "proof_size": 1}
+
+
+@pytest.mark.parametrize(
+    ("pallet", "method", "args", "sentence"),
+    [
+        (
+            "Utility",
+            "batch",
+            {"calls": [NOTE, PAY]},
+            f"[{NOTES}; then {PAYS}], and nothing after the first that fails",
+        ),
+        ("Utility", "force_batch", {"calls": [PAY]}, f"[{PAYS}], and goes on after one that fails"),
+        ("Utility", "batch_all", {"calls": []}, "calls Utility.batch_all on polkadot"),
+        (
+            "Utility",
+            "batch_all",
+            {"calls": [NOTE] * 100},
+            "; then ".join([NOTES] * 8) + "; then 92 more calls not told here",
+        ),
+        (
+            "Utility",
+            "if_else",
+            {"main": NOTE, "fallback": PAY},
+            f"tries [{NOTES}], and only if that fails [{PAYS}]",
+        ),
+        (
+            "Utility",
+            "as_derivative",
+            {"index": 3, "call": PAY},
+            f"as derivative account 3 of the signer: [{PAYS}]",
+        ),
+        (
+            "Utility",
+            "dispatch_as",
+            {"as_origin": {"system": {"Signed": RAW_BOB}}, "call": PAY},
+            f"as {BOB}: [{PAYS}]",
+        ),
+        ("Utility", "dispatch_as", {"as_origin": {"system": "Root"}, "call": NOTE}, f"as root: [{NOTES}]"),
+        (
+            "Utility",
+            "dispatch_as",
+            {"as_origin": {"system": "None"}, "call": PAY},
+            f"calls Utility.dispatch_as on polkadot with the call [{PAYS}]",
+        ),
+        (
+            "Utility",
+            "with_weight",
+            {"call": PAY, "weight": WEIGHT},
+            f"calls Utility.with_weight on polkadot with the call [{PAYS}]",
+        ),
+        (
+            "Proxy",
+            "proxy",
+            {"real": {"Id": RAW_BOB}, "force_proxy_type": None, "call": PAY},
+            f"as {BOB}, through a proxy: [{PAYS}]",
+        ),
+        (
+            "Proxy",
+            "proxy_announced",
+            {"delegate": {"Id": RAW_BOB}, "real": {"Id": RAW_BOB}, "force_proxy_type": "Any", "call": PAY},
+            f"as {BOB}, through a proxy of the type Any, as announced by {BOB}: [{PAYS}]",
+        ),
+        (
+            "Multisig",
+            "as_multi",
+            {
+                "threshold": 2,
+                "other_signatories": [RAW_BOB, b"\1" * 32],
+                "maybe_timepoint": None,
+                "call": PAY,
+                "max_weight": WEIGHT,
+            },
+            f"as the multisig of 3 signatories, once 2 of them approve: [{PAYS}]",
+        ),
+        (
+            "Multisig",
+            "as_multi_threshold_1",
+            {"other_signatories": [RAW_BOB], "call": PAY},
+            f"as the multisig of 2 signatories: [{PAYS}]",
+        ),
+        (
+            "Scheduler",
+            "schedule",
+            {"when": 500, "maybe_periodic": None, "priority": 0, "call": PAY},
+            f"at block 500: [{PAYS}]",
+        ),
+        (
+            "Scheduler",
+            "schedule_named_after",
+            {"id": b"\0" * 32, "after": 5, "maybe_periodic": (10, 3), "priority": 0, "call": PAY},
+            f"after 5 blocks and every 10 blocks from then, 3 times: [{PAYS}]",
+        ),
+        (
+            "Balances",
+            "transfer_all",
+            {"dest": {"Id": RAW_BOB}, "keep_alive": True},
+            f"transfers all DOT of the signer but the existential deposit to {BOB} on polkadot",
+        ),
+    ],
+)
+def test_a_call_that_holds_calls_tells_them(
+    pallet: str, method: str, args: dict[str, Any], sentence: str
+) -> None:
+    assert said("polkadot", pallet, method, **args) == sentence
+
+
+def test_calls_nested_deep_end_with_a_name_and_not_in_silence() -> None:
+    call = PAY
+    for index in range(12):
+        call = {"Utility": {"as_derivative": {"index": index, "call": call}}}
+
+    sentence = said("polkadot", "Utility", "as_derivative", index=12, call=call)
+
+    assert sentence.count("as derivative account") == 7
+    assert "[calls Utility.as_derivative on polkadot, which is not told further]" in sentence
+    assert "transfers" not in sentence
+
+
+def test_batches_in_batches_are_told_within_bounds() -> None:
+    call: dict[str, Any] = PAY
+    for _ in range(3):
+        call = {"Utility": {"batch": {"calls": [call] * 10}}}
+
+    sentence = said("polkadot", "Utility", "batch_all", calls=[call] * 3)
+
+    assert len(sentence) < 5000
+    assert sentence.endswith("2 more calls not told here")
+    assert "more calls not told here" in sentence
+
+
+DOT_5 = {"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": 5 * 10**10}}
+HERE_BOB = {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": RAW_BOB}}]}}
+ETHER_BOB = {"parents": 0, "interior": {"X1": [{"AccountKey20": {"network": None, "key": b"\x11" * 20}}]}}
+HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
+
+
+@pytest.mark.parametrize(
+    ("instructions", "told"),
+    [
+        (
+            [{"WithdrawAsset": [DOT_5]}, _deposit(assets={"Wild": "All"})],
+            f"withdraws 5 DOT; then deposits everything that is left for {BOB}",
+        ),
+        (
+            [{"TransferAsset": {"assets": [DOT_5], "beneficiary": ETHER_BOB}}],
+            f"transfers 5 DOT to 0x{'11' * 20}",
+        ),
+        (
+            [{"TransferAsset": {"assets": [DOT_5], "beneficiary": HYDRATION}}],
+            "transfers 5 DOT to the account of hydraDx",
+        ),
+        (
+            [
+                {
+                    "DepositReserveAsset": {
+                        "assets": {"Definite": [DOT_5]},
+                        "dest": HYDRATION,
+                        "xcm": [
+                            {"BuyExecution": {"fees": DOT_5, "weight_limit": "Unlimited"}},
+                            _deposit(assets={"Wild": {"AllOf": {"id": DOT_5["id"], "fun": "Fungible"}}}),
+                        ],
+                    }
+                }
+            ],
+            "sends 5 DOT to hydraDx over the reserve here, which does [pays up to 5 DOT for execution; then deposits all "
+            f"that is left of DOT for {BOB}]",
+        ),
+        (
+            [{"SetAppendix": [_deposit(beneficiary=ETHER_BOB)]}, {"ClearError": None}, {"Trap": 5}],
+            f"at its end does [deposits everything that is left, of at most 1 asset for 0x{'11' * 20}]; "
+            "then runs ClearError; then runs Trap",
+        ),
+        (
+            [
+                {
+                    "Transact": {
+                        "origin_kind": "SovereignAccount",
+                        "fallback_max_weight": None,
+                        "call": {"encoded": b"\0\1"},
+                    }
+                }
+            ],
+            "runs an encoded call of 2 bytes on assetHub as SovereignAccount (Transact), which is not read here",
+        ),
+        (
+            [
+                {
+                    "InitiateTransfer": {
+                        "destination": HYDRATION,
+                        "remote_fees": {"ReserveDeposit": {"Definite": [DOT_5]}},
+                        "preserve_origin": False,
+                        "assets": [{"Teleport": {"Wild": "All"}}],
+                        "remote_xcm": [{"RefundSurplus": None}],
+                    }
+                }
+            ],
+            "sends everything that is left (Teleport) and 5 DOT for fees (ReserveDeposit) to hydraDx, which does "
+            "[runs RefundSurplus]",
+        ),
+    ],
+)
+def test_an_xcm_program_is_told_instruction_by_instruction(instructions: list[Any], told: str) -> None:
+    executed = said("assetHub", "PolkadotXcm", "execute", message={"V5": instructions}, max_weight=WEIGHT)
+
+    assert executed == f"executes an XCM program on assetHub: [{told}]"
+
+
+def test_the_other_forms_of_xcm_calls_are_told() -> None:
+    beneficiary, assets = {"V5": HERE_BOB}, {"V5": [DOT_5]}
+    fields = {"dest": {"V5": HYDRATION}, "beneficiary": beneficiary, "assets": assets, "fee_asset_item": 0}
+
+    assert [
+        said("assetHub", "PolkadotXcm", "transfer_assets", **fields, weight_limit="Unlimited"),
+        said("assetHub", "PolkadotXcm", "reserve_transfer_assets", **fields),
+        said("assetHub", "PolkadotXcm", "claim_assets", assets=assets, beneficiary=beneficiary),
+        said("assetHub", "PolkadotXcm", "send", dest={"V5": HYDRATION}, message={"V5": [{"Trap": 1}]}),
+    ] == [
+        f"sends 5 DOT from assetHub to hydraDx for {BOB}",
+        f"sends 5 DOT from assetHub to hydraDx over their reserve for {BOB}",
+        f"claims 5 DOT that were trapped on assetHub for {BOB}",
+        "sends an XCM program from assetHub to hydraDx: [runs Trap]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("extension", "beside"),
+    [
+        ({"ChargeTransactionPayment": 0}, ""),
+        ({"ChargeTransactionPayment": 10**10}, ", with a tip of 1 DOT"),
+        (
+            {
+                "ChargeAssetTxPayment": {
+                    "tip": 5,
+                    "asset_id": {
+                        "parents": 0,
+                        "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 1984}]},
+                    },
+                }
+            },
+            ", with a tip of 0.0000000005 DOT, with its fee paid in USDt",
+        ),
+        (
+            {
+                "ChargeAssetTxPayment": {
+                    "tip": 0,
+                    "asset_id": {"parents": 0, "interior": {"X1": [{"Parachain": 5}]}},
+                }
+            },
+            ", with its fee paid in the asset at 0/Parachain(5)",
+        ),
+        ({"ChargeAssetTxPayment": {"tip": 0, "asset_id": None}}, ""),
+    ],
+)
+def test_a_tip_and_a_fee_in_another_asset_are_told(extension: dict[str, Any], beside: str) -> None:
+    extrinsic = Extrinsic(
+        version=4,
+        call=Call(pallet="System", method="remark", args={"remark": b"hi"}),
+        signer={"Id": RAW_BOB},
+        signature={"Sr25519": bytes(64)},
+        extensions=extension,
+    )
+
+    sentence = say_extrinsic(extrinsic, REGISTRY.find("assetHub"), REGISTRY, ASSETS)
+
+    assert sentence == f"writes 'hi' to the history of assetHub{beside}"

@@ -69,21 +69,23 @@ def _decode(app: Application, chain: "Chain", table: "RuntimeTable", data: bytes
     from hashlib import blake2b
 
     from scenarioctl.transactions.explain import describe_call, describe_signature
-    from scenarioctl.transactions.wording import say_call
+    from scenarioctl.transactions.wording import say_call, say_extrinsic
 
     extrinsic = read_transaction(table, chain, data)
     form, signature = "call", None
     if isinstance(extrinsic, Call):
         call = extrinsic
+        says = say_call(call, chain, app.registry, app.assets)
     else:
         form, call = "extrinsic", extrinsic.call
+        says = say_extrinsic(extrinsic, chain, app.registry, app.assets)
         if extrinsic.signer is not None:
             form, signature = "signed extrinsic", describe_signature(extrinsic, chain)
     call_data = table.encode_call(call)
     return DecodedTransaction(
         chain=chain.name,
         form=form,
-        says=say_call(call, chain, app.registry, app.assets),
+        says=says,
         call=describe_call(table, chain, call, app.assets),
         call_data="0x" + call_data.hex(),
         call_hash="0x" + blake2b(call_data, digest_size=32).hexdigest(),

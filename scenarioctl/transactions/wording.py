@@ -1,193 +1,221 @@
 """A call in one sentence, for the person who is about to sign it.
 
-Only what is understood whole is worded; for all else the sentence names the call, and the arguments beside it tell.
-To word another call, add a row to WORDS.
+Only what is understood whole is worded; a call that is not is named, and the arguments beside the sentence tell.  Calls
+inside others are said too, as far as `Speaker.room` goes; what is left then is counted.  To word another call, add a
+row to WORDS.
 """
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import shorten
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.program_wording import (
+    Where,
+    say_asset_id,
+    say_assets,
+    say_place,
+    say_program,
+    say_receiver,
+    unversioned,
+)
+from scenarioctl.transactions.programs import XCM_PALLETS
+from scenarioctl.transactions.speaker import Speaker, Unworded
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain, Registry
-
-
-class _Unworded(Exception):
-    """The call is of a shape that no sentence here describes whole."""
+    from scenarioctl.transactions.extrinsic import Extrinsic
 
 
 def say_call(call: Call, chain: "Chain", registry: "Registry", assets: "Assets") -> str:
     """Return what *call* does on *chain*: `sells 2 DOT for at least 900 HDX on hydraDx`."""
+    return _say(Speaker(chain, registry, assets), call)
+
+
+def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", registry: "Registry", assets: "Assets") -> str:
+    """Return what *extrinsic* does, and what its signer pays beside the plain fee: a tip, or the fee in another asset."""
+    said = say_call(extrinsic.call, chain, registry, assets)
+    for identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
+        value = extrinsic.extensions.get(identifier)
+        tip = value.get("tip") if isinstance(value, Mapping) else value
+        if isinstance(tip, int) and tip:
+            said += f", with a tip of {assets.native(chain).amount(tip)}"
+        paid_in = value.get("asset_id") if isinstance(value, Mapping) else None
+        if paid_in is not None:
+            said += f", with its fee paid in {_fee_asset(paid_in, chain, assets)}"
+    return said
+
+
+def _fee_asset(identity: Any, chain: "Chain", assets: "Assets") -> str:
+    if isinstance(identity, int):
+        asset = assets.listed(chain, identity)
+        return asset.display_name if asset else f"asset {identity}"
+    place = write_location(identity)
+    asset = assets.at(chain, place) if place else None
+    return (
+        asset.display_name
+        if asset
+        else f"the asset at {place}"
+        if place
+        else "an asset that is not known here"
+    )
+
+
+def _say(speaker: Speaker, call: Call) -> str:
     words = WORDS.get((call.pallet, call.method))
+    room = speaker.room.left
     if words is not None:
         try:
-            return words(_Speaker(chain, registry, assets), call.args)
-        except (_Unworded, KeyError, TypeError, ValueError, AttributeError):
+            return words(speaker, call.args)
+        except (Unworded, KeyError, TypeError, ValueError, AttributeError):
             # An argument of another shape than the one that is worded: say no more than is sure.
-            pass
-    return f"calls {call.pallet}.{call.method} on {chain.name}"
+            speaker.room.left = room
+    named = f"calls {call.pallet}.{call.method} on {speaker.chain.name}"
+    inner = call.args.get("call")
+    try:
+        return f"{named} with the call {_inner(speaker, inner)}" if isinstance(inner, Mapping) else named
+    except (Unworded, TypeError, ValueError):
+        return named
 
 
-class _Speaker:
-    """Words for the parts of calls on one chain."""
+def _inner(speaker: Speaker, value: Any) -> str:
+    """Return what a call inside another one does, in brackets."""
+    inside = speaker.within()
+    if speaker.room.take():
+        return f"[{_say_value(inside, value)}]"
+    call = _read_call(value)
+    return f"[calls {call.pallet}.{call.method} on {speaker.chain.name}, which is not told further]"
 
-    def __init__(self, chain: "Chain", registry: "Registry", assets: "Assets") -> None:
-        self.chain = chain
-        self.registry = registry
-        self.assets = assets
 
-    def amount(self, value: int, asset: "Asset | None") -> str:
-        if asset is None:
-            return f"{value} smallest units of an asset that is not known here"
-        return asset.amount(value)
+def _say_value(speaker: Speaker, value: Any) -> str:
+    return _say(speaker, _read_call(value))
 
-    def native(self, value: int) -> str:
-        return self.amount(value, self.assets.native(self.chain))
 
-    def listed(self, value: int, number: Any) -> str:
-        if not isinstance(number, int):
-            raise _Unworded
-        asset = self.assets.listed(self.chain, number)
-        return self.amount(value, asset) if asset else f"{value} smallest units of asset {number}"
+def _read_call(value: Any) -> Call:
+    ((pallet, inner),) = value.items()
+    ((method, arguments),) = ({inner: {}} if isinstance(inner, str) else inner).items()
+    return Call(pallet=pallet, method=method, args=arguments or {})
 
-    def placed(self, value: int, location: Any) -> str:
-        """Return an amount of what lives at *location*, seen from this chain."""
-        if not isinstance(value, int):
-            raise _Unworded
-        place = write_location(location)
-        if not place:
-            raise _Unworded
-        asset = self.assets.at(self.chain, place)
-        return self.amount(value, asset) if asset else f"{value} smallest units of the asset at {place}"
 
-    def account(self, value: Any, chain: "Chain | None" = None) -> str:
-        """Return the SS58 form of an AccountId32, bare or in a MultiAddress."""
-        if isinstance(value, Mapping) and set(value) == {"Id"}:
-            value = value["Id"]
-        if not isinstance(value, bytes) or len(value) != 32:
-            raise _Unworded
-        return format_account(value, (chain or self.chain).ss58_prefix)
+def _balances(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    return f"transfers {speaker.native(args['value'])} to {speaker.account(args['dest'])} on {speaker.chain.name}"
 
-    def beneficiary(self, location: Any, chain: "Chain") -> str:
-        """Return the account that a location names on *chain* itself."""
-        interior = location["interior"]["X1"]
-        junction = interior[0] if isinstance(interior, list) else interior
-        inner = junction["AccountId32"]
-        if location["parents"] != 0 or len(junction) != 1 or inner["network"] is not None:
-            raise _Unworded
-        return self.account(inner["id"], chain)
 
-    def place(self, location: Any, seen_from: "Chain") -> "Chain":
-        """Return the chain that a location names, seen from another."""
-        text = write_location(location)
-        for other in self.registry.all():
-            if not other.relay or other.relay != seen_from.relay or other.name == seen_from.name:
-                continue
-            if other.role == "relay":
-                seen = "1/Here"
-            else:
-                seen = f"{0 if seen_from.role == 'relay' else 1}/Parachain({other.para_id})"
-            if seen == text:
-                return other
-        raise _Unworded
+def _assets(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    what = speaker.listed(args["amount"], args["id"])
+    return f"transfers {what} to {speaker.account(args['target'])} on {speaker.chain.name}"
 
-    def one_asset(self, versioned: Any) -> tuple[str, str]:
-        """Return what the only asset of an XCM call is in words, and where it lives."""
-        items = unversioned(versioned)
-        if len(items) != 1:
-            raise _Unworded
-        identity, amount = items[0]["id"], items[0]["fun"]["Fungible"]
-        identity = identity.get("Concrete", identity)
-        text = write_location(identity)
-        return self.amount(amount, self.assets.at(self.chain, text)), text
+
+def _foreign(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    what = speaker.placed(args["amount"], args["id"])
+    return f"transfers {what} to {speaker.account(args['target'])} on {speaker.chain.name}"
+
+
+def _tokens(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    what = speaker.listed(args["amount"], args["currency_id"])
+    return f"transfers {what} to {speaker.account(args['dest'])} on {speaker.chain.name}"
 
 
 #: Filters that let all of a single asset through.
 _EVERYTHING = ({"Wild": "All"}, {"Wild": {"AllCounted": 1}})
 
 
-def unversioned(value: Any) -> Any:
-    """Return what a versioned XCM value holds."""
-    if len(value) != 1:
-        raise _Unworded
-    return next(iter(value.values()))
+def _here(speaker: Speaker) -> Where:
+    return Where(speaker.chain, speaker.chain.name)
 
 
-def _balances(speaker: _Speaker, args: Mapping[str, Any]) -> str:
-    return f"transfers {speaker.native(args['value'])} to {speaker.account(args['dest'])} on {speaker.chain.name}"
+def _send_assets(way: str) -> "Words":
+    """Return the words of a call that sends assets to one beneficiary on another chain: *way* is its verb and its means."""
+    verb, _, means = way.partition(" ")
+
+    def say(speaker: Speaker, args: Mapping[str, Any]) -> str:
+        here = _here(speaker)
+        there = say_place(speaker, unversioned(args["dest"]), here)
+        what = say_assets(speaker, unversioned(args["assets"]), here)
+        receiver = say_receiver(speaker, unversioned(args["beneficiary"]), there)
+        how = f" {means}" if means else ""
+        return f"{verb} {what} from {speaker.chain.name} to {there.name}{how} for {receiver}"
+
+    return say
 
 
-def _assets(speaker: _Speaker, args: Mapping[str, Any]) -> str:
-    what = speaker.listed(args["amount"], args["id"])
-    return f"transfers {what} to {speaker.account(args['target'])} on {speaker.chain.name}"
+def _type_and_then(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    here = _here(speaker)
+    there = say_place(speaker, unversioned(args["dest"]), here)
+    items = unversioned(args["assets"])
+    what = say_assets(speaker, items, here)
+    fees_id = unversioned(args["remote_fees_id"])
+    fees = say_asset_id(speaker, fees_id, here)
+    kinds = [
+        _transfer_kind(args[name], here, there) for name in ("assets_transfer_type", "fees_transfer_type")
+    ]
+    program = unversioned(args["custom_xcm_on_dest"])
+    plain = len(items) == 1 and items[0]["id"] == fees_id and kinds[0] == kinds[1]
+    how = kinds[0] if plain else f"{kinds[0]}; fees in {fees}, {kinds[1]}"
+    sent = f"sends {what} from {here.name} to {there.name} ({how})"
+    try:
+        if plain and len(program) == 1:
+            return sent + _onward(speaker, program[0], there)
+    except (Unworded, KeyError, TypeError, ValueError, AttributeError):
+        # Not one of the transfers that are made here: its program is told instruction by instruction.
+        pass
+    return f"{sent}, which does {say_program(speaker, program, there)}"
 
 
-def _foreign(speaker: _Speaker, args: Mapping[str, Any]) -> str:
-    what = speaker.placed(args["amount"], args["id"])
-    return f"transfers {what} to {speaker.account(args['target'])} on {speaker.chain.name}"
-
-
-def _tokens(speaker: _Speaker, args: Mapping[str, Any]) -> str:
-    what = speaker.listed(args["amount"], args["currency_id"])
-    return f"transfers {what} to {speaker.account(args['dest'])} on {speaker.chain.name}"
-
-
-def _teleport(speaker: _Speaker, args: Mapping[str, Any]) -> str:
-    there = speaker.place(unversioned(args["dest"]), speaker.chain)
-    what, _ = speaker.one_asset(args["assets"])
-    receiver = speaker.beneficiary(unversioned(args["beneficiary"]), there)
-    return f"teleports {what} from {speaker.chain.name} to {there.name} for {receiver}"
-
-
-def _type_and_then(speaker: _Speaker, args: Mapping[str, Any]) -> str:
-    there = speaker.place(unversioned(args["dest"]), speaker.chain)
-    what, place = speaker.one_asset(args["assets"])
-    kind = args["assets_transfer_type"]
-    fees = unversioned(args["remote_fees_id"])
-    if kind != args["fees_transfer_type"] or write_location(fees.get("Concrete", fees)) != place:
-        raise _Unworded
-    how = {
+def _transfer_kind(kind: Any, here: Where, there: Where) -> str:
+    plain = {
         "Teleport": "by teleport",
-        "LocalReserve": f"reserve on {speaker.chain.name}",
+        "LocalReserve": f"reserve on {here.name}",
         "DestinationReserve": f"reserve on {there.name}",
-    }[kind]
-    message = unversioned(args["custom_xcm_on_dest"])
-    if len(message) != 1:
-        raise _Unworded
-    onward = _onward(speaker, message[0], there)
-    return f"sends {what} from {speaker.chain.name} to {there.name} ({how}){onward}"
+    }
+    return plain[kind] if isinstance(kind, str) else "over another reserve"
 
 
-def _onward(speaker: _Speaker, instruction: Any, there: "Chain") -> str:
+def _onward(speaker: Speaker, instruction: Any, there: Where) -> str:
     ((name, body),) = instruction.items()
     if name == "DepositAsset":
         return f" for {_receiver(speaker, body, there)}"
     ways = {"InitiateTeleport": "by teleport", "DepositReserveAsset": f"reserve on {there.name}"}
-    last = speaker.place(body["dest"], there)
+    last = say_place(speaker, body["dest"], there)
     buy, deposit = body["xcm"]
     if body["assets"] not in _EVERYTHING or set(buy) != {"BuyExecution"}:
-        raise _Unworded
+        raise Unworded
     return f" and on to {last.name} ({ways[name]}) for {_receiver(speaker, deposit['DepositAsset'], last)}"
 
 
-def _receiver(speaker: _Speaker, deposit: Any, chain: "Chain") -> str:
+def _receiver(speaker: Speaker, deposit: Any, where: Where) -> str:
     if deposit["assets"] not in _EVERYTHING:
-        raise _Unworded
-    return speaker.beneficiary(deposit["beneficiary"], chain)
+        raise Unworded
+    return say_receiver(speaker, deposit["beneficiary"], where)
 
 
-def _omnipool_sell(speaker: _Speaker, args: Mapping[str, Any]) -> str:
+def _execute(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    program = say_program(speaker, unversioned(args["message"]), _here(speaker))
+    return f"executes an XCM program on {speaker.chain.name}: {program}"
+
+
+def _send(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    there = say_place(speaker, unversioned(args["dest"]), _here(speaker))
+    program = say_program(speaker, unversioned(args["message"]), there)
+    return f"sends an XCM program from {speaker.chain.name} to {there.name}: {program}"
+
+
+def _claim(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    here = _here(speaker)
+    what = say_assets(speaker, unversioned(args["assets"]), here)
+    receiver = say_receiver(speaker, unversioned(args["beneficiary"]), here)
+    return f"claims {what} that were trapped on {speaker.chain.name} for {receiver}"
+
+
+def _omnipool_sell(speaker: Speaker, args: Mapping[str, Any]) -> str:
     sold = speaker.listed(args["amount"], args["asset_in"])
     least = speaker.listed(args["min_buy_amount"], args["asset_out"])
     return f"sells {sold} for at least {least} on {speaker.chain.name}"
 
 
-def _router_sell(speaker: _Speaker, args: Mapping[str, Any]) -> str:
+def _router_sell(speaker: Speaker, args: Mapping[str, Any]) -> str:
     sold = speaker.listed(args["amount_in"], args["asset_in"])
     least = speaker.listed(args["min_amount_out"], args["asset_out"])
     hops = len(args["route"])
@@ -195,25 +223,74 @@ def _router_sell(speaker: _Speaker, args: Mapping[str, Any]) -> str:
     return f"sells {sold} for at least {least} on {speaker.chain.name}, {through}"
 
 
-def _remark(speaker: _Speaker, args: Mapping[str, Any]) -> str:
+def _remark(speaker: Speaker, args: Mapping[str, Any]) -> str:
     text = args["remark"]
     shown = shorten(text.decode("utf-8"), 80) if text else "nothing"
     return f"writes {shown} to the history of {speaker.chain.name}"
 
 
-def _batch(speaker: _Speaker, args: Mapping[str, Any]) -> str:
-    said = []
-    for each in args["calls"]:
-        ((pallet, inner),) = each.items()
-        ((method, arguments),) = ({inner: {}} if isinstance(inner, str) else inner).items()
-        call = Call(pallet=pallet, method=method, args=arguments or {})
-        said.append(say_call(call, speaker.chain, speaker.registry, speaker.assets))
-    if not 0 < len(said) <= 5:
-        raise _Unworded
-    return "; then ".join(said)
+def _batch_all(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    if not args["calls"]:
+        raise Unworded
+    return speaker.list(args["calls"], _say_value, "call")
 
 
-Words = Callable[[_Speaker, Mapping[str, Any]], str]
+def _batch(beside: str) -> "Words":
+    return lambda speaker, args: f"[{_batch_all(speaker, args)}], and {beside}"
+
+
+def _if_else(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    return (
+        f"tries {_inner(speaker, args['main'])}, and only if that fails {_inner(speaker, args['fallback'])}"
+    )
+
+
+def _derivative(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    return f"as derivative account {args['index']} of the signer: {_inner(speaker, args['call'])}"
+
+
+def _dispatch_as(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    origin = args["as_origin"]["system"]
+    who = "root" if origin == "Root" else speaker.account(origin["Signed"])
+    return f"as {who}: {_inner(speaker, args['call'])}"
+
+
+def _proxy(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    kind = args["force_proxy_type"]
+    through = "a proxy" if kind is None else f"a proxy of the type {kind}"
+    if "delegate" in args:
+        through += f", as announced by {speaker.account(args['delegate'])}"
+    return f"as {speaker.account(args['real'])}, through {through}: {_inner(speaker, args['call'])}"
+
+
+def _multisig(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    number = len(args["other_signatories"]) + 1
+    threshold = args.get("threshold", 1)
+    once = f", once {threshold} of them approve" if threshold > 1 else ""
+    return f"as the multisig of {number} signatories{once}: {_inner(speaker, args['call'])}"
+
+
+def _schedule(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    after = args.get("after")
+    when = f"at block {args['when']}" if after is None else f"after {after} block{'s' * (after != 1)}"
+    if args["maybe_periodic"] is not None:
+        period, times = args["maybe_periodic"]
+        when += f" and every {period} blocks from then, {times} times"
+    return f"{when}: {_inner(speaker, args['call'])}"
+
+
+def _sudo(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    who = speaker.account(args["who"]) if "who" in args else "root"
+    return f"as {who}: {_inner(speaker, args['call'])}"
+
+
+def _transfer_all(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    kept = " but the existential deposit" if args["keep_alive"] else ""
+    native = speaker.assets.native(speaker.chain).display_name
+    return f"transfers all {native} of the signer{kept} to {speaker.account(args['dest'])} on {speaker.chain.name}"
+
+
+Words = Callable[[Speaker, Mapping[str, Any]], str]
 
 #: (pallet, method) -> how it is said.
 WORDS: Mapping[tuple[str, str], Words] = {
@@ -226,13 +303,42 @@ WORDS: Mapping[tuple[str, str], Words] = {
     ("Tokens", "transfer"): _tokens,
     ("Tokens", "transfer_keep_alive"): _tokens,
     ("Currencies", "transfer"): _tokens,
-    ("XcmPallet", "limited_teleport_assets"): _teleport,
-    ("PolkadotXcm", "limited_teleport_assets"): _teleport,
-    ("XcmPallet", "transfer_assets_using_type_and_then"): _type_and_then,
-    ("PolkadotXcm", "transfer_assets_using_type_and_then"): _type_and_then,
+    ("Balances", "transfer_all"): _transfer_all,
+    **{
+        (pallet, method): words
+        for pallet in XCM_PALLETS
+        for method, words in {
+            "teleport_assets": _send_assets("teleports"),
+            "limited_teleport_assets": _send_assets("teleports"),
+            "reserve_transfer_assets": _send_assets("sends over their reserve"),
+            "limited_reserve_transfer_assets": _send_assets("sends over their reserve"),
+            "transfer_assets": _send_assets("sends"),
+            "transfer_assets_using_type_and_then": _type_and_then,
+            "execute": _execute,
+            "send": _send,
+            "claim_assets": _claim,
+        }.items()
+    },
     ("Omnipool", "sell"): _omnipool_sell,
     ("Router", "sell"): _router_sell,
     ("System", "remark"): _remark,
     ("System", "remark_with_event"): _remark,
-    ("Utility", "batch_all"): _batch,
+    ("Utility", "batch_all"): _batch_all,
+    ("Utility", "batch"): _batch("nothing after the first that fails"),
+    ("Utility", "force_batch"): _batch("goes on after one that fails"),
+    ("Utility", "if_else"): _if_else,
+    ("Utility", "as_derivative"): _derivative,
+    ("Utility", "dispatch_as"): _dispatch_as,
+    ("Utility", "dispatch_as_fallible"): _dispatch_as,
+    ("Proxy", "proxy"): _proxy,
+    ("Proxy", "proxy_announced"): _proxy,
+    ("Multisig", "as_multi"): _multisig,
+    ("Multisig", "as_multi_threshold_1"): _multisig,
+    ("Scheduler", "schedule"): _schedule,
+    ("Scheduler", "schedule_named"): _schedule,
+    ("Scheduler", "schedule_after"): _schedule,
+    ("Scheduler", "schedule_named_after"): _schedule,
+    ("Sudo", "sudo"): _sudo,
+    ("Sudo", "sudo_unchecked_weight"): _sudo,
+    ("Sudo", "sudo_as"): _sudo,
 }

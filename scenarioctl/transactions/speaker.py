@@ -1,0 +1,104 @@
+"""Words for the parts of calls: amounts, accounts, chains; and how much is said of calls that hold others."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.locations import write_location
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Chain, Registry
+
+#: Calls and instructions inside others that one sentence tells of, all together …
+_ROOM = 24
+#: … so many of one list …
+_SHOWN = 8
+#: … and so deep.
+_DEPTH = 6
+
+
+class Unworded(Exception):
+    """The call is of a shape that no sentence here describes whole."""
+
+
+class Room:
+    """How many calls and instructions may still be said."""
+
+    def __init__(self) -> None:
+        self.left = _ROOM
+
+    def take(self) -> bool:
+        self.left -= 1
+        return self.left >= 0
+
+
+class Speaker:
+    """Words for the parts of calls on one chain."""
+
+    def __init__(
+        self,
+        chain: "Chain",
+        registry: "Registry",
+        assets: "Assets",
+        *,
+        room: Room | None = None,
+        depth: int = 0,
+    ) -> None:
+        self.chain = chain
+        self.registry = registry
+        self.assets = assets
+        self.room = room or Room()
+        self.depth = depth
+
+    def within(self, chain: "Chain | None" = None) -> "Speaker":
+        """Return the speaker for what stands inside a call, on *chain* if that is another one."""
+        if self.depth >= _DEPTH:
+            # A sentence that nests deeper is read by nobody.
+            self.room.left = 0
+        return Speaker(chain or self.chain, self.registry, self.assets, room=self.room, depth=self.depth + 1)
+
+    def list(self, items: Sequence[Any], say: Callable[["Speaker", Any], str], noun: str) -> str:
+        """Return what the first of *items* do, and how many more there are."""
+        inside = self.within()
+        said: list[str] = []
+        for item in items[:_SHOWN]:
+            if not self.room.take():
+                break
+            said.append(say(inside, item))
+        left = len(items) - len(said)
+        if left:
+            said.append(f"{left} {'more ' if said else ''}{noun}{'s' * (left != 1)} not told here")
+        return "; then ".join(said)
+
+    def amount(self, value: int, asset: "Asset | None") -> str:
+        if asset is None:
+            return f"{value} smallest units of an asset that is not known here"
+        return asset.amount(value)
+
+    def native(self, value: int) -> str:
+        return self.amount(value, self.assets.native(self.chain))
+
+    def listed(self, value: int, number: Any) -> str:
+        if not isinstance(number, int):
+            raise Unworded
+        asset = self.assets.listed(self.chain, number)
+        return self.amount(value, asset) if asset else f"{value} smallest units of asset {number}"
+
+    def placed(self, value: int, location: Any) -> str:
+        """Return an amount of what lives at *location*, seen from this chain."""
+        if not isinstance(value, int):
+            raise Unworded
+        place = write_location(location)
+        if not place:
+            raise Unworded
+        asset = self.assets.at(self.chain, place)
+        return self.amount(value, asset) if asset else f"{value} smallest units of the asset at {place}"
+
+    def account(self, value: Any, chain: "Chain | None" = None) -> str:
+        """Return the SS58 form of an AccountId32, bare or in a MultiAddress."""
+        if isinstance(value, Mapping) and set(value) == {"Id"}:
+            value = value["Id"]
+        if not isinstance(value, bytes) or len(value) != 32:
+            raise Unworded
+        return format_account(value, (chain or self.chain).ss58_prefix)
