@@ -980,7 +980,7 @@ class TestCreated:
         )
 
         assert document["nodes"][1]["formData"]["actionData"]["source"]["assetId"] == 1000
-        assert wait(draft_first(app, read_diagram(document))).asset == "DOT"
+        assert wait(draft_first(app, read_diagram(document))).asset == "0"
 
     def test_a_daemon_writes_transfers_as_they_are_drawn(self, tmp_path: Path) -> None:
         served = Application(

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import U128_MAX, parse_number, parse_raw, to_raw, to_text, to_whole
+from tests.conftest import BOB, Run
+from tests.serving import Serving
 
 balances = st.integers(min_value=0, max_value=U128_MAX)
 decimals = st.integers(min_value=0, max_value=24)
@@ -272,3 +275,46 @@ def test_what_the_asset_cannot_hold_is_refused(amount: str, places: int, sentenc
     number = parse_number(amount, field="amount")
 
     assert refusal(lambda: to_raw(number, places, symbol="DOT")) == sentence
+
+
+# An exponent, wherever an amount is read
+
+
+TO_HUB = ("--from", "polkadot", "--to", "assetHub", "--asset", "DOT")
+
+
+@pytest.mark.parametrize("amount", ["1e3", "1E3", "1e+3", "0.1e4", "10000e-1"])
+def test_an_exponent_is_taken_on_the_command_line(scenarioctl: Run, amount: str) -> None:
+    created = ("create", "scenario", *TO_HUB, "--destination-address", BOB, "--amount")
+    built = ("--offline", "xcm", "asset-transfer", *TO_HUB, "--destinationaddress", BOB, "--amount")
+
+    scenario = scenarioctl(*created, amount).out.strip()
+
+    assert scenarioctl("--offline", "scenario", "full", scenario, "--field", "amount").out == "1000\n"
+    assert scenarioctl(*built, amount).out == scenarioctl(*built, "1000").out != ""
+
+
+@pytest.mark.parametrize("amount", ["1e3", "1000", '"1e3"', "1.0e3"])
+def test_an_exponent_is_taken_in_a_flow_file(scenarioctl: Run, tmp_path: Path, amount: str) -> None:
+    flow = tmp_path / "flow.toml"
+    flow.write_text(
+        f'[[steps]]\ntype = "swap"\nassetin = "DOT"\nassetout = "HDX"\namount = {amount}\nmin_amount_out = "9e17"\n'
+    )
+    scenario = scenarioctl("create", "--file", str(flow)).out.strip()
+    full = scenarioctl("--offline", "scenario", "full", scenario)
+
+    assert json.loads(full.out)["result"]["amount"] == "1000"
+    assert "at least 900000 HDX" in full.err
+
+
+def test_an_exponent_is_taken_over_http(tmp_path: Path) -> None:
+    body = {"sourchain": "polkadot", "destchain": "assetHub", "assetid": "DOT", "destinationaddress": BOB}
+    with Serving(tmp_path, offline=True) as served:
+        plain = served.post("/api/xcm/asset-transfer", {**body, "amount": 20000000000}).json()
+        for amount in ("2e10", 2e10, "20000000000"):
+            assert served.post("/api/xcm/asset-transfer", {**body, "amount": amount}).json() == plain
+        wrong = served.post("/api/xcm/asset-transfer", {**body, "amount": "2e-1"})
+
+    assert wrong.json()["error"] == (
+        "amount '2e-1' has a fraction, but is counted in the smallest unit: expected a whole number"
+    )

@@ -390,9 +390,15 @@ ASSETS = [
         "assetid 'USDT' fits more than one asset of hydraDx: 10 (USDT, Tether USD of Asset Hub), 23 (USDT, USDT of Wormhole, not the canonical USDT 10), 1000767 (USDT, USDT of Ethereum, not the canonical USDT 10), expected an id",
     ),
     case(
-        "Asset Hub's id 0",
-        transfer(**{"from": "assetHub", "to": "polkadot", "assetid": "0"}),
-        "assetid '0' is not an asset of assetHub that is known here, expected an id or a symbol like DOT, 1337 (USDC) or 1984 (USDt)",
+        "a receiver of zeros",
+        transfer(destinationaddress="0x" + "00" * 32),
+        f"destinationaddress '0x{'00' * 32}' is the account of 32 bytes 00, whose key nobody holds: what is sent there is "
+        'lost. Confirm it with --yes ("yes": true) if you mean it',
+    ),
+    case(
+        "a version of XCM",
+        transfer(**{"xcm-version": "2"}),
+        "xcm_version '2' is not a version of XCM, expected 3, 4 or 5",
     ),
     case(
         "an asset with an escape sequence",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -376,9 +377,8 @@ def test_a_fee_beside_is_the_same_in_every_version_of_xcm() -> None:
     table = table_of("hydraDx")
 
     for version in (3, 4, 5):
-        draft = build_transfer(
-            transfer, table, registry=app.registry, assets=app.assets, xcm_version=version, native_fee=7
-        )
+        wanted = replace(transfer, xcm_version=version)
+        draft = build_transfer(wanted, table, registry=app.registry, assets=app.assets, native_fee=7)
         assets = table.decode_call(table.encode_call(draft.call)).args["assets"][f"V{version}"]
 
         assert [item["fun"]["Fungible"] for item in assets] == [7, 10**8]

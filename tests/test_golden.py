@@ -138,6 +138,7 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
         asset=ASSETS.find(source, vector["asset"]),
         amount=int(vector["amount"]),
         beneficiary=from_hex(vector["beneficiary"]),
+        xcm_version=vector["xcm_version"],
     )
     other = vector.get("destination_metadata")
 
@@ -147,7 +148,6 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
         registry=REGISTRY,
         assets=ASSETS,
         destination_table=table_of(other) if other else None,
-        xcm_version=vector["xcm_version"],
     )
 
     assert_call(draft, vector)

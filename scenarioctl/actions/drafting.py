@@ -47,6 +47,7 @@ async def draft_transfer(
     asset: "Asset",
     amount: int,
     beneficiary: bytes,
+    xcm_version: int | None = None,
     sender: bytes | None = None,
 ) -> UnsignedTransaction:
     """Return the transaction that sends *amount* smallest units of *asset* to *beneficiary*.
@@ -54,11 +55,22 @@ async def draft_transfer(
     With a *sender* it is checked on the chains, and the verdict is in its `check`.  InvalidRequest says why where no
     safe route exists, ChainUnreachable where *source* has no runtime table.
     """
-    from scenarioctl.transactions.transfer import Transfer, build_transfer
+    from scenarioctl.transactions.transfer import Transfer, build_transfer, check_ends, check_way
 
     transfer = Transfer(
-        source=source, destination=destination, asset=asset, amount=amount, beneficiary=beneficiary
+        source=source,
+        destination=destination,
+        asset=asset,
+        amount=amount,
+        beneficiary=beneficiary,
+        xcm_version=xcm_version,
     )
+    # What no runtime could make is refused as such, and not as a chain that was not reached.
+    if sender is None:
+        check_way(transfer, app.registry, app.assets)
+    elif source.name != destination.name:
+        # A check may open ways for an asset that has none without it.
+        check_ends(transfer, app.registry)
     table = await app.runtime(source)
     # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
     destination_table = app.known_runtime(destination) if destination.name != source.name else None
@@ -88,19 +100,26 @@ def judge_transfer(
     asset: "Asset",
     amount: int,
     beneficiary: bytes,
+    xcm_version: int | None = None,
 ) -> tuple[str, ...]:
     """Return the warnings of what `draft_transfer` would return offline; InvalidRequest says why it would not.
 
     Nothing is said where *source* has no runtime table.
     """
-    from scenarioctl.transactions.transfer import Transfer, judge_transfer
+    from scenarioctl.transactions.transfer import Transfer, check_way, judge_transfer
 
+    transfer = Transfer(
+        source=source,
+        destination=destination,
+        asset=asset,
+        amount=amount,
+        beneficiary=beneficiary,
+        xcm_version=xcm_version,
+    )
     table = app.known_runtime(source)
     if table is None:
+        check_way(transfer, app.registry, app.assets)
         return ()
-    transfer = Transfer(
-        source=source, destination=destination, asset=asset, amount=amount, beneficiary=beneficiary
-    )
     destination_table = app.known_runtime(destination) if destination.name != source.name else None
     return judge_transfer(
         transfer, table, registry=app.registry, assets=app.assets, destination_table=destination_table

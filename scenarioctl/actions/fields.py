@@ -89,6 +89,29 @@ class Fields:
         return to_text(number), raw
 
 
+def note_native(given: object, asset: "Asset", field: str) -> tuple[str, ...]:
+    """Return the note on an asset that was *given* as 0, where 0 is no id of its own; none for others."""
+    if (
+        asset.kind != "native"
+        or asset.id == "0"
+        or str(given).strip().strip("0")
+        or given is None
+        or given == ""
+    ):
+        return ()
+    return (f"{field} 0 is {asset.symbol} on {asset.chain}, its native asset",)
+
+
+def read_xcm_version(value: object, field: str) -> int | None:
+    """Return the version of XCM that *value* names, None if it names none."""
+    if value is None or value == "":
+        return None
+    text = str(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else ""
+    if text not in ("3", "4", "5"):
+        raise InvalidRequest(f"{field} {shorten(value)} is not a version of XCM, expected 3, 4 or 5")
+    return int(text)
+
+
 def known_decimals(asset: "Asset", field: str, value: object) -> int:
     """Return *asset*'s decimals, without which whole tokens mean nothing."""
     if asset.decimals is None:

@@ -3,20 +3,23 @@
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_transfer, judge_transfer
-from scenarioctl.actions.fields import Fields, known_decimals
-from scenarioctl.actions.sides import Side, outline_source, read_sides
+from scenarioctl.actions.fields import Fields, known_decimals, note_native, read_xcm_version
+from scenarioctl.actions.pills import has_pill, settled
+from scenarioctl.actions.sides import Side, action_data, outline_source, read_sides
 from scenarioctl.actions.words import side_words
 from scenarioctl.chains.addresses import parse_account
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.formats.documents import canonical_json
 from scenarioctl.formats.shapes import Canvas, Stencil
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
 from scenarioctl.model.diagram import Diagram, Node
+from scenarioctl.transactions.keyless import CONFIRM, check_receiver
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -63,9 +66,16 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     amount = parse_number(given, field="source.amount")
     decimals = known_decimals(asset, "source.amount", given)
     raw = to_raw(amount, decimals, field="source.amount", symbol=asset.display_name)
-    beneficiary = parse_account(
-        target_side.require("address", "the receiver's address"), field="target.address"
+    address = target_side.require("address", "the receiver's address")
+    beneficiary = parse_account(address, field="target.address")
+    check_receiver(
+        beneficiary,
+        address,
+        field="target.address",
+        confirmed=_confirms(node, beneficiary),
+        confirm='Create the scenario with --yes ("yes": true) if you mean it',
     )
+    version = settled(action_data(node).get("xcmVersion"), field="xcmVersion")
     transaction = await draft_transfer(
         app,
         source=source,
@@ -73,13 +83,16 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         asset=asset,
         amount=raw,
         beneficiary=beneficiary,
+        xcm_version=read_xcm_version(version, "xcmVersion"),
         sender=sender,
     )
+    notes = note_native(source_side.get("assetId"), asset, "source.assetId")
+    transaction = replace(transaction, notes=(*transaction.notes, *notes))
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
         summary=f"{source.name} > xTransfer > {destination.name}",
-        asset=asset.id,
+        asset=app.assets.answered_id(source, asset),
         amount=to_text(amount),
         raw_amount=raw,
         source_chain=source.name,
@@ -113,6 +126,10 @@ class Plan:
     address: str
     #: Whose address it is; None where a pill will name it.
     account: bytes | None
+    #: The caller means this receiver, though nobody holds it.
+    confirmed: bool = False
+    xcm_version: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> Plan:
@@ -123,6 +140,26 @@ def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> P
     asset = fields.asset(app, source, "assetid")
     amount, raw = fields.scaled_amount("amount", asset)
     address, account = fields.parsed_account("destination_address")
+    confirmed = fields.flag("yes")
+    if account is not None:
+        check_receiver(
+            account, address, field=fields.name("destination_address"), confirmed=confirmed, confirm=CONFIRM
+        )
+    elif confirmed:
+        raise InvalidRequest(
+            f"{fields.name('yes')} confirms one receiver, but {fields.name('destination_address')} is filled in by each "
+            "run: expected an address"
+        )
+    version = fields.get("xcm_version")
+    if not has_pill(version):
+        version = read_xcm_version(version, fields.name("xcm_version"))
+    else:
+        raise InvalidRequest(
+            f"{fields.name('xcm_version')} {shorten(version)} is a placeholder, expected 3, 4 or 5"
+        )
+    notes = (
+        () if isinstance(asset, str) else note_native(fields.get("assetid"), asset, fields.name("assetid"))
+    )
     return Plan(
         source=source,
         destination=destination,
@@ -131,6 +168,9 @@ def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> P
         raw=raw,
         address=address,
         account=account,
+        confirmed=confirmed,
+        xcm_version=version,
+        notes=notes,
     )
 
 
@@ -149,6 +189,7 @@ def judge_plan(app: "Application", planned: Plan) -> tuple[str, ...] | None:
         asset=asset,
         amount=planned.raw,
         beneficiary=planned.account,
+        xcm_version=planned.xcm_version,
     )
 
 
@@ -161,7 +202,7 @@ def draw_document(app: "Application", planned: Plan) -> dict[str, Any]:
 
 def write_plan(app: "Application", planned: Plan) -> bytes:
     """Return the diagram of a transfer alone, as canonical JSON."""
-    if not app.served or isinstance(planned.asset, str):
+    if not app.served or isinstance(planned.asset, str) or _options(planned):
         return canonical_json(draw_document(app, planned))
     # A daemon draws the same few chains and assets again and again.
     source, destination, asset = planned.source, planned.destination, planned.asset
@@ -203,6 +244,7 @@ def draw_plan(canvas: "Canvas", planned: Plan, app: "Application", *, start: str
                     "address": address,
                     "symbol": None if arriving is None else arriving.symbol,
                 },
+                **_options(planned),
             },
         },
     )
@@ -210,6 +252,41 @@ def draw_plan(canvas: "Canvas", planned: Plan, app: "Application", *, start: str
     canvas.connect(first, action)
     canvas.connect(action, last)
     return first, last
+
+
+def confirm_receivers(diagram: Diagram) -> Diagram:
+    """Return *diagram* with the receiver of each transfer confirmed, as it stands there now."""
+    nodes = []
+    for node in diagram.nodes:
+        data = action_data(node)
+        address = None
+        if str(node.form.get("action")).lower() == "xtransfer":
+            with suppress(InvalidRequest):
+                address = read_sides(diagram, node)[1].values.get("address")
+        if isinstance(address, str) and not has_pill(address):
+            node = replace(node, form={**node.form, "actionData": {**data, "confirmedReceiver": address}})
+        nodes.append(node)
+    return replace(diagram, nodes=tuple(nodes))
+
+
+def _options(planned: Plan) -> dict[str, Any]:
+    """Return what `actionData` keeps beside the two sides; nothing for most."""
+    kept: dict[str, Any] = {}
+    if planned.confirmed:
+        # The address, and no flag: whoever edits the receiver later has to confirm the new one.
+        kept["confirmedReceiver"] = planned.address
+    if planned.xcm_version is not None:
+        kept["xcmVersion"] = planned.xcm_version
+    return kept
+
+
+def _confirms(node: Node, beneficiary: bytes) -> bool:
+    """Tell whether the diagram confirms *beneficiary*."""
+    given = action_data(node).get("confirmedReceiver")
+    try:
+        return given is not None and parse_account(given, field="confirmedReceiver") == beneficiary
+    except InvalidRequest:
+        return False
 
 
 def _check_target_asset(

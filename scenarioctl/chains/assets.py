@@ -180,6 +180,10 @@ class Assets:
                     return self._unlisted(destination, identity[len(own) : -1])
         return None
 
+    def answered_id(self, chain: Chain, asset: Asset) -> str:
+        """Return *asset*'s id as answers print it: `0` for the native one, unless the chain lists another asset as 0."""
+        return "0" if asset.kind == "native" and "0" not in self._table(chain) else asset.id
+
     def same_asset(self, a: Asset, b: Asset) -> bool:
         """Tell whether the two are one asset, held on one chain or on two."""
         if a.chain == b.chain:
@@ -221,8 +225,10 @@ class Assets:
     def _find_number(self, chain: Chain, number: str, given: object, field: str) -> Asset:
         if number in self._table(chain):
             return self._built(chain, number)
-        # An Asset Hub's 0 would be somebody's token; people who type it mean the native asset.
-        if chain.role == "asset_hub" and number != "0" and len(number) <= 10 and int(number) <= _U32:
+        if number == "0":
+            # Clients that send numbers only can name the native asset no other way.
+            return self.native(chain)
+        if chain.role == "asset_hub" and len(number) <= 10 and int(number) <= _U32:
             return self._unlisted(chain, number)
         raise self._unknown_number(chain, given, field)
 

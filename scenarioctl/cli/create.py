@@ -6,7 +6,7 @@ import click
 
 from scenarioctl.cli.base import Group, field_option, option, perform, print_answer, read_text
 from scenarioctl.cli.checking import check_option, sender_option, show_check
-from scenarioctl.cli.fields import TOKENS, swap_options, transfer_options
+from scenarioctl.cli.fields import TOKENS, swap_options, transfer_options, xcm_version_option, yes_option
 from scenarioctl.cli.signing import transaction_options
 from scenarioctl.errors import InvalidRequest
 
@@ -85,6 +85,8 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
     "    --destination-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
 @transfer_options("source_chain", "dest_chain", "destination_address", amount=TOKENS)
+@yes_option
+@xcm_version_option
 @check_option
 @sender_option
 def scenario(**fields: Any) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import click
+
 from scenarioctl.cli.base import option
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,6 +50,20 @@ def transfer_options(
         ),
     )
     return _adding(options)
+
+
+#: Confirms a receiver that `transactions/keyless.py` refuses.
+yes_option = click.option(
+    "--yes",
+    is_flag=True,
+    help="Confirm a receiver that nobody holds the key of, like the account of a pallet.",
+)
+xcm_version_option = option(
+    "--xcm-version",
+    metavar="3|4|5",
+    choices=("3", "4", "5"),
+    help="Version of XCM to write; the highest that both runtimes know if left out.",
+)
 
 
 def swap_options(function: F) -> F:

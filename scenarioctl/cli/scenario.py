@@ -21,6 +21,7 @@ from scenarioctl.cli.base import (
     say,
 )
 from scenarioctl.cli.checking import check_option, show_check
+from scenarioctl.cli.fields import yes_option
 from scenarioctl.cli.preview import preview
 from scenarioctl.cli.signing import transaction_options
 from scenarioctl.errors import InvalidRequest, shorten
@@ -100,6 +101,7 @@ scenario.add_command(preview)
     operation="scenarios.full_scenario_info", example="scenarioctl --offline scenario full 3kf9Qz7aB"
 )
 @click.argument("scenario_id", metavar="ID")
+@yes_option
 @check_option
 @transaction_options
 @field_option

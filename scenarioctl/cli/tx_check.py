@@ -6,7 +6,7 @@ import click
 
 from scenarioctl.cli.base import Command, field_option, option, perform, print_answer, read_tx
 from scenarioctl.cli.checking import draw_check
-from scenarioctl.cli.fields import RAW, transfer_options
+from scenarioctl.cli.fields import RAW, transfer_options, xcm_version_option, yes_option
 
 
 @click.command(
@@ -21,6 +21,8 @@ from scenarioctl.cli.fields import RAW, transfer_options
 @option("--chain", metavar="CHAIN", default="", help="Chain that HEX is meant for.")
 @option("--sender", metavar="ADDRESS", required=True, help="Account that will sign: SS58 or 0x public key.")
 @transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW, needed=False)
+@yes_option
+@xcm_version_option
 @field_option
 def check(tx: str, **fields: Any) -> None:
     """Try a transaction on every chain it touches before it is signed.

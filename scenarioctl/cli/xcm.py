@@ -6,7 +6,7 @@ import click
 
 from scenarioctl.cli.base import Group, perform, print_answer
 from scenarioctl.cli.checking import check_option, show_check
-from scenarioctl.cli.fields import RAW, transfer_options
+from scenarioctl.cli.fields import RAW, transfer_options, xcm_version_option, yes_option
 from scenarioctl.cli.signing import transaction_options
 
 
@@ -21,6 +21,8 @@ def xcm() -> None:
     "    --amount 15000000000 --destinationaddress 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
 @transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW)
+@yes_option
+@xcm_version_option
 @check_option
 @transaction_options
 def asset_transfer(**fields: Any) -> None:

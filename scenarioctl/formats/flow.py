@@ -17,7 +17,10 @@ MAX_BYTES = 1024 * 1024
 
 #: Each kind of step with the keys that it must have and those that it may have.
 STEPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "xTransfer": (("source_chain", "dest_chain", "destination_address", "amount", "assetid"), ()),
+    "xTransfer": (
+        ("source_chain", "dest_chain", "destination_address", "amount", "assetid"),
+        ("yes", "xcm_version"),
+    ),
     "swap": (
         ("assetin", "assetout", "amount"),
         ("chain", "min_amount_out", "exact_minimum", "slippage", "max_impact", "route"),

@@ -36,6 +36,10 @@ class CheckTransaction:
     #: Smallest units.
     amount: str | int = ""
     destinationaddress: str = ""
+    #: Confirm a receiver that nobody holds the key of.
+    yes: bool = False
+    #: 3, 4 or 5; the highest that both runtimes know if left out.
+    xcm_version: str | int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +85,9 @@ async def check_transaction(app: Application, request: CheckTransaction) -> Chec
 
 async def _build(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":
     from scenarioctl.actions.drafting import draft_transfer
-    from scenarioctl.chains.addresses import parse_account
+    from scenarioctl.actions.fields import read_xcm_version
     from scenarioctl.model.amounts import parse_raw
+    from scenarioctl.transactions.keyless import read_receiver
 
     for name in _TRANSFER:
         if getattr(request, name) == "":
@@ -98,7 +103,10 @@ async def _build(app: Application, request: CheckTransaction, sender: bytes) -> 
         destination=app.registry.find(request.destchain, field="destchain"),
         asset=app.assets.find(source, request.assetid, field="assetid"),
         amount=parse_raw(request.amount, field="amount"),
-        beneficiary=parse_account(request.destinationaddress, field="destinationaddress"),
+        beneficiary=read_receiver(
+            request.destinationaddress, field="destinationaddress", confirmed=request.yes
+        ),
+        xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         sender=sender,
     )
 

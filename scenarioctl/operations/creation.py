@@ -1,6 +1,6 @@
 """Create scenarios: a transfer, a swap, a remark, a query, or a flow of several steps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
@@ -33,6 +33,10 @@ class CreateScenario:
     amount: str | int | float
     #: Id or symbol of the asset on the source chain.
     assetid: str | int
+    #: Confirm a receiver that nobody holds the key of; the scenario keeps the confirmation.
+    yes: bool = False
+    #: 3, 4 or 5; the highest that both runtimes know if left out.
+    xcm_version: str | int | None = None
     #: Check the transfer on the chains for `sender`, and create the scenario only if it passes.
     check: bool = False
     #: Account that will sign: SS58 or 0x public key.
@@ -43,6 +47,7 @@ class CreateScenario:
 class Created:
     id: str
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     check: "Check | None" = None
 
     def answer(self) -> dict[str, Any]:
@@ -61,11 +66,14 @@ async def create_scenario(app: Application, request: CreateScenario) -> Created:
         "destination_address": request.destination_address,
         "amount": request.amount,
         "assetid": request.assetid,
+        "yes": request.yes,
+        "xcm_version": request.xcm_version,
     }
     planned = plan(app, fields)
     sender = check_sender(request.check, request.sender)
     if sender is not None:
-        return await _store_checked(app, "xTransfer", draw_document(app, planned), sender)
+        created = await _store_checked(app, "xTransfer", draw_document(app, planned), sender)
+        return replace(created, notes=planned.notes)
     warnings = judge_plan(app, planned)
     if warnings is None:
         return await _store_drafting(app, "xTransfer", draw_document(app, planned))
@@ -74,7 +82,9 @@ async def create_scenario(app: Application, request: CreateScenario) -> Created:
     facts = Facts(
         summary=f"{source} > xTransfer > {destination}", chains=tuple(sorted({source, destination}))
     )
-    return Created(id=await store_written(app, write_plan(app, planned), facts), warnings=warnings)
+    return Created(
+        id=await store_written(app, write_plan(app, planned), facts), warnings=warnings, notes=planned.notes
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

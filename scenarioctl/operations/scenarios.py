@@ -51,6 +51,8 @@ class FullScenarioInfo(Checked):
     """Describe the first step of a scenario that drafts a transaction, and draft it."""
 
     id: str
+    #: Confirm receivers that nobody holds the key of, for this answer.
+    yes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +74,13 @@ class FullInfo(Built):
 
 async def full_scenario_info(app: Application, request: FullScenarioInfo) -> FullInfo:
     from scenarioctl.actions import draft_first
+    from scenarioctl.actions.transfer import confirm_receivers
 
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
     stored = await app.store.get_scenario(request.id)
-    drafted = await draft_first(app, await open_blob(app, stored.blob, request.id), sender=sender)
+    diagram = await open_blob(app, stored.blob, request.id)
+    drafted = await draft_first(app, confirm_receivers(diagram) if request.yes else diagram, sender=sender)
     transaction = drafted.transaction
     facts = facts_of(transaction)
     return FullInfo(

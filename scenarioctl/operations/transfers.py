@@ -1,14 +1,15 @@
 """Transfers of an asset between connected chains, in raw amounts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.drafting import draft_transfer
+from scenarioctl.actions.fields import note_native, read_xcm_version
 from scenarioctl.application import Application
-from scenarioctl.chains.addresses import parse_account
 from scenarioctl.model.amounts import parse_raw
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
 from scenarioctl.operations.signing import check_output_format, write_transaction
+from scenarioctl.transactions.keyless import read_receiver
 
 if TYPE_CHECKING:
     pass
@@ -29,6 +30,10 @@ class AssetTransfer(Checked):
     amount: str | int
     #: SS58 or 0x public key.
     destinationaddress: str
+    #: Confirm a receiver that nobody holds the key of.
+    yes: bool = False
+    #: 3, 4 or 5; the highest that both runtimes know if left out.
+    xcm_version: str | int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,14 +49,20 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> TransferTr
     sender = check_sender(request.check, request.sender)
     source = app.registry.find(request.sourchain, field="sourchain")
     destination = app.registry.find(request.destchain, field="destchain")
+    asset = app.assets.find(source, request.assetid, field="assetid")
     transaction = await draft_transfer(
         app,
         source=source,
         destination=destination,
-        asset=app.assets.find(source, request.assetid, field="assetid"),
+        asset=asset,
         amount=parse_raw(request.amount, field="amount"),
-        beneficiary=parse_account(request.destinationaddress, field="destinationaddress"),
+        beneficiary=read_receiver(
+            request.destinationaddress, field="destinationaddress", confirmed=request.yes
+        ),
+        xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         sender=sender,
     )
+    notes = note_native(request.assetid, asset, "assetid")
+    transaction = replace(transaction, notes=(*transaction.notes, *notes))
     facts = facts_of(transaction)
     return TransferTransaction(txdata=await write_transaction(app, transaction, request), **facts)

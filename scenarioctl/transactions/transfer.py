@@ -42,6 +42,8 @@ class Transfer:
     amount: int
     #: AccountId32 on the destination.
     beneficiary: bytes
+    #: Of XCM; None: the highest that both runtimes know.
+    xcm_version: int | None = None
 
 
 def build_transfer(
@@ -51,27 +53,30 @@ def build_transfer(
     registry: "Registry",
     assets: "Assets",
     destination_table: "RuntimeTable | None" = None,
-    xcm_version: int | None = None,
     last_hop_fee: int | None = None,
     native_fee: int = 0,
     fee_accepted: bool = False,
 ) -> Draft:
     """Return the call that makes *transfer*, on the runtime *table* of its source.
 
-    XCM is written in the highest version that both runtimes know, or in *xcm_version*; without
+    XCM is written in the highest version that both runtimes know, unless the transfer names one; without
     *destination_table* the source's word counts.  *last_hop_fee* is what the last hop of a route over the Asset
     Hub may cost, raw: measured by whoever can ask a chain, else half of the amount is set aside for it.
     InvalidRequest says why a transfer cannot be made safely.
     """
     _check_transfer(transfer)
     if transfer.source.name == transfer.destination.name:
+        if transfer.xcm_version is not None:
+            raise InvalidRequest(
+                f"xcm_version {transfer.xcm_version} goes with a transfer between two chains, expected none within {transfer.source.name}"
+            )
         return _transfer_within(transfer, table)
     fee_settled = native_fee > 0 or fee_accepted
     way = _find_way(transfer, registry, assets, fee_settled=fee_settled)
     hop = _Hop(
         transfer=transfer,
         table=table,
-        version=choose_xcm_version(transfer, table, destination_table, xcm_version),
+        version=choose_xcm_version(transfer, table, destination_table),
         hub_id=way.hub_id,
         last_hop_fee=last_hop_fee,
         native_fee=native_fee,
@@ -103,13 +108,14 @@ def judge_transfer(
             and way.table is table
             and way.destination_table is destination_table
             and way.route not in _WITH_LAST_HOP
+            and transfer.xcm_version is None
         ):
             return _warn(transfer, assets, destination_table)
     draft = build_transfer(
         transfer, table, registry=registry, assets=assets, destination_table=destination_table
     )
     table.encode_call(draft.call)
-    if way is not None:
+    if way is not None and transfer.xcm_version is None:
         way.table, way.destination_table, way.encoded = table, destination_table, transfer.amount
     return draft.warnings
 
@@ -218,6 +224,31 @@ def find_route(
     With *fee_settled* it is known what pays the fee on the Asset Hub.
     """
     source, destination = transfer.source, transfer.destination
+    hub = check_ends(transfer, registry)
+    origin = origin_of(transfer.asset, source, hub)
+    route = ROUTES.get((source.role, destination.role, origin))
+    if route is None:
+        raise _refuse(transfer, _reason(transfer, origin, hub, registry))
+    if (source.role, destination.role, origin) == ("dex", "asset_hub", "hub") and not fee_settled:
+        counterpart = assets.counterpart(transfer.asset, destination)
+        if counterpart is not None and counterpart.pays_fees is False:
+            raise _refuse(
+                transfer,
+                f"{hub.name} takes no fees in {counterpart.label}, so the whole transfer would be trapped there",
+            )
+    return route
+
+
+def check_way(transfer: Transfer, registry: "Registry", assets: "Assets") -> None:
+    """Refuse a transfer that no runtime could make safely, before one is asked for."""
+    _check_transfer(transfer)
+    if transfer.source.name != transfer.destination.name:
+        find_route(transfer, registry, assets, fee_settled=True)
+
+
+def check_ends(transfer: Transfer, registry: "Registry") -> "Chain":
+    """Return the Asset Hub of two chains between which some assets go; InvalidRequest if none do."""
+    source, destination = transfer.source, transfer.destination
     if source.role not in _ROUTED or destination.role not in _ROUTED:
         raise _refuse(
             transfer, "routes are known only between a relay chain, its Asset Hub and its exchange chain"
@@ -234,18 +265,7 @@ def find_route(
         # Two of them under one relay: the messages would go to the first.
         if chain.role == "asset_hub" and chain.name != hub.name:
             raise _refuse(transfer, f"the Asset Hub of {chain.relay} is {hub.name}, not {chain.name}")
-    origin = origin_of(transfer.asset, source, hub)
-    route = ROUTES.get((source.role, destination.role, origin))
-    if route is None:
-        raise _refuse(transfer, _reason(transfer, origin, hub, registry))
-    if (source.role, destination.role, origin) == ("dex", "asset_hub", "hub") and not fee_settled:
-        counterpart = assets.counterpart(transfer.asset, destination)
-        if counterpart is not None and counterpart.pays_fees is False:
-            raise _refuse(
-                transfer,
-                f"{hub.name} takes no fees in {counterpart.label}, so the whole transfer would be trapped there",
-            )
-    return route
+    return hub
 
 
 def origin_of(asset: "Asset", chain: "Chain", hub: "Chain") -> str:
@@ -266,12 +286,9 @@ def origin_of(asset: "Asset", chain: "Chain", hub: "Chain") -> str:
 
 
 def choose_xcm_version(
-    transfer: Transfer,
-    table: "RuntimeTable",
-    destination_table: "RuntimeTable | None" = None,
-    wanted: int | None = None,
+    transfer: Transfer, table: "RuntimeTable", destination_table: "RuntimeTable | None" = None
 ) -> int:
-    """Return the highest version of XCM that is known here and to both runtimes, or *wanted* if it is such a one."""
+    """Return the highest version of XCM that is known here and to both runtimes, or the one that *transfer* names."""
     known = known_xcm_versions(table) & _OURS
     if destination_table is not None:
         known &= known_xcm_versions(destination_table)
@@ -279,11 +296,12 @@ def choose_xcm_version(
         raise _refuse(
             transfer, "their runtimes have no version of XCM in common that is known here (3, 4 or 5)"
         )
+    wanted = transfer.xcm_version
     if wanted is None:
         return max(known)
     if wanted not in known:
         raise InvalidRequest(
-            f"xcm_version {shorten(wanted)} is not known to both {transfer.source.name} and {transfer.destination.name}, expected one of: {', '.join(map(str, sorted(known)))}"
+            f"xcm_version {wanted} is not known to both {transfer.source.name} and {transfer.destination.name}, expected one of: {', '.join(map(str, sorted(known)))}"
         )
     return wanted
 

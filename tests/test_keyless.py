@@ -1,0 +1,192 @@
+"""Receivers that nobody holds the key of are refused unless the caller confirms them, wherever a transfer comes from."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.transactions.keyless import describe_unheld
+from tests.conftest import BOB, BOB_HEX, Run
+from tests.serving import Serving
+
+TREASURY = "0x" + b"modlpy/trsry".ljust(32, b"\0").hex()
+CONFIRM = 'Confirm it with --yes ("yes": true) if you mean it'
+ROUTE = ("--from", "polkadot", "--to", "assetHub", "--asset", "DOT")
+STEP = {
+    "type": "xTransfer",
+    "source_chain": "polkadot",
+    "dest_chain": "assetHub",
+    "amount": "2",
+    "assetid": "DOT",
+    "destination_address": TREASURY,
+}
+STORED = {name: value for name, value in STEP.items() if name != "type"}
+BUILT = {
+    "sourchain": "polkadot",
+    "destchain": "assetHub",
+    "amount": "20000000000",
+    "assetid": "DOT",
+    "destinationaddress": TREASURY,
+}
+
+
+def refusal(field: str, confirm: str = CONFIRM) -> str:
+    return (
+        f"{field} '{TREASURY}' is the account of the pallet 'py/trsry', whose key nobody holds: what is sent there is "
+        f"lost. {confirm}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("account", "kind"),
+    [
+        (bytes(32), "the account of 32 bytes 00"),
+        (b"\xff" * 32, "the account of 32 bytes ff"),
+        (b"modlpy/trsry".ljust(32, b"\0"), "the account of the pallet 'py/trsry'"),
+        # A pallet's second account: its number stands behind the name.
+        (b"modlpy/nopls\x07".ljust(32, b"\0"), "the account of the pallet 'py/nopls'"),
+        (b"para" + (2034).to_bytes(4, "little") + bytes(24), "the sovereign account of parachain 2034"),
+        (b"sibl" + (1000).to_bytes(4, "little") + bytes(24), "the sovereign account of parachain 1000"),
+        (b"Parent".ljust(32, b"\0"), "the sovereign account of the relay chain"),
+        (b"\x12" * 19 + b"\x13" + bytes(12), "an Ethereum address padded with zeros"),
+        (bytes(12) + b"\x12" * 19 + b"\x13", "an Ethereum address padded with zeros"),
+        (bytes.fromhex(BOB_HEX[2:]), ""),
+        # An account of Hydration that the key of an Ethereum address holds.
+        (b"ETH\0" + b"\x12" * 20 + bytes(8), ""),
+        # An account of Asset Hub that the key of an Ethereum address holds.
+        (b"\x12" * 19 + b"\x13" + b"\xee" * 12, ""),
+        (b"para" + b"\x12" * 28, ""),
+    ],
+)
+def test_an_account_without_a_holder_is_known_by_its_bytes(account: bytes, kind: str) -> None:
+    assert describe_unheld(account) == kind
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        (("create", "scenario", *ROUTE, "--amount", "2", "--destination-address"), "destination_address"),
+        (
+            ("xcm", "asset-transfer", *ROUTE, "--amount", "20000000000", "--destinationaddress"),
+            "destinationaddress",
+        ),
+        (
+            ("tx", "check", "--sender", BOB, *ROUTE, "--amount", "20000000000", "--destinationaddress"),
+            "destinationaddress",
+        ),
+    ],
+    ids=["create", "xcm", "check"],
+)
+def test_a_command_refuses_it_until_it_is_confirmed(
+    scenarioctl: Run, line: tuple[str, ...], field: str
+) -> None:
+    refused = scenarioctl("--offline", *line, TREASURY)
+    confirmed = scenarioctl("--offline", *line, TREASURY, "--yes")
+
+    assert (refused.code, refused.out, refused.err) == (2, "", f"Error: {refusal(field)}\n")
+    # A check asks the chains, which is as far as it comes offline.
+    assert (confirmed.code, "nobody" in confirmed.err) == (5 if line[0] == "tx" else 0, False)
+
+
+def test_a_scenario_keeps_the_confirmation_of_its_receiver_for_its_job(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    scenario = scenarioctl(
+        "create", "scenario", *ROUTE, "--amount", "2", "--destination-address", TREASURY, "--yes"
+    ).out.strip()
+    run = scenarioctl("--offline", "job", "run", scenario, "--json")
+    shared = json.loads(scenarioctl("scenario", "export", scenario, "--as", "json").out)
+    data = next(node for node in shared["nodes"] if node["type"] == "action")["formData"]["actionData"]
+    data["target"]["address"] = "0x" + "00" * 32
+    edited = tmp_path / "edited.json"
+    edited.write_text(json.dumps(shared))
+    other = scenarioctl("scenario", "import", str(edited)).out.strip()
+    drafted = scenarioctl("--offline", "scenario", "full", other)
+
+    assert run.code == 0
+    assert data["confirmedReceiver"] == TREASURY
+    # Another receiver than the one that was confirmed.
+    assert drafted.code == 2
+    assert "target.address '0x0000" in drafted.err
+
+
+def test_a_stored_scenario_is_confirmed_for_one_answer(scenarioctl: Run, tmp_path: Path) -> None:
+    made = scenarioctl(
+        "create", "scenario", *ROUTE, "--amount", "2", "--destination-address", BOB
+    ).out.strip()
+    shared = json.loads(scenarioctl("scenario", "export", made, "--as", "json").out)
+    document = tmp_path / "diagram.json"
+    document.write_text(json.dumps(shared).replace(BOB, TREASURY))
+    scenario = scenarioctl("scenario", "import", str(document)).out.strip()
+
+    refused = scenarioctl("--offline", "scenario", "full", scenario)
+    confirmed = scenarioctl("--offline", "scenario", "full", scenario, "--yes", "--field", "tx")
+    run = scenarioctl("--offline", "job", "run", scenario)
+
+    keeps = 'Create the scenario with --yes ("yes": true) if you mean it'
+    assert (refused.code, refused.err) == (2, f"Error: {refusal('target.address', keeps)}\n")
+    assert (confirmed.code, TREASURY[2:] in confirmed.out) == (0, True)
+    assert run.code == 2
+    assert refusal("target.address", keeps) in run.err
+
+
+@pytest.mark.parametrize(
+    ("step", "sentence"),
+    [
+        (STEP, refusal("steps[0].destination_address")),
+        (
+            {**STEP, "destination_address": "{{ address }}", "yes": True},
+            "steps[0].yes confirms one receiver, but steps[0].destination_address is filled in by each run: expected an address",
+        ),
+        ({**STEP, "yes": 1}, "steps[0].yes is 1, expected true or false"),
+    ],
+    ids=["not confirmed", "a placeholder", "no truth value"],
+)
+def test_a_flow_confirms_by_a_key(
+    scenarioctl: Run, tmp_path: Path, step: dict[str, Any], sentence: str
+) -> None:
+    flow = tmp_path / "flow.json"
+    flow.write_text(json.dumps({"steps": [step]}))
+    refused = scenarioctl("create", "--file", str(flow))
+    flow.write_text(json.dumps({"steps": [{**STEP, "yes": True}]}))
+    confirmed = scenarioctl("create", "--file", str(flow))
+
+    assert (refused.code, refused.err) == (2, f"Error: {sentence}\n")
+    assert confirmed.code == 0
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with Serving(tmp_path_factory.mktemp("served"), offline=True) as serving:
+        yield serving
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/api/create/scenario", STORED, "destination_address"),
+        ("/api/xcm/asset-transfer", BUILT, "destinationaddress"),
+        ("/api/create/flow", {"flow": {"steps": [STEP]}}, "steps[0].destination_address"),
+    ],
+)
+def test_a_request_is_refused_until_it_is_confirmed(
+    served: Serving, path: str, body: dict[str, Any], field: str
+) -> None:
+    confirmed = {"flow": {"steps": [{**STEP, "yes": True}]}} if "flow" in body else {**body, "yes": True}
+
+    refused = served.post(path, body)
+
+    assert (refused.status, refused.json()["error"]) == (422, refusal(field))
+    assert served.post(path, confirmed).status == 200
+
+
+def test_a_confirmed_scenario_is_written_as_any_other(served: Serving) -> None:
+    """A daemon writes most transfers from a stencil, in which there is no confirmation."""
+    plain = {**STORED, "destination_address": BOB}
+    for body in (plain, {**STORED, "yes": True}, plain):
+        scenario = served.post("/api/create/scenario", body).json()["result"]
+        answer = served.post("/api/scenario/info/full", {"id": scenario})
+
+        assert answer.status == 200

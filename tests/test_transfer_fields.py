@@ -1,0 +1,165 @@
+"""Fields of a transfer that every edge takes alike: the version of XCM, an asset by number, chains of config.toml."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from tests.conftest import BOB, Run
+from tests.serving import Serving
+
+BUILT = {
+    "sourchain": "polkadot",
+    "destchain": "assetHub",
+    "assetid": "DOT",
+    "amount": "20000000000",
+    "destinationaddress": BOB,
+}
+STORED = {
+    "source_chain": "assetHub",
+    "dest_chain": "polkadot",
+    "assetid": 0,
+    "amount": 2,
+    "destination_address": BOB,
+}
+NATIVE = "assetid 0 is DOT on assetHub, its native asset"
+#: A versioned location as the destination of `limited_teleport_assets` begins.
+VERSION_BYTES = {3: "6309030001", 4: "6309040001", 5: "6309050001"}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with Serving(tmp_path_factory.mktemp("served"), offline=True) as serving:
+        yield serving
+
+
+def options(fields: dict[str, Any]) -> list[str]:
+    return [f"--{name.replace('_', '-')}={value}" for name, value in fields.items()]
+
+
+@pytest.mark.parametrize("version", [3, 4, 5])
+def test_a_version_of_xcm_is_written_from_every_edge(
+    scenarioctl: Run, served: Serving, tmp_path: Path, version: int
+) -> None:
+    flow = tmp_path / "flow.json"
+    step = {**STORED, "source_chain": "polkadot", "dest_chain": "assetHub", "xcm_version": version}
+    flow.write_text(json.dumps({"steps": [{"type": "xTransfer", **step}]}))
+
+    built = scenarioctl("--offline", "xcm", "asset-transfer", *options(BUILT), "--xcm-version", str(version))
+    created = [scenarioctl("create", "scenario", *options(step)), scenarioctl("create", "--file", str(flow))]
+    answers = [
+        built.out,
+        *(
+            scenarioctl("--offline", "scenario", "full", each.out.strip(), "--field", "tx").out
+            for each in created
+        ),
+        served.post("/api/xcm/asset-transfer", {**BUILT, "xcm_version": version}).json()["txdata"] + "\n",
+        served.post("/api/xcm/asset-transfer", {**BUILT, "xcm_version": str(version)}).json()["txdata"]
+        + "\n",
+    ]
+
+    assert len(set(answers)) == 1
+    assert VERSION_BYTES[version] in built.out
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"xcm_version": 2}, "xcm_version 2 is not a version of XCM, expected 3, 4 or 5"),
+        ({"xcm_version": "V5"}, "xcm_version 'V5' is not a version of XCM, expected 3, 4 or 5"),
+        (
+            {"xcm_version": 5, "destchain": "polkadot"},
+            "xcm_version 5 goes with a transfer between two chains, expected none within polkadot",
+        ),
+    ],
+    ids=["old", "text", "within a chain"],
+)
+def test_a_version_that_cannot_be_written_is_refused(
+    served: Serving, fields: dict[str, Any], sentence: str
+) -> None:
+    answer = served.post("/api/xcm/asset-transfer", {**BUILT, **fields})
+
+    assert (answer.status, answer.json()["error"]) == (422, sentence)
+
+
+def test_a_native_asset_has_a_number_on_every_chain_and_answers_say_it(served: Serving) -> None:
+    created = served.post("/api/create/scenario", STORED)
+    scenario = created.json()["result"]
+    named = served.post("/api/create/scenario", {**STORED, "assetid": "DOT"}).json()["result"]
+    full = served.post("/api/scenario/info/full", {"id": scenario}).json()["result"]
+    sent = {**BUILT, "sourchain": "assetHub", "destchain": "polkadot", "assetid": 0}
+    built = served.post("/api/xcm/asset-transfer", sent)
+
+    assert json.loads(unquote(created.headers["scenarioctl-notes"])) == [NATIVE]
+    assert json.loads(unquote(built.headers["scenarioctl-notes"])) == [NATIVE]
+    assert built.json()["txdata"] == full["tx"]
+    assert served.post("/api/scenario/info/full", {"id": named}).json()["result"] == full
+    assert full["asset"] == "0"
+
+
+def test_an_asset_0_of_its_own_stays_that_asset(scenarioctl: Run) -> None:
+    """On the Asset Hub of Kusama, 0 is somebody's token."""
+    ends = {
+        "sourchain": "assetHub_kusama",
+        "destchain": "assetHub_kusama",
+        "destinationaddress": BOB,
+        "amount": "5",
+    }
+    token = scenarioctl("--offline", "xcm", "asset-transfer", *options(ends), "--assetid", "0")
+    native = scenarioctl("--offline", "xcm", "asset-transfer", *options(ends), "--assetid", "KSM")
+    stored = {
+        "source_chain": "assetHub_kusama",
+        "dest_chain": "kusama",
+        "destination_address": BOB,
+        "amount": 2,
+    }
+    scenario = scenarioctl("create", "scenario", *options(stored), "--assetid", "KSM").out.strip()
+    full = scenarioctl("--offline", "scenario", "full", scenario, "--field", "asset")
+
+    assert token.code == native.code == 0
+    assert token.out != native.out
+    assert full.out == "KSM\n"
+
+
+@pytest.mark.parametrize("offline", [True, False])
+@pytest.mark.parametrize(
+    "ends", [("mine", "assetHub"), ("assetHub", "mine"), ("mine", "polkadot"), ("hydraDx", "mine")]
+)
+def test_a_parachain_of_the_config_is_refused_in_both_directions(
+    scenarioctl: Run, tmp_path: Path, ends: tuple[str, str], offline: bool
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(
+        '[chains.mine]\nrole = "parachain"\nrelay = "polkadot"\npara_id = 2222\nsymbol = "MINE"\ndecimals = 10\n'
+        'endpoints = ["ws://127.0.0.1:1"]\n[[chains.mine.assets]]\nid = 7\nsymbol = "DOT"\ndecimals = 10\nlocation = "1/Here"\n'
+    )
+    base = ("--config", str(config), *(["--offline"] if offline else []))
+    route = (
+        "--from",
+        ends[0],
+        "--to",
+        ends[1],
+        "--asset",
+        "DOT",
+        "--amount",
+        "20",
+        "--destination-address",
+        BOB,
+    )
+    lines = [
+        ("create", "scenario", *route),
+        ("xcm", "asset-transfer", *route),
+        ("tx", "check", "--sender", BOB, *route),
+    ]
+
+    for line in lines:
+        ended = scenarioctl(*base, *line)
+
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err == (
+            f"Error: DOT cannot be sent from {ends[0]} to {ends[1]}: routes are known only between a relay chain, its Asset "
+            "Hub and its exchange chain\n"
+        )
