@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.balances import NativeBalance
 from tests.conftest import BOB, Run
@@ -215,7 +216,7 @@ def test_a_fee_that_the_runtime_does_not_take_is_refused(network: FakeNetwork, c
     answer = check(REMARK, "--chain", "polkadot")
 
     assert answer["reasons"] == [
-        "polkadot cannot take the fee of 0.016 DOT from the sender: Token.Frozen, locks keep it"
+        "polkadot cannot take the fee of 0.016 DOT from the sender: Token.Frozen, a lock keeps it, or something on chain that needs the account"
     ]
 
 
@@ -231,8 +232,30 @@ def test_dust_that_the_runtime_removes_is_named(network: FakeNetwork, check: Che
 
     assert answer["verdict"] == "ok"
     assert answer["warnings"] == [
-        "0.5 DOT of the sender's is lost on polkadot: what stays is less than the existential deposit of 1 DOT",
+        "the sender loses 0.5 DOT on polkadot: what stays is less than the existential deposit of 1 DOT",
         "the transaction closes the sender's account on polkadot, and its nonce starts again at 0: immortal transactions that it signed before can be sent again",
+    ]
+
+
+def test_dust_of_others_and_of_an_asset_that_is_not_listed_is_named_too(
+    network: FakeNetwork, check: Check
+) -> None:
+    dex = network.chains["hydraDx"]
+    hold(network, chain="hydraDx", free=10 * HDX)
+    dex.store("AssetRegistry", "Assets", 424_242, value=registered(10))
+    dex.api["DryRunApi_dry_run_call"] = call_effects(
+        events=(
+            {"Balances": {"DustLost": {"account": BOB_KEY, "amount": HDX // 2}}},
+            {"Tokens": {"DustLost": {"currency_id": 424_242, "who": ALICE_KEY, "amount": 7}}},
+        )
+    )
+
+    answer = dex_check(check)
+
+    bob = format_account(BOB_KEY, 0)
+    assert [warning for warning in answer["warnings"] if " loses " in warning] == [
+        f"{bob} loses 0.5 HDX on hydraDx: what stays is less than the existential deposit of 1 HDX",
+        "the sender loses 7 of the smallest unit of asset 424242 on hydraDx: what stays is less than the existential deposit of 10 of the smallest unit of asset 424242",
     ]
 
 
@@ -307,7 +330,7 @@ def test_locks_and_the_existential_deposit_are_not_added_up(
     balance: dict[str, Any], alive: int, closed: int
 ) -> None:
     held = NativeBalance(
-        **{"free": 10 * DOT, "frozen": 0, "needed": False, "existential_deposit": DOT, **balance}
+        **{"free": 10 * DOT, "frozen": 0, "locked": 0, "needed": False, "existential_deposit": DOT, **balance}
     )
 
     assert (held.spendable(keep_alive=True), held.spendable(keep_alive=False)) == (alive, closed)
@@ -382,6 +405,18 @@ def pay_in(
     dex.store("AssetRegistry", "AssetLocations", 10, value=place)
     dex.api["XcmPaymentApi_query_weight_to_asset_fee"] = quote or {"Err": "WeightNotComputable"}
     hold(network, chain="hydraDx", free=0)
+
+
+def registered(existential_deposit: int) -> dict[str, Any]:
+    return {
+        "name": b"USDT",
+        "asset_type": "Token",
+        "existential_deposit": existential_deposit,
+        "symbol": b"USDT",
+        "decimals": 6,
+        "xcm_rate_limit": None,
+        "is_sufficient": True,
+    }
 
 
 def dex_check(check: Check, tx: str = DEX_REMARK) -> dict[str, Any]:
@@ -480,21 +515,23 @@ def test_the_exchange_takes_a_fee_that_closes_the_account(network: FakeNetwork, 
     ]
 
 
+def test_on_the_exchange_a_lock_keeps_a_fee_whatever_is_reserved(network: FakeNetwork, check: Check) -> None:
+    pay_in(network, None, 0)
+    hold(network, chain="hydraDx", free=3 * HDX, frozen=5 * HDX, reserved=5 * HDX)
+
+    answer = dex_check(check)
+
+    assert answer["reasons"] == [
+        "the sender can spend 0 HDX on hydraDx, where 5 HDX is locked, less than the fee of 1 HDX"
+    ]
+
+
 def test_what_is_sent_and_the_fee_are_added_up_in_the_currency_of_both(
     network: FakeNetwork, check: Check
 ) -> None:
     pay_in(network, 10, 1_000_010)
     dex = network.chains["hydraDx"]
-    registered = {
-        "name": b"USDT",
-        "asset_type": "Token",
-        "existential_deposit": 10_000,
-        "symbol": b"USDT",
-        "decimals": 6,
-        "xcm_rate_limit": None,
-        "is_sufficient": True,
-    }
-    dex.store("AssetRegistry", "Assets", 10, value=registered)
+    dex.store("AssetRegistry", "Assets", 10, value=registered(10_000))
     moved = {"Tokens": {"Transfer": {"currency_id": 10, "from": ALICE_KEY, "to": BOB_KEY, "amount": 10**6}}}
     dex.api["DryRunApi_dry_run_call"] = call_effects(events=(moved,))
 

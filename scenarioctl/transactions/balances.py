@@ -21,7 +21,9 @@ class NativeBalance:
     """What an account holds of its chain's native asset, raw, in the terms of pallet-balances."""
 
     free: int
-    #: What locks and freezes keep of the free balance; what is reserved counts towards them.
+    #: What locks and freezes keep in all.
+    locked: int
+    #: What they keep of the free balance; what is reserved counts towards them.
     frozen: int
     #: Whether something on chain needs the account to exist.
     needed: bool
@@ -35,18 +37,27 @@ class NativeBalance:
         stays = self.existential_deposit if keep_alive or self.needed else 0
         return max(self.free - max(self.frozen, stays), 0)
 
+    def payable(self, *, keep_alive: bool) -> int:
+        """Return what a fee can be taken from.
+
+        A fee that may close the account is taken in an older way, in which nothing counts towards locks.
+        """
+        return self.spendable(keep_alive=True) if keep_alive else max(self.free - self.locked, 0)
+
 
 async def native_balance(client: "Client", account: bytes) -> NativeBalance:
     """Return what *account* holds of the native asset; Unproven if the chain does not tell."""
     row = await read_storage(client, "System", "Account", account)
     data = row["data"]
     if "frozen" in data:
-        frozen = max(int(data["frozen"]) - int(data["reserved"]), 0)
+        locked = int(data["frozen"])
+        frozen = max(locked - int(data["reserved"]), 0)
     else:
         # Before holds and freezes, a lock was on the free balance alone.
-        frozen = max(int(data.get("misc_frozen", 0)), int(data.get("fee_frozen", 0)))
+        locked = frozen = max(int(data.get("misc_frozen", 0)), int(data.get("fee_frozen", 0)))
     return NativeBalance(
         free=int(data["free"]),
+        locked=locked,
         frozen=frozen,
         needed=row["consumers"] > 0 and row["providers"] <= 1,
         existential_deposit=await _native_deposit(client),

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.arrival import delivery_tolls
 from scenarioctl.transactions.balances import existential_deposit, free_balance, native_balance
 from scenarioctl.transactions.charging import Charge
 from scenarioctl.transactions.dry_run import Encoded, Hop, Unproven, ask
 from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
-from scenarioctl.transactions.fee_currencies import FeeCurrency, convert_fee, fee_currency
+from scenarioctl.transactions.fee_currencies import FeeCurrency, convert_fee, fee_currency, unlisted_currency
 from scenarioctl.transactions.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.signatures import signed_extrinsic
 from scenarioctl.transactions.weight import say_too_heavy
@@ -105,18 +106,20 @@ class CostCheck:
             return False
         held = await native_balance(self.client, self.sender)
         # Where accounts choose a currency, a fee may close the account; everywhere else it may not.
-        if held.spendable(keep_alive=currency.number is None) >= fee:
+        keep_alive = currency.number is None
+        payable = held.payable(keep_alive=keep_alive)
+        if payable >= fee:
             return True
-        spendable = amount_of(asset, held.spendable(keep_alive=False))
-        if held.frozen >= held.existential_deposit or currency.number is not None:
-            frozen = f", where {amount_of(asset, held.frozen)} is locked" if held.frozen else ""
-            why = f"less than the fee of {amount_of(asset, fee)}"
-            self.findings.refusals.append(
-                f"the sender can spend {spendable} on {self.chain.name}{frozen}, {why}"
-            )
-        else:
+        locked = held.frozen if keep_alive else held.locked
+        if keep_alive and locked < held.existential_deposit:
+            spendable = amount_of(asset, held.spendable(keep_alive=False))
             self.findings.refusals.append(
                 f"the sender can spend {spendable} on {self.chain.name}: the fee of {amount_of(asset, fee)} is taken only where the existential deposit of {amount_of(asset, held.existential_deposit)} stays"
+            )
+        else:
+            where = f", where {amount_of(asset, locked)} is locked" if locked else ""
+            self.findings.refusals.append(
+                f"the sender can spend {amount_of(asset, payable)} on {self.chain.name}{where}, less than the fee of {amount_of(asset, fee)}"
             )
         return False
 
@@ -163,14 +166,17 @@ class CostCheck:
             self.findings.add_step(self.chain, "deposit", self.native, total)
 
     async def _warn_of_dust(self, hop: Hop) -> set[str]:
-        """Name what the runtime removes because it is too little to be held; return the assets of which it is."""
+        """Name what the runtime removes because it is too little to be held; return the assets of which the sender loses some."""
         lost: set[str] = set()
         for account, asset, dust in self._dust(hop):
             deposit = await existential_deposit(self.client, asset)
-            whose = "the sender's" if account == self.sender else f"the balance of 0x{account.hex()}"
-            lost.add(asset.id)
+            who = "the sender"
+            if account == self.sender:
+                lost.add(asset.id)
+            else:
+                who = format_account(account, self.chain.ss58_prefix)
             self.findings.warnings.append(
-                f"{amount_of(asset, dust)} of {whose} is lost on {self.chain.name}: what stays is less than the existential deposit of {amount_of(asset, deposit)}"
+                f"{who} loses {amount_of(asset, dust)} on {self.chain.name}: what stays is less than the existential deposit of {amount_of(asset, deposit)}"
             )
         closed = any(
             str(event) == "System.KilledAccount" and event.fields.get("account") == self.sender
@@ -190,9 +196,9 @@ class CostCheck:
             if event.pallet == "Balances":
                 yield fields["account"], self.native, fields["amount"]
             elif event.pallet == "Tokens":
-                asset = self.assets.listed(self.chain, int(fields["currency_id"]))
-                if asset is not None:
-                    yield fields["who"], asset, fields["amount"]
+                number = int(fields["currency_id"])
+                asset = self.assets.listed(self.chain, number) or unlisted_currency(self.chain, number)
+                yield fields["who"], asset, fields["amount"]
 
 
 async def dispatch_info(client: "Client", call: "Call", sender: bytes) -> Mapping[str, Any]:

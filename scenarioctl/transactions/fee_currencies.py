@@ -13,6 +13,7 @@ from scenarioctl.transactions.dry_run import Unproven, ask
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import Call
 
 _PALLET = "MultiTransactionPayment"
@@ -86,10 +87,15 @@ async def _oracle_quote(client: "Client", number: int) -> tuple[int, int] | None
     return int(answer["Ok"]), native
 
 
+def unlisted_currency(chain: "Chain", number: int, kind: str = "tokens") -> Asset:
+    """Return a currency of *chain* that is not listed here, and so has neither symbol nor decimals."""
+    return Asset(chain=chain.name, id=str(number), symbol="", decimals=None, kind=kind)
+
+
 async def _unlisted(client: "Client", number: int) -> Asset:
     row = await read_storage(client, "AssetRegistry", "Assets", number)
     kind = "erc20" if row is not None and row["asset_type"] == "Erc20" else "tokens"
-    return Asset(chain=client.chain.name, id=str(number), symbol="", decimals=None, kind=kind)
+    return unlisted_currency(client.chain, number, kind)
 
 
 def _currency_set_by(call: "Call") -> int | None:
