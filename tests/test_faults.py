@@ -1309,8 +1309,8 @@ def test_a_job_whose_scenario_is_damaged_fails_its_own_runs_only(ward: Ward) -> 
     sentence = f"scenario {broken} is damaged: it is not an LZ4 frame"
     assert ward.ask("/job/status", {"id": broken})[1]["reason"] == sentence
     assert ward.log_of(broken) == [
-        *("Starting worker", sentence, "Sleeping"),
-        *(sentence, "Paused: 2 runs in a row failed"),
+        *("Starting worker", f"run failed: {sentence}", "workload executed", "Sleeping"),
+        *(f"run failed: {sentence}", "workload executed", "Paused: 2 runs in a row failed"),
     ]
     assert len(ward.drafts_of(sound)) >= 1
     with closing(sqlite3.connect(ward.store, timeout=30)) as database, database:
@@ -1713,11 +1713,14 @@ def test_a_web_server_that_fails_fails_the_step_and_the_run_says_so(tmp_path: Pa
     said = reply.json()
     error = f"http 'h' failed: GET WEB/: {sentence}".replace("WEB", f"127.0.0.1:{port}")
     assert (reply.status, said["code"], said["error"]) == (502, "request_failed", error)
-    assert (
-        log
-        == said["result"]
-        == [error, "Remark 'r' was not run, since 'h' before it failed", "workload executed"]
-    )
+    expected = [
+        f"Requesting GET 127.0.0.1:{port}/",
+        error,
+        "Remark 'r' was not run, since 'h' before it failed",
+        f"run failed: 1 of 1 drafts: {error}",
+        "workload executed",
+    ]
+    assert log == said["result"] == expected
     assert said["mempool"] == []
 
 

@@ -207,6 +207,7 @@ def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
             "next": "2026-11-23T08:00:00.000000000Z",
             "last": None,
             "finished": None,
+            "outcome": None,
             "executing": False,
             "step": "",
             "runs": 0,
@@ -411,7 +412,7 @@ def test_a_run_in_the_foreground_ends_at_its_timeout(tmp_path: Path) -> None:
         lines, mempool = failed.value.details["result"], failed.value.details["mempool"]
         assert isinstance(lines, list)
         assert isinstance(mempool, list)
-        assert lines[-1] == str(failed.value)
+        assert lines[-2:] == [f"run failed: {failed.value}", "workload executed"]
         assert len(mempool) == 1
 
     answers(tmp_path, story)
@@ -440,8 +441,9 @@ def test_a_job_without_a_timeout_has_the_default_one(tmp_path: Path) -> None:
         assert await Worker(app).run_next()
 
         lines = (await job_log(app, JobLog(id=id))).answer()["result"]
-        assert lines[-2:] == [
-            "the run took longer than 1 s (run_seconds). Give the job a longer timeout if it needs one.",
+        assert lines[-3:] == [
+            "run failed: the run took longer than 1 s (run_seconds). Give the job a longer timeout if it needs one.",
+            "workload executed",
             "Sleeping",
         ]
         assert len(await app.store.read_mempool(id)) == 1
@@ -542,12 +544,14 @@ def test_the_exit_code_of_a_run_tells_what_failed(scenarioctl: Run, tmp_path: Pa
     unreachable = scenarioctl("--offline", "job", "run", query)
 
     assert failed.code == 2
-    sentence = failed.out.splitlines()[0]
-    assert sentence.startswith("Could not generate transaction: ")
-    assert failed.err == f"Error: {sentence}\n"
     answer = json.loads(as_json.out)
-    assert (answer["code"], answer["error"]) == ("invalid_request", sentence)
-    assert answer["result"] == failed.out.splitlines()
+    sentence = answer["error"]
+    assert sentence.startswith("Could not generate transaction: ")
+    assert answer["code"] == "invalid_request"
+    # Once: what the log says of it too is left out.
+    assert (failed.out, failed.err) == ("workload executed\n", f"Error: {sentence}\n")
+    reason = sentence.removeprefix("Could not generate transaction: ")
+    assert answer["result"] == [sentence, f"run failed: 1 of 1 drafts: {reason}", "workload executed"]
     assert [entry["tx"] for entry in answer["mempool"]] == ["Could not generate transaction"]
     assert unreachable.code == 5
 

@@ -354,7 +354,10 @@ class TestQuery:
             chain="polkadot", amount="0", tx_type="ChainQuery", date=NOW, tx=answer, node="a"
         )
         assert text_of(running.drafts[1]) == "1000000000000000 5"
-        assert running.lines[0] == f"Query of polkadot answered: {answer}"
+        assert running.lines[:2] == [
+            "Querying System.Account on polkadot",
+            f"Query of polkadot answered: {answer}",
+        ]
 
     def test_a_chain_that_is_not_reached_gives_no_transaction(self, stage: Stage) -> None:
         running = stage.run(diagram(("chainQuery", self.FORM), remark("{{ query.nonce }}"), edges="ab"))
@@ -364,7 +367,8 @@ class TestQuery:
             ("Remark", NO_TRANSACTION),
         ]
         assert running.lines == [
-            "Could not generate transaction: node 'a': polkadot was not asked, --offline forbids it: leave --offline out",
+            "Querying System.Account on polkadot",
+            "Could not generate transaction: node 'a': polkadot was not asked, --offline forbids it",
             "Could not generate transaction: node 'b': source.target needs 'query.nonce', which no step before it has given",
         ]
 
@@ -387,7 +391,10 @@ class TestWebhook:
 
         assert [draft.tx for draft in running.drafts] == [TRANSFER]
         assert running.used_events == {UUID: 2}
-        assert running.lines[0] == f"Webhook {UUID} brought event 2"
+        assert running.lines[:2] == [
+            f"Waiting for a POST to /webhook/{UUID}, up to 3600 s",
+            f"Webhook {UUID} brought event 2",
+        ]
         assert (stage.slept, stage.waits) == ([], [])
 
     def test_what_a_diagram_says_of_an_event_is_never_used(self, stage: Stage) -> None:
@@ -464,7 +471,7 @@ class TestWebhook:
         found = diagram(webhook(), webhook(UUID.upper()), remark("{{ n }}"), edges="ab bc")
         running = stage.run(found, (UUID, {"n": 1}), (UUID, {"n": 2}))
 
-        assert running.lines[:2] == [f"Webhook {UUID} brought event 2", f"Webhook {UUID}: event 2 again"]
+        assert running.lines[1:3] == [f"Webhook {UUID} brought event 2", f"Webhook {UUID}: event 2 again"]
         assert running.used_events == {UUID: 2}
 
     def test_two_webhooks_are_both_waited_for_and_the_newer_step_is_looked_at_first(
@@ -585,7 +592,10 @@ class TestHttp:
         assert web.sent == [
             WebRequest(method="GET", url="https://example.org/rate?key=secret", headers=(), body="")
         ]
-        assert running.lines[0] == "GET example.org/rate: 200 in 7 ms"
+        assert running.lines[:2] == [
+            "Requesting GET example.org/rate",
+            "GET example.org/rate: 200 in 7 ms",
+        ]
         assert text_of(running.drafts[0]) == "1.5 200 1 Ann"
         assert running.drafts == running.drafts[:1]
 
@@ -624,12 +634,13 @@ class TestHttp:
         nodes = [("http", {"url": "https://example.org/x?token=secret"}), remark("behind"), remark("beside")]
         running = stage.run(diagram(*nodes, edges="ab"))
 
-        assert running.lines[:2] == [
+        assert running.lines[:3] == [
+            "Requesting GET example.org/x",
             "http 'a' failed: GET example.org/x: example.org answered 500",
             "Remark 'b' was not run, since 'a' before it failed",
         ]
         assert [draft.node for draft in running.drafts] == ["c"]
-        assert running.failure == running.lines[0]
+        assert running.failure == running.lines[1]
         assert isinstance(running.error, RequestFailed)
 
     def test_secrets_stay_out_of_the_log(self, stage: Stage) -> None:
@@ -647,6 +658,7 @@ class TestHttp:
         running = stage.run(diagram(*(("http", form) for form in forms)))
 
         assert running.lines == [
+            "Requesting POST h/p",
             "http 'a' failed: POST h/p: h answered 400",
             "http 'b' failed: headers[0].value is not the value of a header, expected one line of text",
             "http 'c' failed: url 'https://h h/' is not an http address, expected one like https://example.org/path",
@@ -679,7 +691,8 @@ class TestHttp:
 ADDRESS = '"14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"'
 SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
     "lnr8CfoQX": [("polkadot", "110000000000", "xTransfer", "0x")],
-    "hLhmE6m0j": [("hydraDx", "20000000000", "swap", NEEDS_QUOTE)],
+    # The advice behind it names an option, which a run does not have.
+    "hLhmE6m0j": [("hydraDx", "20000000000", "swap", NEEDS_QUOTE.partition(": give")[0])],
     "dcMwilVsg": [
         ("polkadot", "0", "Remark", "the Remark has no text, expected it in actionData.source.target")
     ],
@@ -720,7 +733,7 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
     ],
     "transfer": [("polkadot", "15000000000", "xTransfer", "0x")],
     "transfer_by_neighbours": [("assetHub", "20000000", "xTransfer", "0x")],
-    "swap": [("hydraDx", "20000000000", "swap", NEEDS_QUOTE)],
+    "swap": [("hydraDx", "20000000000", "swap", NEEDS_QUOTE.partition(": give")[0])],
     "swap_with_minimum": [("hydraDx", "20000000000", "swap", "0x")],
     "remark_without_text": [
         ("polkadot", "0", "Remark", "the Remark has no text, expected it in actionData.source.target")

@@ -104,8 +104,9 @@ class FakeRun:
         *,
         summary: str = "",
         on_wait: Callable[[str], Awaitable[None]] | None = None,
+        on_step: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self.app, self.id, self.on_wait = app, id, on_wait
+        self.app, self.id, self.on_wait, self.on_step = app, id, on_wait, on_step
         self.lines: list[str] = []
         self.drafts: list[MempoolDraft] = []
         self.used_events: dict[str, int] = {}
@@ -113,6 +114,14 @@ class FakeRun:
 
     async def go(self) -> None:
         await self.plays.get(self.id, draft)(self)
+
+    def failure_line(self, failure: str) -> str:
+        return f"run failed: {failure.removeprefix(f'{NO_TRANSACTION}: ')}"
+
+    async def announce(self, line: str) -> None:
+        assert self.on_step is not None
+        self.lines.append(line)
+        await self.on_step()
 
     async def wait(self, step: str, seconds: float) -> None:
         assert self.on_wait is not None
@@ -363,10 +372,11 @@ def test_a_bug_in_one_job_does_not_stop_the_others(bench: Bench, caplog: pytest.
         await bench.start("sound", every="10s")
         await bench.time.let_pass(11)
 
-        assert (await bench.log("broken"))[:4] == [
+        assert (await bench.log("broken"))[:5] == [
             "Starting worker",
             "drafted",
-            "this is a bug in scenarioctl (KeyError: \"'oops'\"); the daemon's log has the traceback",
+            "run failed: this is a bug in scenarioctl (KeyError: \"'oops'\"); the daemon's log has the traceback",
+            "workload executed",
             "Sleeping",
         ]
         job = await bench.job("broken")
@@ -393,7 +403,8 @@ def test_a_run_that_something_else_cancels_is_a_bug_and_does_not_hold_its_job(be
         await bench.time.let_pass(15)
 
         said = "this is a bug in scenarioctl (CancelledError: ''); the daemon's log has the traceback"
-        assert await bench.log("cut") == ["Starting worker", said, "Sleeping", said, "Sleeping"]
+        run = [f"run failed: {said}", "workload executed", "Sleeping"]
+        assert await bench.log("cut") == ["Starting worker", *run, *run]
 
     play(bench, bench.worker(), story=story)
 
@@ -412,9 +423,11 @@ def test_a_failed_step_counts_and_the_job_pauses_after_so_many(bench: Bench) -> 
         assert await bench.log("one") == [
             "Starting worker",
             "Could not generate transaction: no route",
+            "run failed: no route",
             "workload executed",
             "Sleeping",
             "Could not generate transaction: no route",
+            "run failed: no route",
             "workload executed",
             "Paused: 2 runs in a row failed",
         ]
@@ -439,7 +452,10 @@ def test_a_run_that_takes_too_long_has_failed_and_keeps_what_it_drafted(bench: B
         await settle()
 
         sentence = "the run took longer than its timeout of 1s"
-        assert await bench.log("one") == ["Starting worker", "drafted", sentence, "Sleeping"]
+        assert await bench.log("one") == [
+            *("Starting worker", "drafted", f"run failed: {sentence}"),
+            *("workload executed", "Sleeping"),
+        ]
         job = await bench.job("one")
         assert (job.failures, job.reason) == (1, sentence)
         assert len(await bench.store.read_mempool("one")) == 1
@@ -454,9 +470,9 @@ def test_a_damaged_scenario_fails_its_own_runs_only(bench: Bench) -> None:
         await bench.start("good", every="10s")
         await bench.time.let_pass(5)
 
-        (_, sentence, sleeping) = await bench.log("bad")
-        assert sentence.startswith("scenario bad")
-        assert sleeping == "Sleeping"
+        (_, sentence, *end) = await bench.log("bad")
+        assert sentence.startswith("run failed: scenario bad")
+        assert end == ["workload executed", "Sleeping"]
         assert await bench.runs("good") == 1
 
     play(bench, bench.worker(), story=story)
@@ -621,7 +637,11 @@ def test_a_run_whose_job_was_started_anew_is_given_up(bench: Bench) -> None:
         await bench.time.let_pass(4)
 
         assert cancelled == ["one"]
-        assert await bench.log("one") == ["Starting worker", "drafted", "workload executed", "Sleeping"]
+        # Of each start: what the first run had logged by then stays.
+        assert await bench.log("one") == [
+            *("Starting worker", "Starting worker"),
+            *("drafted", "workload executed", "Sleeping"),
+        ]
 
     play(bench, bench.worker(), story=story)
 
@@ -795,7 +815,7 @@ def test_a_run_is_kept_as_soon_as_the_store_takes_it(
         trouble = InvalidRequest("store 's.db' has no room left on its disk, nothing was changed")
         await bench.start("later", every="1h")
         await bench.time.let_pass(30)
-        assert await bench.log("slow") == []
+        assert await bench.log("slow") == ["Starting worker"]
         trouble = None
         await bench.time.let_pass(20)
 
@@ -830,7 +850,9 @@ def test_what_the_store_cannot_take_is_left_out_and_the_job_goes_on(
         await bench.time.let_pass(5)
 
         assert await bench.log("one") == [
-            "this is a bug in scenarioctl (TypeError: 'impossible'); the daemon's log has the traceback",
+            "Starting worker",
+            "run failed: this is a bug in scenarioctl (TypeError: 'impossible'); the daemon's log has the traceback",
+            "workload executed",
             "Sleeping",
         ]
         assert (await bench.job("one")).due == START + 10 * SECOND
@@ -990,7 +1012,8 @@ def test_a_timeout_amid_the_writing_of_lines_neither_loses_nor_repeats_them(
 
     async def mark_step(*args: Any, **kwargs: Any) -> bool:
         kept = await note(*args, **kwargs)
-        await bench.time.sleep(5)
+        if kwargs["step"]:
+            await bench.time.sleep(5)
         return kept
 
     monkeypatch.setattr(bench.store, "mark_step", mark_step)
@@ -1004,7 +1027,8 @@ def test_a_timeout_amid_the_writing_of_lines_neither_loses_nor_repeats_them(
         assert await bench.log("one") == [
             "Starting worker",
             "Waiting",
-            "the run took longer than its timeout of 1s",
+            "run failed: the run took longer than its timeout of 1s",
+            "workload executed",
             "Sleeping",
         ]
 

@@ -14,7 +14,7 @@ from click_man.core import generate_man_page
 
 from scenarioctl import __version__
 from scenarioctl.cli.main import COMMANDS, cli
-from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.outcomes import LAST_RUN_FAILED, OUTCOMES
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Date in the man pages' footer: of the release, so that a build does not change them.
@@ -127,8 +127,9 @@ def exit_codes() -> dict[int, str]:
         4: "Conflict.",
         5: "No chain could be reached.",
         6: "The chain refused.",
+        LAST_RUN_FAILED: "The job's last run failed (job status).",
     }
-    if {outcome.exit for outcome in OUTCOMES.values()} != set(meanings) - {0}:
+    if {LAST_RUN_FAILED, *(outcome.exit for outcome in OUTCOMES.values())} != set(meanings) - {0}:
         raise SystemExit("the exit codes here and in operations/outcomes.py differ")
     return meanings
 

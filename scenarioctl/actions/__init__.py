@@ -83,6 +83,9 @@ class Asker(Entering, Protocol):
     async def check(self, app: "Application", diagram: "Diagram", node: "Node") -> None:
         """Raise what is wrong."""
 
+    def question(self, node: "Node") -> str:
+        """Return what the chain is asked, in a few words; empty if the form does not say."""
+
     async def answer(self, app: "Application", diagram: "Diagram", node: "Node") -> tuple[str, str]:
         """Return the chain and what it answers, or raise what is wrong."""
 

@@ -87,6 +87,15 @@ async def check(app: "Application", diagram: Diagram, node: Node) -> None:
         judge(table, query, pallet_field="selectedPallet", method_field="selectedMethod")
 
 
+def question(node: Node) -> str:
+    chain, pallet, method = (
+        word(node.form.get("selectedChain")),
+        word(node.form.get("selectedPallet")),
+        word(method_name(node.form)),
+    )
+    return f"{pallet}.{method} on {chain}" if chain and pallet and method else ""
+
+
 async def answer(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
     query = read_query(app, node)
     return query.chain.name, (await ask(app, query)).text

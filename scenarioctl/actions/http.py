@@ -99,6 +99,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
 
     request = read_request(node)
     what = f"{request.method} {place_of(request.url)}"
+    await running.announce(f"Requesting {what}")
     try:
         answer = await running.app.outgoing.send(request, sleep=running.app.sleep)
     except RequestFailed as failed:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from scenarioctl.actions import Asker, Drafter, Runner, find_handler, unknown_sentence
+from scenarioctl.actions.advice import without_options
 from scenarioctl.actions.pills import Data, WaitsForWebhook, fill
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node
-from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, MempoolDraft, WebhookEvent
+from scenarioctl.model.jobs import NO_TRANSACTION, RUN_FAILED, SECOND, MempoolDraft, WebhookEvent
 
 if TYPE_CHECKING:
     import asyncio
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
 
 OnWait = Callable[[str], Awaitable[None]]
+OnStep = Callable[[], Awaitable[None]]
 
+_QUERY = "ChainQuery"
 #: Characters of one line of the log.
 _LONGEST_LINE = 2000
 #: Characters that a line shows of what a chain answered; the mempool has it whole.
@@ -39,6 +42,7 @@ class Run:
         *,
         summary: str = "",
         on_wait: OnWait | None = None,
+        on_step: OnStep | None = None,
     ) -> None:
         self.app = app
         #: The scenario's, by which its job goes.
@@ -60,9 +64,12 @@ class Run:
         self.limit: asyncio.Timeout | None = None
         self._diagram = diagram
         self._on_wait = on_wait
+        self._on_step = on_step
         #: Node -> the failed node before it, for which it is not run; a failed node stands for itself.
         self._stopped: dict[str, str] = {}
         self._several = False
+        #: Steps that draft a transaction.
+        self._drafting = 0
 
     async def go(self) -> None:
         """Run every step; what a user can mend or wait out is in `failure` and `lines`, only a bug raises."""
@@ -76,7 +83,9 @@ class Run:
         before: dict[str, list[str]] = {}
         for edge in self._diagram.edges:
             before.setdefault(edge.target, []).append(edge.source)
-        self._several = sum(_entering(find_handler(node)) is not None for node in nodes) > 1
+        entering = [handler for node in nodes if (handler := _entering(find_handler(node))) is not None]
+        self._several = len(entering) > 1
+        self._drafting = sum(not isinstance(handler, Asker) for handler in entering)
         filled = _FilledDiagram(
             nodes=self._diagram.nodes,
             edges=self._diagram.edges,
@@ -99,6 +108,19 @@ class Run:
         """Add a line to the log."""
         text = " ".join(line.encode(errors="replace").decode().split())
         self.lines.append(text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…")
+
+    async def announce(self, line: str) -> None:
+        """Add a line about a step that begins now, and let it be read at once."""
+        self.say(line)
+        if self._on_step is not None:
+            await self._on_step()
+
+    def failure_line(self, failure: str) -> str:
+        """Return the line of the log that says that the run failed, and how many of its drafts it did not make."""
+        made = sum(draft.tx != NO_TRANSACTION and draft.tx_type != _QUERY for draft in self.drafts)
+        missing = self._drafting - made
+        share = f"{missing} of {self._drafting} drafts: " if missing > 0 else ""
+        return f"{RUN_FAILED}: {share}{failure.removeprefix(f'{NO_TRANSACTION}: ')}"
 
     @asynccontextmanager
     async def waiting(self, what: str) -> AsyncIterator[None]:
@@ -147,12 +169,14 @@ class Run:
                 await handler.run(self, diagram, node)
             except ScenarioctlError as error:
                 self._stopped[node.id] = node.id
-                self._fail(f"{_named(node)} failed: {error}", error)
+                self._fail(f"{_named(node)} failed: {without_options(str(error))}", error)
 
     async def _enter(self, handler: "Drafter | Asker", diagram: Diagram, node: Node) -> None:
         """Run a step that leaves an entry in the mempool, whatever becomes of it."""
         try:
             if isinstance(handler, Asker):
+                if asked := handler.question(node):
+                    await self.announce(f"Querying {asked}")
                 chain, text = await handler.answer(self.app, diagram, node)
                 self._keep_answer(handler.TX_TYPE, chain, text, node)
             else:
@@ -184,9 +208,9 @@ class Run:
             f"Drafted {drafted.summary} for {runtime}{', which no node confirmed' * transaction.offline}"
         )
         for sentence in transaction.notes:
-            self.say(f"Note: {sentence}")
+            self.say(f"Note: {without_options(sentence)}")
         for sentence in transaction.warnings:
-            self.say(f"Warning: {sentence}")
+            self.say(f"Warning: {without_options(sentence)}")
 
     def _keep_answer(self, tx_type: str, chain: str, text: str, node: Node) -> None:
         self.drafts.append(
@@ -212,7 +236,7 @@ class Run:
             )
         )
         which = f"node {shorten(node.id)}: " if self._several else ""
-        self._fail(f"{NO_TRANSACTION}: {which}{error}", error)
+        self._fail(f"{NO_TRANSACTION}: {which}{without_options(str(error))}", error)
 
     async def _leave_out(self, node: Node, stopper: str) -> None:
         """Say that a step is not run; and what is wrong with it even so, which nothing that failed before it could mend."""

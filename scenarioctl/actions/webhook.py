@@ -70,12 +70,12 @@ async def _await_event(running: "Run", uuid: str, timeout: Decimal) -> "WebhookE
     """Return the newest event that the job has not used, as soon as there is one; TimedOut after *timeout* seconds."""
     global _waiting
     store = running.app.store
+    running.say(f"Waiting for a POST to /webhook/{uuid}, up to {to_text(timeout)} s")
     # First the version: an event that comes in between is seen the next time.
     version = await store.version()
     event = await store.newest_event(uuid, job=running.id)
     if event is not None:
         return event
-    running.say(f"Waiting for a POST to /webhook/{uuid}, up to {to_text(timeout)} s")
     _waiting += 1
     try:
         async with running.waiting(f"webhook {uuid}"):

@@ -18,6 +18,7 @@ from scenarioctl.cli.base import (
     say,
 )
 from scenarioctl.errors import DaemonUnreachable, NotReady, ScenarioctlError, StoreBusy
+from scenarioctl.model.jobs import RUN_FAILED
 
 #: Seconds between two looks of `job logs --follow`.
 _LOOK = 0.5
@@ -97,15 +98,15 @@ def stop(scenario_id: str) -> None:
 def run(scenario_id: str, timeout: str) -> None:
     """Run a scenario once, now, and wait for its end.
 
-    Prints the run's log. Where a step fails, the exit code is that of its error; with --json the error has the log and
-    the drafts too.
+    Prints the run's log. If a step fails, the exit code is that of its error, and the error is printed once, on stderr; with
+    --json the error has the log and the drafts too.
     """
     try:
         report = perform("jobs.run_job", "RunJob", waits=True, id=scenario_id, timeout=timeout).answer()
     except ScenarioctlError as error:
         lines = error.details.get("result")
         if isinstance(lines, (list, tuple)) and not asked_for_json():
-            _print_lines(lines)
+            _print_lines(line for line in lines if not _tells(str(line), str(error)))
         raise
     if asked_for_json():
         click.echo(dump_json(report))
@@ -117,7 +118,10 @@ def run(scenario_id: str, timeout: str) -> None:
 @click.argument("scenario_id", metavar="ID")
 @field_option
 def status(scenario_id: str) -> None:
-    """Tell where a job stands: its schedule, its next run, its last runs, its failures."""
+    """Tell where a job stands: its schedule, its next run, its last runs, its failures.
+
+    The exit code is 7 if the last run failed, unless --field asks for one value.
+    """
     standing = perform("jobs.job_status", "JobStatus", id=scenario_id)
 
     def draw() -> None:
@@ -128,12 +132,21 @@ def status(scenario_id: str) -> None:
             draw_table(
                 ("last runs", "finished", "outcome"),
                 [
-                    (_short(run["started"]), _short(run["finished"]), run["failure"] or run["outcome"])
+                    (
+                        _short(run["started"]),
+                        _short(run["finished"]),
+                        f"{run['outcome']}: {run['failure']}" if run["failure"] else run["outcome"],
+                    )
                     for run in runs
                 ],
             )
 
     print_answer(standing, draw=draw)
+    context = click.get_current_context()
+    if standing.answer().get("outcome") == "failed" and context.meta.get("scenarioctl.field") is None:
+        from scenarioctl.operations.outcomes import LAST_RUN_FAILED
+
+        context.exit(LAST_RUN_FAILED)
 
 
 @job.command("list", operation="jobs.list_jobs", example="scenarioctl job list --state paused")
@@ -147,15 +160,25 @@ def status(scenario_id: str) -> None:
     help="Only those that are running, stopped or paused.",
 )
 def list_(**fields: Any) -> None:
-    """List the jobs: id, state, schedule, next run, failures."""
+    """List the jobs: id, state, schedule, next run, runs, failures in a row, how the last run ended."""
     page = perform("jobs.list_jobs", "ListJobs", **fields).answer()
     if asked_for_json():
         click.echo(dump_json(page))
         return
     draw_table(
-        ("id", "state", "schedule", "next run", "runs", "failures"),
+        ("id", "state", "schedule", "next run", "runs", "failures", "last run"),
         [
-            (row["id"], row["state"], row["schedule"], _short(row["next"]), row["runs"], row["failures"])
+            (
+                *(
+                    row["id"],
+                    row["state"],
+                    row["schedule"],
+                    _short(row["next"]),
+                    row["runs"],
+                    row["failures"],
+                ),
+                row.get("outcome") or "-",
+            )
             for row in page["jobs"]
         ],
     )
@@ -234,6 +257,11 @@ def _follow(scenario_id: str, after: str, limit: str) -> None:
         after = answer["next"]
         if not (lines and limit):
             time.sleep(_LOOK)
+
+
+def _tells(line: str, error: str) -> bool:
+    """Return whether *line* of a log says what the error says that follows it."""
+    return line == error or line.startswith(f"{RUN_FAILED}: ")
 
 
 def _print_lines(lines: Any) -> None:

@@ -70,7 +70,7 @@ class LazyGroup(Group):
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Answers go to stdout, everything else to stderr. Exit codes: 0 ok, 1 bug, 2 bad input, 3 not found, "
-    "4 conflict, 5 chain unreachable, 6 the chain refused.",
+    "4 conflict, 5 chain unreachable, 6 the chain refused, 7 the job's last run failed.",
 )
 @click.version_option(__version__, "-V", "--version", message="scenarioctl %(version)s")
 def cli() -> None:

@@ -10,6 +10,8 @@ from typing import Any
 SECOND = 1_000_000_000
 #: What the mempool says of a transaction that could not be drafted, and the log line begins with.
 NO_TRANSACTION = "Could not generate transaction"
+#: What the line before the last of a run's log begins with, if something failed.
+RUN_FAILED = "run failed"
 
 
 class JobState(StrEnum):

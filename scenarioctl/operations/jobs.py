@@ -9,6 +9,7 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TimedOut, shorten
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
+    RUN_FAILED,
     SECOND,
     FinishedRun,
     Job,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
 
-#: The last line of a run that came to the end of its diagram.
+#: The last line of every run; the line before it says whether something failed.
 EXECUTED = "workload executed"
 #: So many of its newest runs the status of a job tells of.
 _LAST_RUNS = 5
@@ -164,19 +165,20 @@ async def run_job(app: Application, request: RunJob) -> RunReport:
         error = raised
     if error is None and run.failure:
         error = failure_of(run)
+    failure = str(error) if error is not None else ""
     finished = FinishedRun(
         job=request.id,
         epoch=None,
         planned=started,
         started=started,
         finished=app.clock(),
-        lines=tuple(run.lines),
+        lines=(*run.lines, *closing_lines(run, failure)),
         drafts=tuple(run.drafts),
         used_events=dict(run.used_events),
-        failure=str(error) if error is not None else "",
+        failure=failure,
     )
     await app.store.finish_run(finished, retention=retention_of(app.settings))
-    lines = tuple(run.lines)
+    lines = finished.lines
     mempool = tuple(mempool_fields(draft, flag="", now=finished.finished) for draft in run.drafts)
     if error is not None:
         error.details = {**error.details, "result": list(lines), "mempool": list(mempool)}
@@ -185,7 +187,7 @@ async def run_job(app: Application, request: RunJob) -> RunReport:
 
 
 async def carry_out(run: "Run", *, timeout: int) -> None:
-    """Run to the end of the diagram, and say so in the run's lines; TimedOut after *timeout* nanoseconds.
+    """Run to the end of the diagram; TimedOut after *timeout* nanoseconds.
 
     With a *timeout* of 0 the setting `run_seconds` holds, which does not count what the run waits for webhooks and delays:
     how long those take is said in the scenario.
@@ -208,9 +210,14 @@ async def carry_out(run: "Run", *, timeout: int) -> None:
             if timeout
             else f"the run took longer than {usual} s (run_seconds). Give the job a longer timeout if it needs one."
         )
-        run.lines.append(sentence)
         raise TimedOut(sentence) from None
-    run.lines.append(EXECUTED)
+
+
+def closing_lines(run: "Run | None", failure: str) -> list[str]:
+    """Return the lines that end the log of every run; *failure* is empty if all went well."""
+    if not failure:
+        return [EXECUTED]
+    return [run.failure_line(failure) if run is not None else f"{RUN_FAILED}: {failure}", EXECUTED]
 
 
 def failure_of(run: "Run") -> ScenarioctlError:
@@ -380,6 +387,7 @@ def job_fields(job: Job) -> dict[str, Any]:
         "next": _moment(job.due if job.state is JobState.RUNNING else None),
         "last": _moment(job.last_started),
         "finished": _moment(job.last_finished),
+        "outcome": ("failed" if job.failures else "executed") if job.runs else None,
         "executing": bool(job.owner),
         "step": job.step,
         "runs": job.runs,

@@ -11,6 +11,9 @@ class Outcome:
     status: int
 
 
+#: Exit status of `job status` if the job's last run failed; the question itself was answered, over HTTP with 200.
+LAST_RUN_FAILED = 7
+
 OUTCOMES = {
     "bug": Outcome(exit=1, status=500),
     "bad_json": Outcome(exit=2, status=400),

@@ -91,6 +91,7 @@ _JOB: Schema = fields(
     next=or_null(MOMENT),
     last=or_null(MOMENT),
     finished=or_null(MOMENT),
+    outcome=or_null(words("executed", "failed")),
     executing=SWITCH,
     step=TEXT,
     runs=NUMBER,

@@ -101,7 +101,7 @@ function words(status) {
   if (status.schedule) parts.push(" ", status.schedule);
   if (status.step) parts.push(", waits for ", status.step);
   if (status.next) parts.push(", next run ", when(status.next));
-  if (status.last) parts.push(", last run ", when(status.last));
+  if (status.last) parts.push(status.outcome === "failed" ? ", last run failed, begun " : ", last run ", when(status.last));
   if (status.runs) parts.push(`, ${status.runs} ${status.runs === 1 ? "run" : "runs"}`);
   if (status.reason) parts.push(h("span", { class: "problem" }, ` ${status.reason}`));
   return parts;

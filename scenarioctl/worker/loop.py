@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError, shorten
@@ -23,11 +24,14 @@ from scenarioctl.model.jobs import (
     MempoolDraft,
     Overlap,
 )
-from scenarioctl.operations.jobs import carry_out, retention_of
+from scenarioctl.operations.jobs import carry_out, closing_lines, retention_of
 from scenarioctl.operations.scenarios import open_blob, timestamp
 from scenarioctl.schedules import COUNTED, Times, caught_up, first_times, next_times
 from scenarioctl.stores.presence import Presence
 from scenarioctl.worker.identity import is_gone, new_owner
+
+if TYPE_CHECKING:
+    from scenarioctl.actions.running import Run
 
 log = logging.getLogger("scenarioctl.worker")
 
@@ -98,6 +102,8 @@ class _Outcome:
     failure: str = ""
     #: False for a time that was left out.
     ran: bool = True
+    #: The run itself; None until its scenario has been read.
+    run: "Run | None" = None
 
 
 @dataclass(kw_only=True)
@@ -408,18 +414,18 @@ class Worker:
                 outcome.planned = planned
             if not job.runs and not claimed.logged:
                 outcome.lines.insert(0, STARTING)
+            if outcome.lines and not claimed.logged:
+                # What the run does may take hours, and a client looks meanwhile.
+                await self._log(live, outcome.lines)
             await self._run(live, outcome)
         except ScenarioctlError as error:
             outcome.failure = str(error)
-            if outcome.failure not in outcome.lines:
-                outcome.lines.append(outcome.failure)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and live.task is not None and live.task.cancelling():
                 raise
             # A bug in one job must not take the other jobs down with it.  Nor may a run that nobody cancelled end
             # unkept, for something that it shared was given up: its job would be ours for ever.
             outcome.failure = self._report(job.id, error)
-            outcome.lines.append(outcome.failure)
         return self._finished(live, outcome)
 
     async def _run(self, live: _Live, outcome: "_Outcome") -> None:
@@ -433,7 +439,9 @@ class Worker:
                 await open_blob(session, claimed.blob, job.id),
                 summary=claimed.summary,
                 on_wait=lambda step: self._wait(live, step, [*outcome.lines, *run.lines]),
+                on_step=lambda: self._log(live, [*outcome.lines, *run.lines]),
             )
+            outcome.run = run
             try:
                 await carry_out(run, timeout=job.schedule.timeout)
                 outcome.failure = run.failure
@@ -446,7 +454,7 @@ class Worker:
         """Return what is kept of a run, with the time of the next."""
         job = live.claimed.job
         finished = self.app.clock()
-        lines = list(outcome.lines)
+        lines = [*outcome.lines, *(closing_lines(outcome.run, outcome.failure) if outcome.ran else ())]
         times: Times | None = None
         failures = job.failures + 1
         if outcome.failure and 0 < job.schedule.pause_after <= failures:
@@ -507,7 +515,8 @@ class Worker:
             except Exception as error:
                 # The store takes something in it for impossible: the rest is kept.
                 sentence = self._report(run.job, error)
-                run = replace(run, lines=(sentence, SLEEPING), drafts=(), used_events={}, failure=sentence)
+                lines = (*closing_lines(None, sentence), SLEEPING)
+                run = replace(run, lines=lines, drafts=(), used_events={}, failure=sentence)
             await self.app.sleep(delay)
             delay = min(delay * 2, self.pace.patience)
         if not kept:
@@ -526,7 +535,11 @@ class Worker:
         if step == live.step:
             return
         live.step = step
-        live.noting = asyncio.create_task(self._note(live, step, lines))
+        await self._log(live, lines)
+
+    async def _log(self, live: _Live, lines: list[str]) -> None:
+        """Write what a run has logged so far, and what it waits for, while it goes on."""
+        live.noting = asyncio.create_task(self._note(live, live.step, lines))
         # However the run is cut short, its lines must not be written twice, or not at all.
         await asyncio.shield(live.noting)
 

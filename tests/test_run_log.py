@@ -1,0 +1,181 @@
+"""The log of a job says what a run does while it does it, and how it ended."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from scenarioctl.actions.advice import without_options
+from scenarioctl.application import Application
+from scenarioctl.operations.jobs import (
+    JobLog,
+    JobStatus,
+    ListJobs,
+    StartJob,
+    job_log,
+    job_status,
+    list_jobs,
+    start_job,
+)
+from scenarioctl.worker.loop import Worker
+from tests.conftest import Run
+from tests.test_jobs import BROKEN, HTTP, REMARK, Hanging, answers, diagram
+from tests.test_worker import Bench, FakeRun, draft, play
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.setattr("scenarioctl.actions.running.Run", FakeRun)
+    return Bench(tmp_path)
+
+
+def test_the_log_tells_of_a_step_while_it_goes_on(bench: Bench) -> None:
+    seen = []
+
+    async def slow(run: FakeRun) -> None:
+        seen.append(await bench.log("one"))
+        await run.announce("Requesting GET example.org/")
+        seen.append(await bench.log("one"))
+        await run.app.sleep(60)
+        await draft(run)
+
+    FakeRun.plays = {"one": slow}
+
+    async def story() -> None:
+        await bench.start("one", every="1h")
+        await bench.time.let_pass(1)
+
+        started = ["Starting worker", "Requesting GET example.org/"]
+        assert seen == [started[:1], started]
+        assert (await bench.job("one")).owner
+        await bench.time.let_pass(60)
+        assert await bench.log("one") == [*started, "drafted", "workload executed", "Sleeping"]
+
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_worker_that_dies_amid_a_step_leaves_its_lines_once(bench: Bench) -> None:
+    async def slow(run: FakeRun) -> None:
+        await run.announce("Requesting GET example.org/")
+        await run.app.sleep(60)
+        await draft(run)
+
+    FakeRun.plays = {"one": slow}
+
+    async def story() -> None:
+        await bench.start("one", every="1h")
+        dead = bench.worker()
+        begun = asyncio.create_task(dead.run_next())
+        await bench.time.let_pass(1)
+        # It renews no lease any more, and what it brings then is not kept.
+        worker = bench.worker()
+        stop = asyncio.Event()
+        serving = asyncio.create_task(worker.run(stop))
+        await bench.time.let_pass(100)
+
+        first = ["Starting worker", "Requesting GET example.org/"]
+        again = ["This run was begun before and did not come to its end: it is run again"]
+        assert await bench.log("one") == [
+            *first,
+            *again,
+            "Requesting GET example.org/",
+            *("drafted", "workload executed", "Sleeping"),
+        ]
+        assert (await bench.job("one")).runs == 1
+        await begun
+        stop.set()
+        await asyncio.wait_for(serving, 5)
+        await bench.app.close()
+
+    asyncio.run(story())
+
+
+def test_a_run_in_which_a_draft_fails_says_so_before_its_end_mark(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await diagram(app, REMARK, BROKEN)
+        sound = await diagram(app, REMARK)
+        for each in (id, sound):
+            await start_job(app, StartJob(id=each))
+
+        assert await Worker(app).run_next()
+
+        lines = (await job_log(app, JobLog(id=id))).answer()["result"]
+        reason = "node 'b': the Remark has no text, expected it in actionData.source.target"
+        assert lines[-4:] == [
+            f"Could not generate transaction: {reason}",
+            f"run failed: 1 of 2 drafts: {reason}",
+            "workload executed",
+            "Sleeping",
+        ]
+        status = (await job_status(app, JobStatus(id=id))).answer()
+        assert (status["outcome"], status["last_runs"][0]["outcome"]) == ("failed", "failed")
+        listed = (await list_jobs(app, ListJobs())).answer()["jobs"]
+        assert {job["id"]: job["outcome"] for job in listed} == {id: "failed", sound: "executed"}
+
+    answers(tmp_path, story)
+
+
+def test_drafts_that_a_run_did_not_come_to_are_counted(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        app.__dict__["outgoing"] = Hanging()
+        id = await diagram(app, REMARK, HTTP, {**REMARK, "id": "s"})
+        await start_job(app, StartJob(id=id, timeout="1s"))
+
+        assert await Worker(app).run_next()
+
+        lines = (await job_log(app, JobLog(id=id))).answer()["result"]
+        assert lines[2:] == [
+            "Requesting GET example.org/",
+            "run failed: 1 of 2 drafts: the run took longer than its timeout of 1s",
+            "workload executed",
+            "Sleeping",
+        ]
+
+    answers(tmp_path, story)
+
+
+def test_lists_and_exit_codes_show_a_failed_run(scenarioctl: Run, tmp_path: Path) -> None:
+    made = {}
+
+    async def story(app: Application) -> None:
+        for name, step in (("sound", REMARK), ("broken", BROKEN)):
+            made[name] = await diagram(app, step)
+            await start_job(app, StartJob(id=made[name]))
+        assert await Worker(app).run_next()
+
+    answers(tmp_path, story)
+    store = ("--store", str(next(tmp_path.glob("*.db"))))
+
+    status = {name: scenarioctl(*store, "job", "status", id) for name, id in made.items()}
+    field = scenarioctl(*store, "job", "status", made["broken"], "--field", "outcome")
+    listed = scenarioctl(*store, "job", "list").out.splitlines()
+
+    assert {name: ended.code for name, ended in status.items()} == {"sound": 0, "broken": 7}
+    assert (field.out, field.code) == ("failed\n", 0)
+    assert {line.split("\t")[0]: line.split("\t")[-1] for line in listed} == {
+        made["sound"]: "executed",
+        made["broken"]: "failed",
+    }
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kept"),
+    [
+        ("no endpoint answered; --offline builds with the runtime table at hand", "no endpoint answered"),
+        (
+            "polkadot was not asked, --offline forbids it: leave --offline out",
+            "polkadot was not asked, --offline forbids it",
+        ),
+        (
+            "x has no runtime table, and --offline forbids asking a node: leave it out",
+            "x has no runtime table, and --offline forbids asking a node",
+        ),
+        (
+            "the swap moves its price by 9 %: sell less at once, or allow it with --max-impact (max_impact)",
+            "the swap moves its price by 9 %: sell less at once",
+        ),
+        ("amount '1; 2' is not a number: expected one", "amount '1; 2' is not a number: expected one"),
+    ],
+)
+def test_a_run_gives_no_advice_that_only_a_command_can_follow(sentence: str, kept: str) -> None:
+    assert without_options(sentence) == kept
