@@ -9,6 +9,8 @@ from scenarioctl.chains import connection
 from scenarioctl.config import Settings
 from scenarioctl.formats import documents, flow
 from scenarioctl.model import diagram, toml
+from scenarioctl.outgoing import answers as outgoing_answers
+from scenarioctl.outgoing import metering
 from scenarioctl.runtime import metadata, scale, types
 from scenarioctl.transactions import bare, remark
 from tests.conftest import ROOT
@@ -51,6 +53,8 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "metadata of a runtime": {"bytes": (metadata.MAX_BYTES,)},
     "SCALE bytes that are decoded": {"values": (scale.MAX_VALUES,), "depth": (scale.MAX_DEPTH,)},
     "the name of a type": {"values": (types.NAME_PARTS,)},
+    "headers of an answer to an http step, with all interim answers": {"bytes": (metering.MAX_HEADERS,)},
+    "body of an answer to an http step": {"bytes": (outgoing_answers.MAX_BODY, metering.MAX_SENT)},
     "a run of a job without a `timeout`": {"time": (DEFAULTS.run_seconds,)},
 }
 

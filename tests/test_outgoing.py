@@ -359,7 +359,7 @@ class TestBounds:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
-        assert sentence == "127.0.0.1:PORT sent an answer that cannot be read"
+        assert sentence == "127.0.0.1:PORT sent more than 65536 bytes of headers"
         assert peak < 16 * 1024 * 1024
 
 

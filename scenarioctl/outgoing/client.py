@@ -108,6 +108,8 @@ class Outgoing:
         import aiohttp
         from yarl import URL
 
+        from scenarioctl.outgoing.metering import MeteredConnector
+
         host = place_of(request.url).partition("/")[0]
         try:
             # Read once: what is judged and what is called must not differ by who reads the address.
@@ -123,8 +125,8 @@ class Outgoing:
             on_the_wire = True
 
         sent.on_connection_create_end.append(note)
-        connector = aiohttp.TCPConnector(
-            resolver=self._resolver(), use_dns_cache=False, force_close=True, socket_factory=door.open
+        connector = MeteredConnector(
+            host, resolver=self._resolver(), use_dns_cache=False, force_close=True, socket_factory=door.open
         )
         try:
             async with (
@@ -147,7 +149,11 @@ class Outgoing:
                     headers=_headers(request),
                     allow_redirects=False,
                 ) as response:
+                    if connector.meter is not None:
+                        connector.meter.end_headers(response.content)
                     return await self._read(host, response)
+        except RequestFailed as failed:
+            raise _Failed(str(failed), sent=True, passing=False) from None
         except TimeoutError:
             if on_the_wire:
                 raise _Failed(
@@ -177,6 +183,9 @@ class Outgoing:
             ) from None
         except (aiohttp.ClientError, ValueError, OSError):
             raise _Failed(f"{host} sent an answer that cannot be read", sent=True, passing=False) from None
+        finally:
+            if connector.meter is not None:
+                connector.meter.stop()
 
     async def _read(self, host: str, response: "aiohttp.ClientResponse") -> tuple[int, dict[str, str], Any]:
         status = response.status

@@ -1,0 +1,166 @@
+"""Keeps a web server from taking the event loop: what it sends is given to aiohttp in small pieces, and counted.
+
+aiohttp reads any number of interim answers (`103 Early Hints`) before the answer itself, as many at once as the socket has
+bytes.  Here other tasks have their turn after each piece, and headers end after so many bytes.
+"""
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+from scenarioctl.errors import RequestFailed
+from scenarioctl.outgoing.answers import MAX_BODY
+
+if TYPE_CHECKING:
+    from aiohttp.client_proto import ResponseHandler
+
+#: Bytes of an answer's headers, and of all interim answers before it.
+MAX_HEADERS = 64 * 1024
+#: Bytes of an answer as it is sent: a body in small chunks is several times as long as what is in it.
+MAX_SENT = 2 * MAX_BODY
+#: Bytes that aiohttp gets at once, of headers and of a body: of the shortest interim answers 16 KiB are 10 milliseconds' work.
+_PIECE, _BODY_PIECE = 4 * 1024, 16 * 1024
+#: Bytes that may wait for that before the server has to.
+_AHEAD = 64 * 1024
+
+
+class Meter(asyncio.Protocol):
+    """Stands between a connection's transport and aiohttp's protocol."""
+
+    def __init__(self, transport: asyncio.Transport, protocol: "ResponseHandler", host: str) -> None:
+        self._transport = transport
+        self._protocol = protocol
+        self._host = host
+        self._loop = asyncio.get_running_loop()
+        self._waiting = bytearray()
+        self._feeding = False
+        self._paused = False
+        self._sent = 0
+        #: Bytes that aiohttp got before it had the headers of the answer.
+        self._headers = 0
+        #: The body, once the headers were there.
+        self._body: aiohttp.StreamReader | None = None
+        self._full = False
+        self._ended = False
+        self._lost: tuple[Exception | None] | None = None
+
+    def end_headers(self, body: aiohttp.StreamReader) -> None:
+        """Take what follows for the *body*."""
+        self._body = body
+
+    def stop(self) -> None:
+        """Pass on no more of what was sent."""
+        self._waiting.clear()
+
+    # From the transport
+
+    def data_received(self, data: bytes) -> None:
+        self._sent += len(data)
+        if self._sent > MAX_SENT:
+            # What came before is read even so: it may tell why the answer is refused.
+            self._full = True
+            self._transport.abort()
+            return
+        self._waiting += data
+        if not self._feeding:
+            self._feed()
+        if len(self._waiting) > _AHEAD:
+            # Again, where aiohttp has resumed it; an error where it has paused or closed it.
+            self._paused = True
+            with suppress(RuntimeError):
+                self._transport.pause_reading()
+
+    def eof_received(self) -> None:
+        self._ended = True
+        if not self._feeding:
+            self._finish()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._lost = (error,)
+        if not self._feeding:
+            self._finish()
+
+    def pause_writing(self) -> None:
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._protocol.resume_writing()
+
+    # To aiohttp
+
+    def _feed(self) -> None:
+        size = _PIECE if self._body is None else _BODY_PIECE
+        piece = bytes(self._waiting[:size])
+        del self._waiting[:size]
+        if piece:
+            if self._body is None:
+                self._headers += len(piece)
+                if self._headers > MAX_HEADERS:
+                    self._refuse(f"{self._host} sent more than {MAX_HEADERS} bytes of headers")
+                    return
+            self._protocol.data_received(piece)
+        if self._paused and len(self._waiting) <= _AHEAD:
+            self._paused = False
+            with suppress(RuntimeError):
+                self._transport.resume_reading()
+        self._feeding = bool(self._waiting)
+        if self._feeding:
+            self._loop.call_soon(self._feed)
+        else:
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._ended:
+            self._ended = False
+            self._protocol.eof_received()
+        if self._lost is not None:
+            (error,), self._lost = self._lost, None
+            too_much = RequestFailed(f"{self._host} sent more than {MAX_SENT} bytes")
+            if self._full:
+                # Who waits gets the first error, who looks later the last: aiohttp's is that the body was cut off.
+                self._fail(too_much)
+            self._protocol.connection_lost(error)
+            if self._full:
+                self._fail(too_much)
+            elif self._body is not None:
+                self._loop.call_soon(self._end_body, self._body)
+
+    def _end_body(self, body: aiohttp.StreamReader) -> None:
+        """End a body that aiohttp leaves without an end, since it could not read one of its chunks."""
+        if not body.is_eof() and body.exception() is None:
+            body.set_exception(aiohttp.ClientPayloadError("the body has no end"))
+
+    def _refuse(self, sentence: str) -> None:
+        self._waiting.clear()
+        self._feeding = False
+        self._fail(RequestFailed(sentence))
+        self._transport.abort()
+
+    def _fail(self, error: Exception) -> None:
+        """Let who waits for headers or the body have *error*."""
+        if self._body is None:
+            self._protocol.set_exception(error)
+        else:
+            self._body.set_exception(error)
+
+
+class MeteredConnector(aiohttp.TCPConnector):
+    """Opens connections, each with a Meter; of one request, it has one."""
+
+    def __init__(self, host: str, **options: Any) -> None:
+        super().__init__(**options)
+        self._named = host
+        self.meter: Meter | None = None
+
+    async def connect(self, *request: Any, **options: Any) -> aiohttp.connector.Connection:
+        connection = await super().connect(*request, **options)
+        transport, protocol = connection.transport, connection.protocol
+        if transport is None or protocol is None or protocol.should_close:
+            # What came by now was not metered.
+            connection.close()
+            raise RequestFailed(f"{self._named} answered before it was asked")
+        self.meter = Meter(transport, protocol, self._named)
+        transport.set_protocol(self.meter)
+        return connection
