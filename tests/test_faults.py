@@ -1161,6 +1161,62 @@ def test_a_store_that_is_not_there_any_more_takes_nothing_that_would_be_lost(
     assert left == ([] if fate == "moved away" else [ward.store.name])
 
 
+@pytest.mark.parametrize(
+    "fate", ["log removed", "log replaced", "index removed", "log cut off", "file cut off"]
+)
+def test_a_store_whose_files_change_under_it_takes_no_more_writes_and_loses_none(
+    tmp_path: Path, fate: str
+) -> None:
+    home = tmp_path / "home"
+    with warded(home) as ward:
+        made = [ward.create(f"before {number}") for number in range(20)]
+        log, index = (ward.store.with_name(ward.store.name + end) for end in ("-wal", "-shm"))
+        if fate == "log removed":
+            log.unlink()
+        elif fate == "log replaced":
+            log.rename(tmp_path / "away")
+            log.write_bytes(b"")
+        elif fate == "index removed":
+            index.unlink()
+        elif fate == "log cut off":
+            os.truncate(log, 5000)
+        else:
+            with closing(sqlite3.connect(ward.store)) as database:
+                database.execute("PRAGMA wal_checkpoint(FULL)")
+            # The daemon sees how long the file is whenever it writes, or is asked.
+            ward.ask("/readyz")
+            os.truncate(ward.store, 20_000)
+        ready = ward.ask("/readyz")
+        refused = ward.ask("/api/create/remark", {"chain": "polkadot", "text": "gm"})
+        still = ward.ask("/readyz")
+        wait_until(lambda: "takes no more writes" in ward.running.log)
+        ward.running.process.kill()
+        ward.running.process.wait()
+
+    assert ready[0] == still[0] == 503, ready
+    assert "takes no more writes" in ready[1]["error"]
+    assert (refused[0], refused[1]["code"]) == (503, "store_failed")
+    if fate in ("log removed", "log replaced", "index removed"):
+        # All that was acknowledged is in the file, whatever becomes of the process.
+        index.unlink(missing_ok=True)
+        log.unlink(missing_ok=True)
+        with closing(sqlite3.connect(ward.store)) as database:
+            kept = {id for (id,) in database.execute("SELECT id FROM scenarios")}
+        assert set(made) <= kept
+
+
+def test_a_store_that_is_vacuumed_or_checkpointed_goes_on(ward: Ward) -> None:
+    kept = [ward.create() for _ in range(5)]
+    for statement in ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+        with closing(sqlite3.connect(ward.store)) as database:
+            database.execute(statement)
+        kept.append(ward.create())
+        assert ward.ask("/readyz") == (200, {"status": "ready"})
+
+    with closing(sqlite3.connect(ward.store)) as database:
+        assert set(kept) <= {id for (id,) in database.execute("SELECT id FROM scenarios")}
+
+
 def move(store: Path, folder: Path) -> Path:
     """Move a store with the files beside it, and return where it is then."""
     folder.mkdir(exist_ok=True)

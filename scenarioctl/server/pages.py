@@ -119,12 +119,13 @@ async def _readiness(grounds: Grounds) -> tuple[bytes, str]:
         raise NotReady("the daemon is stopping")
     try:
         async with asyncio.timeout(_STORE):
-            await grounds.app.store.count_scenarios()
+            trouble = await grounds.app.store.write_trouble()
+            if not trouble:
+                await grounds.app.store.count_scenarios()
     except TimeoutError:
         raise NotReady(f"the store did not answer within {_STORE:g} seconds") from None
     except ScenarioctlError as error:
         raise NotReady(f"the store does not answer: {error}") from None
-    trouble = grounds.app.store.write_trouble()
     if trouble:
         raise NotReady(f"the store takes no writes: {trouble}")
     if grounds.worker is not None:

@@ -243,7 +243,7 @@ class Store(Protocol):
     async def prune(self, *, now: int, retention: Retention) -> int:
         """Remove what is older than *retention* allows; return how many rows that were."""
 
-    def write_trouble(self) -> str:
+    async def write_trouble(self) -> str:
         """Return why the last write failed, if the file takes none; empty after a minute, and once one has succeeded."""
 
     async def version(self) -> int:

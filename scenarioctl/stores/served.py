@@ -1,12 +1,12 @@
 """The embedded store of a daemon: it never blocks the event loop, and writes that come together share one fsync."""
 
 import asyncio
-import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, cast
 from scenarioctl.errors import ScenarioctlError, StoreFailed
 from scenarioctl.stores import StoredScenario, connections, scenarios
 from scenarioctl.stores.connections import StoreFile, all_or_nothing, is_busy
+from scenarioctl.stores.place import FilesChanged, StorePlace
 from scenarioctl.stores.sqlite import Action, SqliteStore, T
 
 #: Writes that one transaction takes: those that come meanwhile wait for the next one.
@@ -49,7 +50,7 @@ class ServedStore(SqliteStore):
         try:
             with self._file.reporting():
                 self._database.execute("PRAGMA busy_timeout = 0")
-            self._place = _Place(self._file)
+            self._place = StorePlace(self._file, self._database)
             self._writer = _Writer(self._file, self._place)
             self._writer.after = self._hand_over
         except BaseException:
@@ -151,7 +152,12 @@ class ServedStore(SqliteStore):
         # Where they come from is not known to bear another thread.
         return await super().put_scenarios(tuple(all), replace=replace)
 
-    def write_trouble(self) -> str:
+    async def write_trouble(self) -> str:
+        self._place.check()
+        if not self._place.is_whole():
+            # The writer finds out why, and whether it matters.
+            with suppress(StoreFailed):
+                await self._write(lambda _: None)
         return self._writer.trouble()
 
     async def close(self) -> None:
@@ -170,33 +176,6 @@ class ServedStore(SqliteStore):
         self._readers.shutdown()
         for database in self._opened:
             database.close()
-
-
-class _Place:
-    """Where the file lies.
-
-    One that is deleted or replaced stays readable and writable for who has it open: all that is written then would be
-    acknowledged, and gone with the process.
-    """
-
-    def __init__(self, file: StoreFile) -> None:
-        self._file = file
-        self._path = str(file.path)
-        self._found = self._look()
-
-    def check(self) -> None:
-        """Raise StoreFailed where another file lies there than the one that was opened, or none."""
-        if self._look() != self._found:
-            raise StoreFailed(
-                f"store {self._file.name} was moved, deleted or replaced while it was open: put it back, or start the daemon anew"
-            )
-
-    def _look(self) -> tuple[int, int] | None:
-        try:
-            found = os.stat(self._path)  # noqa: PTH116 - on every request, and three times as fast
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
 
 
 class _Asked:
@@ -241,7 +220,7 @@ class _Writer:
     many short statements has to ask a busy loop for the interpreter after each.
     """
 
-    def __init__(self, file: StoreFile, place: _Place) -> None:
+    def __init__(self, file: StoreFile, place: StorePlace) -> None:
         self._file = file
         self._place = place
         #: Called on the loop whenever what it waited for is written.
@@ -285,7 +264,9 @@ class _Writer:
         """Perform *batch* in a transaction that stays open; None where one fails, or another process is writing."""
         database = self._database
         try:
-            self._place.check()
+            if not self._place.is_whole():
+                # The thread finds out why, which may take a while.
+                return None
             database.execute("PRAGMA busy_timeout = 0")
             try:
                 database.execute("BEGIN IMMEDIATE")
@@ -348,6 +329,10 @@ class _Writer:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
             return self._perform(begun.batch)
+        try:
+            self._place.check_for_writing(self._database)
+        except FilesChanged as changed:
+            return [(None, FilesChanged(str(changed))) for _ in begun.batch]
         return begun.outcomes
 
     def _take(self) -> list[_Asked] | _Begun | None:
@@ -369,9 +354,15 @@ class _Writer:
 
     def _perform(self, batch: list[_Asked]) -> list[_Outcome]:
         try:
-            self._place.check()
-        except StoreFailed as gone:
-            return [(None, StoreFailed(str(gone))) for _ in batch]
+            self._place.check_for_writing(self._database)
+            outcomes = self._perform_all(batch)
+            # What was cut off or taken away meanwhile may have taken this with it.
+            self._place.check_for_writing(self._database)
+        except FilesChanged as changed:
+            return [(None, FilesChanged(str(changed))) for _ in batch]
+        return outcomes
+
+    def _perform_all(self, batch: list[_Asked]) -> list[_Outcome]:
         # Hardly ever is anything refused: a savepoint for each would cost a sixth of the throughput.
         ways = (self._trust, self._guard, self._separate)
         for way in ways[:1] if len(batch) == 1 else ways:
@@ -432,7 +423,9 @@ class _Writer:
 
 def _is_of_the_file(error: BaseException) -> bool:
     """Tell whether *error* says that nothing can be written, and not that one row is damaged."""
-    return isinstance(error, StoreFailed) and isinstance(error.__cause__, sqlite3.Error)
+    return isinstance(error, FilesChanged) or (
+        isinstance(error, StoreFailed) and isinstance(error.__cause__, sqlite3.Error)
+    )
 
 
 def _answer(batch: list[_Asked], outcomes: list[_Outcome], after: Callable[[], object]) -> None:

@@ -235,7 +235,7 @@ class SqliteStore:
                 removed += some
         return removed
 
-    def write_trouble(self) -> str:
+    async def write_trouble(self) -> str:
         return ""
 
     async def version(self) -> int:

@@ -1,0 +1,114 @@
+"""Whether the files of an open store are still those that were opened, and whole.
+
+A file that is deleted, replaced or cut off stays readable and writable for the process that has it open: all that is
+written then would be acknowledged, and lost with the process.
+"""
+
+import logging
+import os
+import sqlite3
+from contextlib import closing
+
+from scenarioctl.errors import StoreFailed
+from scenarioctl.stores.connections import BUSY_SECONDS, StoreFile
+
+log = logging.getLogger("scenarioctl.store")
+
+#: Beside the file: what was written last, and where in it each page is.
+_BESIDE = ("-wal", "-shm")
+
+_Identity = tuple[int, int]
+
+
+class FilesChanged(StoreFailed):
+    """Somebody changed the files of a store under the process that has it open."""
+
+
+class StorePlace:
+    """The files of one open store."""
+
+    def __init__(self, file: StoreFile, database: sqlite3.Connection) -> None:
+        """Remember the files as they are; *database* is open, so that those beside the file are there."""
+        self._file = file
+        self._path = str(file.path)
+        self._paths = (self._path, *(self._path + end for end in _BESIDE))
+        with file.reporting():
+            database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        self._found = [_look(path) for path in self._paths]
+        self._sizes = [_size(path) for path in self._paths]
+        self._told = ""
+
+    def check(self) -> None:
+        """Raise FilesChanged where another file lies at the store's path than the one that was opened, or none."""
+        if _look(self._path) != self._found[0]:
+            raise FilesChanged(
+                f"store {self._file.name} was moved, deleted or replaced while it was open: put it back, or start the daemon anew"
+            )
+
+    def is_whole(self) -> bool:
+        """Tell whether all files are those that were opened, and none is shorter than it was."""
+        if [_look(path) for path in self._paths] != self._found:
+            return False
+        sizes = [_size(path) for path in self._paths]
+        if sizes[0] < self._sizes[0] or sizes[1] < self._sizes[1]:
+            return False
+        self._sizes = sizes
+        return True
+
+    def check_for_writing(self, database: sqlite3.Connection) -> None:
+        """Raise FilesChanged where what is written now could be lost; *database* is in no transaction."""
+        self.check()
+        if self.is_whole():
+            return
+        for path, found in zip(self._paths[1:], self._found[1:], strict=True):
+            if _look(path) != found:
+                # This process still has it: what it holds goes into the file, where it is safe.
+                saved = "" if _checkpoint(database) else "; what was written last may be lost"
+                self._refuse(f"the file {path!r} was moved, deleted or replaced while it was open{saved}")
+        if _size(self._path) < self._sizes[0] and not _is_sound(self._path):
+            self._refuse("its file was cut off while it was open: restore a copy")
+        if _size(self._paths[1]) < self._sizes[1] and not _checkpoint(database):
+            # SQLite shortens it too, but only what is in the file already.
+            self._refuse(f"the file {self._paths[1]!r} was cut off while it was open")
+        self._sizes = [_size(path) for path in self._paths]
+
+    def _refuse(self, reason: str) -> None:
+        sentence = f"store {self._file.name} takes no more writes, {reason}; restart the daemon"
+        if sentence != self._told:
+            self._told = sentence
+            log.error("%s", sentence)
+        raise FilesChanged(sentence)
+
+
+def _look(path: str) -> _Identity | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - on every request, and three times as fast
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - before and after every batch of writes
+    except OSError:
+        return 0
+
+
+def _checkpoint(database: sqlite3.Connection) -> bool:
+    """Move what the log holds into the file, and begin the log anew; False where not all of it could be read."""
+    try:
+        (busy, _, _) = database.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+    except sqlite3.Error:
+        return False
+    return not busy
+
+
+def _is_sound(path: str) -> bool:
+    """Tell whether the file is whole, as one is that somebody vacuumed."""
+    try:
+        # A connection that has been open keeps pages that are in the file no more.
+        with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
+            return bool(database.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except sqlite3.Error:
+        return False
