@@ -1,10 +1,15 @@
 """What one request can take of a daemon's time and memory, whoever sends it."""
 
 import json
+import socket
+import time
 import zlib
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +17,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from tests.conftest import BOB
-from tests.daemons import Daemon
+from tests.daemons import PATIENCE, Daemon
 from tests.pressure import pressed_daemon, send, sizes, under_probe
 
 
@@ -177,3 +182,105 @@ def test_a_remark_as_long_as_a_transaction(running: Daemon, polkadot: RuntimeTab
 
     assert status == 200, answer
     assert joined[0] == 422
+
+
+def abi(types: list[Any], args: list[Any]) -> dict[str, Any]:
+    message = {"label": "a", "selector": "0x00000000", "mutates": False, "args": args}
+    return {
+        "version": 5,
+        "types": [{"id": number, "type": each} for number, each in enumerate(types)],
+        "spec": {"messages": [message]},
+    }
+
+
+@sizes(100_000, 240_000)
+def test_a_contract_whose_types_are_long(running: Daemon, size: int) -> None:
+    """The names of a type were joined before anybody looked how long that is: 5 MB took 4.9 GB."""
+    long = {"path": ["a" * 990], "def": {}}
+    args = [{"label": "b", "type": {"type": 1}}]
+
+    with under_probe(running):
+        for shape in (
+            {"def": {"tuple": [0] * size}},
+            {"def": {"composite": {"fields": [{"type": 0}] * (size // 2)}}},
+            {"path": ["a"], "params": [{"type": 0}] * (size // 2)},
+            {"def": {"variant": {"variants": [{"name": "a" * 20}] * (size // 2)}}},
+        ):
+            status, answer = send(
+                running, "/api/contracts/contract_info", {"abiJson": abi([long, shape], args), "address": BOB}
+            )
+            assert (status, answer["code"]) == (422, "invalid_request")
+            assert answer["error"].endswith("has a type longer than 1000 characters")
+
+
+@sizes(8_000, 30_000)
+def test_a_contract_of_many_long_arguments(running: Daemon, size: int) -> None:
+    long = {"path": ["a" * 990], "def": {}}
+    args = [{"label": "b", "type": {"type": 0}}] * size
+
+    with under_probe(running):
+        status, answer = send(
+            running, "/api/contracts/contract_info", {"abiJson": abi([long], args), "address": BOB}
+        )
+
+    assert (status, answer["error"]) == (413, "abiJson has arguments of more than 4194304 characters in all")
+
+
+def upload(running: Daemon, path: str, length: int, begin: bytes) -> socket.socket:
+    """Begin to send a body, and return the connection."""
+    connection = socket.create_connection(("127.0.0.1", running.port()), timeout=PATIENCE)
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    connection.sendall(head.encode() + begin)
+    return connection
+
+
+@sizes(8, 100)
+def test_slow_large_bodies_keep_nobody_from_sending_another(running: Daemon, size: int) -> None:
+    """Four of them took all places for as long as they liked."""
+    large = {"flow": "#" * 200_000, "syntax": "toml"}
+    slow = [upload(running, "/api/create/flow", 30_000_000, b" " * 100_000) for _ in range(size)]
+
+    with under_probe(running):
+        started = time.monotonic()
+        for _ in range(8):
+            status, answer = send(running, "/api/create/flow", large)
+            assert (status, answer["code"]) == (422, "invalid_request")
+        seconds = time.monotonic() - started
+
+    for connection in slow:
+        connection.close()
+    # Not the 30 of request_seconds.
+    assert seconds < 10
+
+
+def test_an_event_for_nobody_is_refused_before_its_body_comes(running: Daemon) -> None:
+    path = "/webhook/00000000-0000-4000-8000-000000000000"
+
+    with under_probe(running), upload(running, path, 1_000_000, b"[") as connection:
+        assert connection.recv(64).startswith(b"HTTP/1.1 404 ")
+
+
+@sizes(20, 200)
+def test_many_who_ask_for_codes_of_polkadot_vault(running: Daemon, size: int) -> None:
+    def ask(_: int) -> int:
+        return send(running, "/web/vault", {"payload": "0x" + "00" * 3_000})[0]
+
+    with under_probe(running), ThreadPoolExecutor(size) as pool:
+        found = Counter(pool.map(ask, range(size)))
+
+    assert found[200] >= 1
+    assert found[429] >= size - 10
+    assert set(found) == {200, 429}
+
+
+@sizes(50, 1_000)
+def test_many_who_ask_for_the_documentation(running: Daemon, size: int) -> None:
+    with under_probe(running), ThreadPoolExecutor(8) as pool:
+        found = Counter(
+            pool.map(
+                lambda number: running.ask(("/docs", "/openapi.json")[number % 2], as_json=False)[0],
+                range(size),
+            )
+        )
+
+    assert found == {200: size}

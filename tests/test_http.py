@@ -19,7 +19,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, Conflict
 from scenarioctl.formats.documents import parse_json
-from scenarioctl.server import exchange
+from scenarioctl.server import bodies, exchange
 from scenarioctl.server.endpoints import ENDPOINTS
 from scenarioctl.server.exchange import encode, read_flat, write_sentences
 from scenarioctl.stores import StoredScenario
@@ -384,7 +384,10 @@ def test_a_large_body_is_read_without_holding_the_others_up(served: Serving) -> 
 
 
 def test_a_webhook_has_a_limit_of_its_own(served: Serving) -> None:
-    path = "/webhook/6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+    uuid = "1d1ec8a3-6a5c-4d43-8f0b-5d1c1a3e9c11"
+    flow = f"[[steps]]\ntype = 'webhook'\nname = 'orders'\nuuid = '{uuid}'"
+    assert served.post("/api/create/flow", {"flow": flow}).status == 200
+    path = f"/webhook/{uuid}"
 
     large = served.post(path, "x" * 1000)
     empty = served.send("POST", path, b"", {"Content-Type": JSON})
@@ -963,8 +966,9 @@ def test_a_body_that_dribbles_is_given_up(tmp_path: Path) -> None:
 def test_clients_that_stall_amid_large_bodies_do_not_keep_others_from_sending_theirs(
     served: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "_HEAD_START", 0.2)
-    monkeypatch.setattr(exchange, "_PACE", 1024 * 1024)
+    monkeypatch.setattr(bodies, "HEAD_START", 0.1)
+    # Of 200 kB each, so that the four and another one are too much.
+    monkeypatch.setattr(exchange, "AT_ONCE", 2)
     begun = head("/api/create/flow", "Content-Length: 190000", f"Content-Type: {JSON}") + b" " * 100_000
     stalled = [socket.create_connection(("127.0.0.1", served.api), timeout=10) for _ in range(4)]
     for connection in stalled:
@@ -976,7 +980,7 @@ def test_clients_that_stall_amid_large_bodies_do_not_keep_others_from_sending_th
     seconds = time.monotonic() - started
 
     # As many of them as it takes.
-    received = [connection.recv(4096) for connection in select(stalled, [], [], 0)[0]]
+    received = [connection.recv(4096) for connection in select(stalled, [], [], 5)[0]]
     for connection in stalled:
         connection.close()
     assert reply.json()["code"] == "invalid_request"

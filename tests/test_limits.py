@@ -129,7 +129,7 @@ def test_the_line_has_an_end() -> None:
 
 
 def test_who_waits_too_long_is_sent_away_and_leaves_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarioctl.server.limits._WAITING_SECONDS", 0.02)
+    monkeypatch.setattr("scenarioctl.server.limits.WAITING_SECONDS", 0.02)
 
     async def play() -> tuple[str, int, int]:
         turns = Turns(1)

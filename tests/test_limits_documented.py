@@ -7,11 +7,13 @@ import pytest
 
 from scenarioctl.chains import connection
 from scenarioctl.config import Settings
+from scenarioctl.contracts import metadata as contract
 from scenarioctl.formats import documents, flow
 from scenarioctl.model import diagram, toml
 from scenarioctl.outgoing import answers as outgoing_answers
 from scenarioctl.outgoing import metering
 from scenarioctl.runtime import metadata, scale, types
+from scenarioctl.server import bodies, connections, exchange, limits, web
 from scenarioctl.transactions import bare, remark
 from tests.conftest import ROOT
 
@@ -39,6 +41,31 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "depth": (scale.MAX_DEPTH,),
     },
     "text of a remark": {"bytes": (remark.MAX_BYTES,)},
+    "body of a request": {
+        "bytes": (DEFAULTS.body_limit, exchange.LARGE),
+        "values": (documents.MAX_VALUES, documents.MAX_ESCAPES),
+        "depth": (diagram.MAX_DEPTH,),
+        "time": (DEFAULTS.request_seconds,),
+    },
+    "bodies above 64 KiB, all on their way together": {"bytes": (bodies.AT_ONCE,)},
+    "event of a webhook": {
+        "bytes": (DEFAULTS.webhook_limit,),
+        "values": (documents.MAX_VALUES,),
+        "depth": (diagram.MAX_DEPTH,),
+        "time": (DEFAULTS.request_seconds,),
+    },
+    "payload for `/web/vault`": {
+        "bytes": (web.PAYLOAD_LIMIT,),
+        "values": (1, limits.WAITING_PER_REQUEST),
+        "time": (DEFAULTS.request_seconds, limits.WAITING_SECONDS),
+    },
+    "header of a request": {
+        "bytes": (connections.LINE_MAX,),
+        "values": (connections.HEADERS_MAX,),
+        "time": (DEFAULTS.request_seconds,),
+    },
+    "type of a contract's argument": {"bytes": (contract.LENGTH_MAX,), "depth": (contract.DEPTH_MAX,)},
+    "arguments of a contract's messages, all together": {"bytes": (contract.DESCRIPTION_MAX,)},
     "one exchange with a node": {
         "bytes": (connection.LARGEST,),
         "values": (connection.MOST_VALUES, connection.MOST_NOTICES),

@@ -5,11 +5,12 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from scenarioctl.server import web
+from scenarioctl.server.exchange import Terms
 from tests.serving import Serving
 
 
@@ -107,7 +108,7 @@ def test_codes_of_several_clients_are_drawn_one_after_the_other(
 def test_the_files_of_the_page_are_those_of_the_package() -> None:
     folder = Path(web.__file__).parents[1] / "web"
 
-    assert sorted(point.row.path for point in web.web_points()) == sorted(
+    assert sorted(point.row.path for point in web.web_points(cast(Terms, None))) == sorted(
         [
             "/",
             "/web/vault",

@@ -4,11 +4,11 @@ Version 3 lies nested under `V3`, the later ones at the top with their number un
 types are a list of `{id, type}`, and whatever has a type names it by that id.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, TooLarge, shorten
 
 T = TypeVar("T")
 
@@ -16,9 +16,11 @@ T = TypeVar("T")
 VERSIONS = (3, 4, 5, 6)
 
 #: Types inside one another beyond this are not a contract's.
-_DEPTH_MAX = 32
+DEPTH_MAX = 32
 #: The longest type that is printed; types that double at each step would fill the memory.
-_LENGTH_MAX = 1000
+LENGTH_MAX = 1000
+#: Characters of all arguments together: each of many thousands may have the longest type.
+DESCRIPTION_MAX = 4 * 1024 * 1024
 
 _PRIMITIVES = frozenset(
     ("bool", "char", *(f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64, 128, 256)))
@@ -101,13 +103,14 @@ def _describe_message(message: object, where: str, types: "_Types") -> Message:
             f"{where} selector {_show(selector)} is not four bytes of hex, expected one like 0x633aa551"
         )
     mutates = _member(message, "mutates", bool, where)
-    args = []
+    args: list[str] = []
     for number, arg in enumerate(_member(message, "args", list, where), start=1):
         place = f"{where} argument {number}"
         if not isinstance(arg, dict):
             raise InvalidRequest(f"{place} is {_show(arg)}, expected an object")
         name = _label(arg, place)
         args.append(f"{name}: {types.print_written(arg, f'{where} argument {_show(name)}')}")
+        types.count(len(args[-1]))
     return Message(function_name=label, selector=selector.lower(), mutates=mutates, args=tuple(args))
 
 
@@ -122,7 +125,14 @@ class _Types:
                 raise InvalidRequest(f"{where} is {_show(entry)}, expected an object with id and type")
             self._types[_id(entry, "id", where)] = _member(entry, "type", dict, where)
         self._printed: dict[int, str] = {}
+        self._room = DESCRIPTION_MAX
         self._aliases = _chain_aliases(spec)
+
+    def count(self, length: int) -> None:
+        """Count the characters of an argument against those of all."""
+        self._room -= length
+        if self._room < 0:
+            raise TooLarge(f"abiJson has arguments of more than {DESCRIPTION_MAX} characters in all")
 
     def print_written(self, holder: Mapping[str, object], where: str) -> str:
         """Return the type of an argument: as its author wrote it where that says as much, else as it is."""
@@ -141,11 +151,11 @@ class _Types:
             raise InvalidRequest(f"{where} has the type id {id}, which is not in abiJson types")
         if id in within:
             raise InvalidRequest(f"{where} has a type without end: type {id} holds itself")
-        if len(within) == _DEPTH_MAX:
-            raise InvalidRequest(f"{where} has types more than {_DEPTH_MAX} deep inside one another")
+        if len(within) == DEPTH_MAX:
+            raise InvalidRequest(f"{where} has types more than {DEPTH_MAX} deep inside one another")
         text = self._aliases.get(id) or self._print_definition(id, where, (*within, id))
-        if len(text) > _LENGTH_MAX:
-            raise InvalidRequest(f"{where} has a type longer than {_LENGTH_MAX} characters")
+        if len(text) > LENGTH_MAX:
+            raise _too_long(where)
         self._printed[id] = text
         return text
 
@@ -168,18 +178,18 @@ class _Types:
         parameters = type_.get("params") or []
         if not isinstance(parameters, list):
             raise InvalidRequest(f"{place} params is {_show(parameters)}, expected a list")
-        texts = []
-        for parameter in parameters:
+
+        def print_one(parameter: object) -> str:
             if not isinstance(parameter, dict):
                 raise InvalidRequest(
                     f"{place} params hold {_show(parameter)}, expected an object with name and type"
                 )
             # A parameter that no field uses has no type.
-            unused = parameter.get("type") is None
-            texts.append(
-                "_" if unused else self.print(_id(parameter, "type", f"{place} params"), where, within)
-            )
-        return f"<{', '.join(texts)}>" if texts else ""
+            if parameter.get("type") is None:
+                return "_"
+            return self.print(_id(parameter, "type", f"{place} params"), where, within)
+
+        return f"<{_join(map(print_one, parameters), where)}>" if parameters else ""
 
     def _print_shape(
         self, kind: str, content: object, place: str, where: str, within: tuple[int, ...]
@@ -189,8 +199,8 @@ class _Types:
             # Only an owned string can be an argument.
             return "String" if content == "str" else content
         if kind == "tuple" and isinstance(content, list):
-            texts = [self.print(_check_id(part, place), where, within) for part in content]
-            return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+            text = _join((self.print(_check_id(part, place), where, within) for part in content), where)
+            return f"({text},)" if len(content) == 1 else f"({text})"
         if not isinstance(content, dict):
             raise InvalidRequest(f"{place} is {_show(content)}, expected a definition")
         if kind in ("sequence", "compact"):
@@ -208,14 +218,30 @@ class _Types:
             # Only what has no name of its own comes here.
             fields = content.get("fields") or []
             if isinstance(fields, list) and all(isinstance(field, dict) for field in fields):
-                return (
-                    f"({', '.join(self.print(_id(field, 'type', place), where, within) for field in fields)})"
-                )
+                texts = (self.print(_id(field, "type", place), where, within) for field in fields)
+                return f"({_join(texts, where)})"
         if kind == "variant":
             variants = content.get("variants") or []
             if isinstance(variants, list) and all(isinstance(variant, dict) for variant in variants):
-                return " | ".join(_member(variant, "name", str, place) for variant in variants) or "!"
+                names = (_member(variant, "name", str, place) for variant in variants)
+                return _join(names, where, by=" | ") or "!"
         raise InvalidRequest(f"{place} is not a definition that ink! metadata knows")
+
+
+def _join(texts: Iterable[str], where: str, *, by: str = ", ") -> str:
+    """Return *texts* in one, no further than a type may be long."""
+    joined: list[str] = []
+    length = 0
+    for text in texts:
+        length += len(text) + len(by)
+        if length - len(by) > LENGTH_MAX:
+            raise _too_long(where)
+        joined.append(text)
+    return by.join(joined)
+
+
+def _too_long(where: str) -> InvalidRequest:
+    return InvalidRequest(f"{where} has a type longer than {LENGTH_MAX} characters")
 
 
 def _chain_aliases(spec: Mapping[str, object]) -> dict[int, str]:

@@ -43,7 +43,8 @@ async def contract_info(app: Application, request: ContractInfo) -> ContractDesc
     from scenarioctl.contracts.metadata import describe_contract, ink_version
 
     version = ink_version(request.abiJson)
-    messages = describe_contract(request.abiJson)
+    # Of 5 MB it takes half a second.
+    messages = await app.aside(describe_contract, request.abiJson)
     address = parse_contract_address(request.address, field="address", evm=version >= 6)
     # Where ink! contracts of that version live.
     chain = app.registry.find(request.chain or ("passetHub" if version >= 6 else "pop"))

@@ -1,5 +1,6 @@
 """The inbox of webhook steps: what is posted there is kept until a run uses it, or it expires."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -28,6 +29,13 @@ class PostEvent:
     uuid: str
     #: Any JSON.
     content: Any
+
+    @staticmethod
+    async def admit(app: Application, parameters: Mapping[str, str]) -> None:
+        """Refuse, before its body is read, an event that nobody waits for, and one too many."""
+        uuid = _check_uuid(parameters["uuid"])
+        await app.store.check_webhook(uuid)
+        _take_one(app.store, uuid, app.settings.webhook_rate, app.clock(), count=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +128,11 @@ class _Bucket:
 _buckets: "WeakKeyDictionary[Store, dict[str, _Bucket]]" = WeakKeyDictionary()
 
 
-def _take_one(store: Store, uuid: str, rate: int, now: int) -> None:
-    """Count an event against the rate of its webhook, a second's worth of which may come at once; RateLimited."""
+def _take_one(store: Store, uuid: str, rate: int, now: int, *, count: int = 1) -> None:
+    """Count an event against the rate of its webhook, a second's worth of which may come at once; RateLimited.
+
+    With a *count* of 0, only tell whether it might come.
+    """
     if not rate:
         return
     buckets = _buckets.setdefault(store, {})
@@ -141,4 +152,4 @@ def _take_one(store: Store, uuid: str, rate: int, now: int) -> None:
             f"webhook {uuid} takes {rate} events per second, try again later",
             details={"retry_after": max(1, round(wait))},
         )
-    bucket.tokens -= 1
+    bucket.tokens -= count

@@ -106,7 +106,7 @@ def build_site(
         points: list[Point] = [_operation(row, terms) for row in endpoints if row.server in served]
         points += page_points(grounds, served)
         if name == "api":
-            points += web_points()
+            points += web_points(terms)
         other = "worker" if name == "api" else "api"
         elsewhere = Elsewhere(
             name={"api": "the scenario API", "worker": "the job worker"}[other],

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from scenarioctl.server.limits import Limits
 
 #: Bytes of the largest line, and lines, of a request's header.
-_LINE_MAX = 16 * 1024
-_HEADERS_MAX = 100
+LINE_MAX = 16 * 1024
+HEADERS_MAX = 100
 #: Seconds for which the rest of a body is read that was refused, so that its sender gets to read why.
 _LINGERING = 3.0
 #: Seconds that the first request of a connection may take to come while the daemon stops.
@@ -32,9 +32,9 @@ class Connection(web.RequestHandler):
             # Counts from the opening and from each answer, whatever dribbles in meanwhile, to a whole header.
             keepalive_timeout=limits.seconds,
             lingering_time=_LINGERING,
-            max_line_size=_LINE_MAX,
-            max_field_size=_LINE_MAX,
-            max_headers=_HEADERS_MAX,
+            max_line_size=LINE_MAX,
+            max_field_size=LINE_MAX,
+            max_headers=HEADERS_MAX,
             # A compressed body could be a thousand times its size; the exchange refuses it.
             auto_decompress=False,
             access_log=None,  # type: ignore[arg-type]  # the exchange logs

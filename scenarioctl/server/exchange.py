@@ -39,6 +39,7 @@ from scenarioctl.errors import (
 from scenarioctl.formats.documents import parse_json, read_float
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.server.access import Access, address_of
+from scenarioctl.server.bodies import AT_ONCE, Bodies, Body
 from scenarioctl.server.decoding import Decoder
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.limits import Limits
@@ -54,11 +55,8 @@ JSON = "application/json"
 #: What `curl --data` says of a body unless told otherwise.
 _CURL = "application/x-www-form-urlencoded"
 #: Bodies above this are parsed by a thread, since the loop has others to serve meanwhile, and read a few at a time …
-_LARGE = 64 * 1024
-#: … and once no place is left, only while they come: after so many seconds so many bytes in each.
-_HEAD_START = 2.0
-_PACE = 64 * 1024
-#: Seconds between two looks at whether others want the place of a body that does not come.
+LARGE = 64 * 1024
+#: Seconds between two looks at whether a body that does not come was given up.
 _LOOK = 0.25
 _PLAIN = 2**63
 #: Bodies below this are tried as a flat object first.
@@ -101,8 +99,10 @@ class Terms:
     access: Access
     limits: Limits
     metrics: Metrics
-    #: Large bodies at once: each may take many times its size while it is read.
-    large: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
+    #: Large bodies that are worked on at once: each may take many times its size once it is parsed.
+    large: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    #: Those that are on their way.
+    bodies: Bodies = field(default_factory=Bodies)
 
 
 class Point(Protocol):
@@ -132,14 +132,20 @@ class Operation:
         self._handler = handler
         self._decoder = decoder
         self._writes = row.scope not in _READING
+        #: Refuses what can be refused before its body is read.
+        self._admit: Callable[[Application, Mapping[str, str]], Awaitable[None]] | None = getattr(
+            decoder.request_type, "admit", None
+        )
 
     async def answer(
         self, request: web.BaseRequest, parameters: Mapping[str, str], headers: CIMultiDict[str]
     ) -> web.StreamResponse:
+        if self._admit is not None:
+            await self._admit(self._terms.app, parameters)
         content = request.content
         if content.is_eof():
             body = content.read_nowait()
-            if len(body) <= _LARGE:
+            if len(body) <= LARGE:
                 return await self._answer(request, body, parameters, headers)
         else:
             body = b""
@@ -152,7 +158,7 @@ class Operation:
         if self._decoder.whole_body:
             return settings.webhook_limit
         # A run may take hours, and would keep its place among the large ones for as long.
-        return min(settings.body_limit, _LARGE) if self.row.scope == "jobs" else settings.body_limit
+        return min(settings.body_limit, LARGE) if self.row.scope == "jobs" else settings.body_limit
 
     async def _answer_larger(
         self,
@@ -171,18 +177,17 @@ class Operation:
             await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             # Or the answer's own head would count as sent.
             request.writer.output_size = 0
-        large = length is not None and length > _LARGE
+        large = length is not None and length > LARGE
         if not large:
-            body, large = await read_body(request, body, min(limit, _LARGE), seconds)
+            body, large = await read_body(request, body, min(limit, LARGE), seconds)
         if not large:
             return await self._answer(request, body, parameters, headers)
-        async with self._terms.large:
-            body, too_large = await read_body(
-                request, body, limit, seconds, is_wanted=self._terms.large.locked
-            )
+        with Body(self._terms.bodies, AT_ONCE * self._terms.app.settings.body_limit) as coming:
+            body, too_large = await read_body(request, body, limit, seconds, coming=coming)
             if too_large:
                 raise TooLarge(f"the body has more than {limit} bytes, which is the limit")
-            return await self._answer(request, body, parameters, headers)
+            async with self._terms.large:
+                return await self._answer(request, body, parameters, headers)
 
     async def _answer(
         self,
@@ -207,7 +212,7 @@ class Operation:
         headers["Content-Type"] = JSON
         body = encode(result.answer())
         if (
-            len(body) < _LARGE
+            len(body) < LARGE
             and request.keep_alive
             and request.version == HttpVersion11
             and request.method != "HEAD"
@@ -222,7 +227,7 @@ class Operation:
             value = read_flat(body) if len(body) < _SMALL else None
             if value is not None:
                 pass
-            elif len(body) <= _LARGE:
+            elif len(body) <= LARGE:
                 value = parse_json(body, field="the body", limit=limit)
             else:
                 value = await self._terms.app.aside(parse_json, body, field="the body", limit=limit)
@@ -450,30 +455,36 @@ async def read_body(
     limit: int,
     seconds: float,
     *,
-    is_wanted: Callable[[], bool] = lambda: False,
+    coming: Body | None = None,
 ) -> tuple[bytes, bool]:
     """Return *body* and what follows, up to *limit* bytes or a little more; and whether it is more.
 
-    TooSlow after *seconds*, and where *is_wanted* says that others want its place once it falls behind the pace.
+    TooSlow after *seconds*, and where *coming*, a large body, is given up for others that come faster.
     """
     parts, size = [body], len(body)
     clock = asyncio.get_running_loop().time
     began = clock()
+    if coming is not None:
+        coming.grow(size)
     while size <= limit:
-        now, behind = clock(), began + _HEAD_START + size / _PACE
+        now = clock()
         if now >= began + seconds:
             raise TooSlow(f"the body did not come within {seconds:g} seconds, {size} bytes of it were there")
-        if now >= behind and is_wanted():
-            raise TooSlow(
-                f"the body came too slowly while others waited to send theirs, {size} bytes of it were there"
-            )
         with suppress(TimeoutError):
-            async with asyncio.timeout_at(min(began + seconds, max(behind, now + _LOOK))):
+            async with asyncio.timeout_at(min(began + seconds, now + (_LOOK if coming else seconds))):
                 part = await request.content.readany()
             if not part:
+                if coming is not None:
+                    coming.is_whole()
                 return b"".join(parts), False
             parts.append(part)
             size += len(part)
+            if coming is not None:
+                coming.grow(len(part))
+        if coming is not None and coming.is_given_up:
+            raise TooSlow(
+                f"the body came too slowly while others waited to send theirs, {size} bytes of it were there"
+            )
     return b"".join(parts), True
 
 

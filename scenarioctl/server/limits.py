@@ -14,9 +14,9 @@ from scenarioctl.errors import RateLimited
 log = logging.getLogger("scenarioctl.daemon")
 
 #: For each request that is worked on, so many may wait …
-_WAITING_PER_REQUEST = 4
+WAITING_PER_REQUEST = 4
 #: … so many seconds.
-_WAITING_SECONDS = 10.0
+WAITING_SECONDS = 10.0
 #: Clients whose rate is remembered, before those that are quiet are forgotten.
 _REMEMBERED = 10_000
 #: Seconds for which the log is silent about connections that are closed, once it has been told.
@@ -143,14 +143,14 @@ class Turns:
         if self.busy < self.at_once and not self._line:
             self.busy += 1
             return
-        if len(self._line) >= self.at_once * _WAITING_PER_REQUEST:
+        if len(self._line) >= self.at_once * WAITING_PER_REQUEST:
             raise _limited(
                 f"the daemon works on {self.busy} requests, and {len(self._line)} more wait for their turn", 1
             )
         turn = asyncio.get_running_loop().create_future()
         self._line.append(turn)
         try:
-            async with asyncio.timeout(_WAITING_SECONDS):
+            async with asyncio.timeout(WAITING_SECONDS):
                 await turn
         except BaseException as error:
             if turn.cancelled():
@@ -162,7 +162,7 @@ class Turns:
                 self._end()
             if isinstance(error, TimeoutError):
                 raise _limited(
-                    f"the daemon works on {self.busy} requests, and this one waited {_WAITING_SECONDS:g} seconds for its turn",
+                    f"the daemon works on {self.busy} requests, and this one waited {WAITING_SECONDS:g} seconds for its turn",
                     1,
                 ) from None
             raise

@@ -91,13 +91,14 @@ class Page:
 
 def page_points(grounds: Grounds, served: Set[str]) -> list[Point]:
     """Return what answers the pages of a server that has the rows of *served*."""
+    description = _Description(grounds, served)
     writers: dict[str, Callable[[Grounds], Awaitable[tuple[bytes, str]]]] = {
         "health": _health,
         "readiness": _readiness,
         "version": _version,
         "metrics": _metrics,
-        "openapi": partial(_openapi, served=served),
-        "docs": partial(_docs, served=served),
+        "openapi": description.document,
+        "docs": description.page,
     }
     points: list[Point] = []
     for row in PAGES:
@@ -150,15 +151,28 @@ async def _metrics(grounds: Grounds) -> tuple[bytes, str]:
     return await grounds.metrics.write(), CONTENT_TYPE
 
 
-async def _openapi(grounds: Grounds, served: Set[str]) -> tuple[bytes, str]:
-    from scenarioctl.server.openapi import describe
+class _Description:
+    """What `/openapi.json` and `/docs` say: made when it is first asked for, since it stays as it is."""
 
-    return encode(describe(grounds.endpoints, served)), JSON
+    def __init__(self, grounds: Grounds, served: Set[str]) -> None:
+        self._grounds = grounds
+        self._served = served
+        self._written: tuple[bytes, bytes] | None = None
 
+    async def document(self, _: Grounds) -> tuple[bytes, str]:
+        return (await self._read())[0], JSON
 
-async def _docs(grounds: Grounds, served: Set[str]) -> tuple[bytes, str]:
-    from scenarioctl.server.openapi import describe
-    from scenarioctl.server.reference import write_reference
+    async def page(self, _: Grounds) -> tuple[bytes, str]:
+        return (await self._read())[1], "text/html; charset=utf-8"
 
-    document = describe(grounds.endpoints, served)
-    return write_reference(document).encode(), "text/html; charset=utf-8"
+    async def _read(self) -> tuple[bytes, bytes]:
+        if self._written is None:
+            self._written = await self._grounds.app.aside(self._write)
+        return self._written
+
+    def _write(self) -> tuple[bytes, bytes]:
+        from scenarioctl.server.openapi import describe
+        from scenarioctl.server.reference import write_reference
+
+        document = describe(self._grounds.endpoints, self._served)
+        return encode(document), write_reference(document).encode()

@@ -1,6 +1,5 @@
 """The web page that the daemon serves: its files, and what they need that no client of the interface does."""
 
-import asyncio
 import base64
 from collections.abc import Mapping
 from hashlib import sha256
@@ -13,7 +12,9 @@ from multidict import CIMultiDict
 from scenarioctl.errors import InvalidRequest, TooLarge, shorten
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.exchange import JSON, Point, check_type, encode, read_body
+from scenarioctl.server.exchange import JSON, Point, Terms, check_type, encode, read_body
+from scenarioctl.server.limits import Turns
+from scenarioctl.threads import Threads
 
 _TYPES = {
     "html": "text/html; charset=utf-8",
@@ -29,7 +30,7 @@ POLICY = (
 )
 
 #: The largest transaction's payload, as hex, with room.
-_PAYLOAD_LIMIT = 256 * 1024
+PAYLOAD_LIMIT = 256 * 1024
 
 
 class File:
@@ -64,9 +65,11 @@ class VaultCodes:
 
     row = Endpoint(method="POST", path="/web/vault", operation="web vault")
 
-    def __init__(self) -> None:
-        #: A large payload takes seconds: in a thread, and only one at a time, so that the others hardly notice.
-        self._turn = asyncio.Semaphore(1)
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        #: A large payload takes seconds: only one at a time, so that the others hardly notice, and few wait for it.
+        self._turn = Turns(1)
+        self._thread = Threads(1, name="vault")
 
     async def answer(
         self,
@@ -75,14 +78,13 @@ class VaultCodes:
         headers: CIMultiDict[str],
     ) -> web.StreamResponse:
         check_type(request, present=True)
-        body, too_large = await read_body(request, b"", _PAYLOAD_LIMIT, 30)
+        body, too_large = await read_body(request, b"", PAYLOAD_LIMIT, self._terms.limits.seconds)
         if too_large:
-            raise TooLarge(f"the body has more than {_PAYLOAD_LIMIT} bytes, which is the limit")
-        given = parse_json(body, field="the body")
-        payload = given.get("payload") if isinstance(given, dict) else None
-        data = _read_hex(payload)
-        async with self._turn:
-            drawn = await asyncio.to_thread(draw_codes, data)
+            raise TooLarge(f"the body has more than {PAYLOAD_LIMIT} bytes, which is the limit")
+        async with self._terms.limits.place(), self._turn:
+            given = await self._terms.app.aside(parse_json, body, field="the body")
+            payload = given.get("payload") if isinstance(given, dict) else None
+            drawn = await self._thread.run(draw_codes, _read_hex(payload))
         codes = [base64.b64encode(code).decode() for code in drawn]
         headers["Content-Type"] = JSON
         return web.Response(body=encode({"codes": codes}), headers=headers)
@@ -112,9 +114,9 @@ def _read_hex(value: object) -> bytes:
     )
 
 
-def web_points() -> list[Point]:
+def web_points(terms: Terms) -> list[Point]:
     """Return what answers the page's paths: `/`, and its files under `/web/`."""
-    points: list[Point] = [VaultCodes()]
+    points: list[Point] = [VaultCodes(terms)]
     for file in sorted(resources.files("scenarioctl.web").iterdir(), key=lambda each: each.name):
         if file.name.rpartition(".")[2] in _TYPES:
             path = "/" if file.name == "index.html" else f"/web/{file.name}"

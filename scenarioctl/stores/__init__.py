@@ -228,6 +228,9 @@ class Store(Protocol):
     async def newest_event(self, uuid: str, *, job: str, after: int | None = None) -> WebhookEvent | None:
         """Return the newest event that *job* has not used; None if there is none.  *after*: only with a larger id."""
 
+    async def check_webhook(self, uuid: str) -> None:
+        """NotFound where no stored scenario names the webhook."""
+
     async def list_events(self, uuid: str) -> list[WebhookEvent]:
         """Return the events that are kept, oldest first; NotFound where no stored scenario names the webhook."""
 

@@ -212,6 +212,10 @@ class SqliteStore:
         check_text(uuid, field="webhook")
         return await self._read(partial(inbox.newest, uuid=uuid, job=job, after=after))
 
+    async def check_webhook(self, uuid: str) -> None:
+        check_text(uuid, field="webhook")
+        await self._read(partial(inbox.check_named, uuid=uuid))
+
     async def list_events(self, uuid: str) -> list[WebhookEvent]:
         check_text(uuid, field="webhook")
         return await self._read(partial(inbox.list_all, uuid=uuid), long=True)

@@ -1,0 +1,38 @@
+"""Large bodies on their way: how many are borne, and which of them is given up."""
+
+from scenarioctl.server.bodies import HEAD_START, Bodies, Body
+
+
+def test_a_body_that_comes_slowest_is_given_up_for_the_others() -> None:
+    moment = [100.0]
+    bodies = Bodies(clock=lambda: moment[0])
+    stalled, slow, quick, young = (Body(bodies, 1000) for _ in range(4))
+    with stalled, slow, quick, young:
+        stalled.grow(400)
+        for _ in range(10):
+            moment[0] += 1
+            slow.grow(10)
+            quick.grow(30)
+        young.began = moment[0] - HEAD_START / 2
+        young.grow(200)
+        assert bodies.total == 1000
+
+        quick.grow(1)
+        assert (stalled.is_given_up, slow.is_given_up, bodies.total) == (True, False, 601)
+        quick.grow(400)
+        assert (slow.is_given_up, quick.is_given_up, young.is_given_up) == (True, False, False)
+
+    assert bodies.total == 0
+
+
+def test_a_body_that_is_whole_is_not_given_up() -> None:
+    moment = [100.0]
+    bodies = Bodies(clock=lambda: moment[0])
+    with Body(bodies, 1000) as whole, Body(bodies, 1000) as coming:
+        whole.grow(900)
+        whole.is_whole()
+        moment[0] += 60
+
+        coming.grow(200)
+
+        assert (whole.is_given_up, coming.is_given_up, bodies.total) == (False, True, 900)
