@@ -94,7 +94,10 @@ def test_a_web_server_that_never_ends(daemon: Daemon, kind: str, size: int) -> N
         id = send(daemon, "/api/template/saveUrl", {"url": diagram})[1]["shortUrl"]
         with under_probe(daemon), ThreadPoolExecutor(size) as threads:
             ended = list(
-                threads.map(lambda _: send(daemon, "/job/run", {"id": id}, server="job worker"), range(size))
+                threads.map(
+                    lambda _: send(daemon, "/job/run", {"id": id}, server="job worker", seconds=120),
+                    range(size),
+                )
             )
 
     for _, answer in ended:

@@ -1,6 +1,8 @@
 """A node that lies about its runtime is believed only while it is asked: what one endpoint told is not used without it."""
 
+import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import tomli_w
 
 from scenarioctl.chains import client
 from scenarioctl.chains.client import Client
+from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainUnreachable
@@ -24,7 +27,7 @@ from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
 from tests.canned import GENESIS, answers, opaque
 from tests.conftest import BOB, DATA, Run
-from tests.node import Node
+from tests.node import Node, Silent
 from tests.runtimes import bundled
 
 METADATA = (DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes()
@@ -199,3 +202,24 @@ def test_a_confirmed_table_takes_the_place_of_those_that_were_told(tmp_path: Pat
 
     assert list(tmp_path.iterdir()) == [path]
     assert load_unconfirmed(genesis, tmp_path) is None
+
+
+def test_a_daemon_that_stops_does_not_wait_for_a_second_endpoint(tmp_path: Path) -> None:
+    def silent(*_: Any) -> None:
+        raise Silent
+
+    async def go(*endpoints: str) -> float:
+        pool = Pool(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path)
+        asking = asyncio.create_task(pool.client().table())
+        async with asyncio.timeout(5):
+            while "state_call" not in second.asked:
+                await asyncio.sleep(0.01)
+        started = time.monotonic()
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        await pool.close()
+        await asyncio.to_thread(pool.threads.shutdown)
+        return time.monotonic() - started
+
+    with runs(NEWER) as first, runs(NEWER, state_call=silent) as second:
+        assert asyncio.run(go(first.url, second.url)) < 3

@@ -23,6 +23,8 @@ T = TypeVar("T")
 UNCONFIRMED = 600.0
 #: So many keys, and so many values, are asked for at once.
 PAGE = 500
+#: Seconds that a second endpoint may take to confirm the metadata of the first.
+CONFIRMING = 10.0
 _END = object()
 
 
@@ -52,6 +54,8 @@ class Client:
         self.tables = tables or Tables(known)
         self._cache = cache
         self._connection: Connection | None = None
+        #: To the endpoint that is asked to confirm what another one told.
+        self._second: Connection | None = None
         self._avoided: tuple[str, ...] = ()
         #: Subscriptions that go on, on the connection that they were begun on.
         self._holds = 0
@@ -262,6 +266,10 @@ class Client:
     def _connect(self, *avoid: str) -> Connection:
         return connect(self.chain, opening=self.opening, avoid=avoid)
 
+    def _connect_second(self, others: Chain) -> Connection:
+        """Open a connection to an endpoint that may confirm what another one told."""
+        return connect(others, opening=self.opening, answering=CONFIRMING)
+
     def _ask(self, requests: Sequence[Request]) -> list[Any]:
         """Ask what only reads; a node that keeps silent about what is no work for it is not waited for long."""
         if self._holds or not all(method in SMALL for method, _ in requests):
@@ -410,7 +418,7 @@ class Client:
         if not others:
             return False
         try:
-            second = connect(replace(self.chain, endpoints=others), opening=self.opening)
+            self._second = second = self._connect_second(replace(self.chain, endpoints=others))
         except ChainUnreachable:
             return False
         try:
@@ -420,6 +428,7 @@ class Client:
         except (ChainRefused, ChainUnreachable, InvalidRequest):
             return False
         finally:
+            self._second = None
             second.close()
         if again != metadata:
             raise ChainUnreachable(

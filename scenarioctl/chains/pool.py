@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from scenarioctl.chains.client import Client
+from scenarioctl.chains.client import CONFIRMING, Client
 from scenarioctl.chains.connection import Attempts, Connection, GivenUp, connect
 from scenarioctl.chains.registry import Chain
 from scenarioctl.chains.tables import Runs, Tables, runtime_of
@@ -298,9 +298,10 @@ class PooledClient(Client):
     def stop(self) -> None:
         """Let the thread that works for it, if any, come to an end; what it was asked fails."""
         self._stopped.set()
-        connection, attempts = self._connection, self._attempts
-        if connection is not None:
-            connection.abort()
+        attempts = self._attempts
+        for connection in (self._connection, self._second):
+            if connection is not None:
+                connection.abort()
         if attempts is not None:
             attempts.put(self._given_up())
 
@@ -448,6 +449,15 @@ class PooledClient(Client):
             raise self._given_up()
         try:
             return self._pool.connect(self.opening, avoid, self._attempts)
+        finally:
+            self._attempts = None
+
+    def _connect_second(self, others: Chain) -> Connection:
+        self._attempts = SimpleQueue()
+        if self._stopped.is_set():
+            raise self._given_up()
+        try:
+            return connect(others, opening=self.opening, answering=CONFIRMING, ended=self._attempts)
         finally:
             self._attempts = None
 
