@@ -24,6 +24,7 @@ from tests.test_check import (
     NATIVE_UP,
     RELAY_TO_HUB,
     TRANSFER,
+    USDT_ON_HUB,
     Check,
     asset,
     call_effects,
@@ -32,6 +33,7 @@ from tests.test_check import (
     message,
     message_effects,
     minted,
+    two_assets,
 )
 
 CAROL_KEY = b"\3" * 32
@@ -196,10 +198,24 @@ def test_every_account_that_is_credited_is_named(network: FakeNetwork, check: Ch
         ("assetHub", CAROL, "0.498 DOT", None, False),
     ]
     assert [(role, system) for _, _, _, role, system in named[2:]] == [("collators' pot", True)]
-    assert (
-        f"several accounts share what reaches assetHub: 1 DOT to {BOB}, 0.498 DOT to {CAROL}"
-        in answer["warnings"]
-    )
+    assert answer["warnings"] == [
+        "the arrival could not be computed: a message holds SetAppendix, what it leaves is not computed here",
+        f"several accounts share what reaches assetHub: 1 DOT to {BOB}, 0.498 DOT to {CAROL}",
+    ]
+
+
+def test_two_assets_may_go_to_two_accounts(network: FakeNetwork, check: Check) -> None:
+    program = two_assets()["V5"]
+    dollars, rest = asset(USDT_ON_HUB, 10**8), {"Wild": "All"}
+    forward(network, *program[:3], deposit(BOB_KEY, {"Definite": [dollars]}), deposit(CAROL_KEY, rest))
+    issued = {"Assets": {"Issued": {"asset_id": 1984, "owner": BOB_KEY, "amount": 10**8}}}
+    events_of(network, issued, minted(CAROL_KEY, EXECUTION), chain="assetHub")
+    both = check_remark(network, check)
+    events_of(network, issued, chain="assetHub")
+    one = check_remark(network, check)
+
+    assert (both["verdict"], both["reasons"]) == ("ok", [])
+    assert one["reasons"] == [f"nothing is credited to {CAROL} on assetHub, which the message names"]
 
 
 def test_what_leaves_is_told_of_bytes_too(network: FakeNetwork, check: Check) -> None:
@@ -246,6 +262,23 @@ def test_an_account_of_the_chain_that_the_call_names_is_a_receiver(
 
     assert [(role, system) for *_, role, system in holdings(told, "credits")] == [("treasury", False)]
     assert [(role, system) for *_, role, system in holdings(untold, "credits")] == [("treasury", True)]
+
+
+def test_an_account_of_the_chain_that_a_program_names_by_its_place_is_a_receiver(
+    network: FakeNetwork, check: Check
+) -> None:
+    sovereign = (b"sibl" + (2034).to_bytes(4, "little")).ljust(32, b"\0")
+    program = message()["V5"]
+    to_place = {"DepositAsset": {"assets": ALL, "beneficiary": HUB_TO_DEX}}
+    forward(network, *program[:3], to_place)
+    events_of(network, minted(sovereign), chain="assetHub")
+
+    answer = check_remark(network, check)
+
+    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+    assert [each[2:] for each in holdings(answer, "credits")] == [
+        ("1.498 DOT", "sovereign account of hydraDx", False)
+    ]
 
 
 def test_a_transfer_that_somebody_else_shares_is_refused(network: FakeNetwork, check: Check) -> None:

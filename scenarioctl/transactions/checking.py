@@ -19,7 +19,7 @@ from scenarioctl.transactions.credits import deposit_accounts, find_credit
 from scenarioctl.transactions.dry_run import Clients, Hop, Unproven, trace_call
 from scenarioctl.transactions.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.opaque import check_opaque
-from scenarioctl.transactions.programs import named_accounts, read_programs
+from scenarioctl.transactions.programs import gives_to_places, named_accounts, read_programs
 from scenarioctl.transactions.receivers import ReceiverCheck
 from scenarioctl.transactions.traps import check_traps
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
+    from scenarioctl.transactions.programs import Instruction
     from scenarioctl.transactions.transfer import Transfer
 
 #: Events by which a call that succeeds tells that a call inside it did not.
@@ -73,6 +74,7 @@ class _Checker:
     """One check as it goes along; what it finds is collected, and judged in the end."""
 
     hops: list[Hop]
+    instructions: "list[Instruction]"
     receivers: ReceiverCheck
 
     def __init__(
@@ -149,7 +151,7 @@ class _Checker:
         if failure:
             self.findings.refusals.append(failure)
         check_traps(self.findings, self.hops, self.registry, self.assets, self.sender)
-        instructions = read_programs(self.call, self.hops, self.registry)
+        instructions = self.instructions = read_programs(self.call, self.hops, self.registry)
         check_backing(self.findings, instructions, self.registry, self.assets)
         await check_opaque(self.findings, instructions, self.clients)
         named = {*named_accounts(self.call.args)}
@@ -164,6 +166,7 @@ class _Checker:
             sender=self.sender,
             beneficiary=beneficiary,
             named=frozenset(named),
+            named_on=gives_to_places(instructions),
         )
         await self.receivers.read()
 
@@ -262,7 +265,7 @@ class _Checker:
             self.findings.refusals.append(
                 f"the transfer ends on {last.chain.name}, and not on {destination.name}"
             )
-        elif not self._take_credit(last, asset, transfer.beneficiary):
+        elif not self._take_credit(last, asset, find_credit(last.events, asset, transfer.beneficiary)):
             self.findings.refusals.append(await self._say_no_credit(last.chain, asset, transfer.beneficiary))
 
     async def check_deposits(self) -> None:
@@ -272,8 +275,9 @@ class _Checker:
             message = hop.message
             if message is None or hop.sent or hop.failure or hop.unknown:
                 continue
-            accounts = list(deposit_accounts(message))
-            if not accounts:
+            accounts = list(dict.fromkeys(deposit_accounts(message)))
+            credited = self.receivers.received_on(hop)
+            if not accounts and not (credited and self._deposits_on(hop.chain)):
                 self.findings.open.append(
                     f"the message that ends on {hop.chain.name} deposits to no account that could be looked for"
                 )
@@ -289,10 +293,24 @@ class _Checker:
             for asset in sorted(known, key=lambda asset: asset.place != fee_place):
                 if arrival is not None:
                     self._expect(arrival, asset, hop.chain)
-                for account in accounts:
-                    needed = asset.place != fee_place or len(known) == 1
-                    if not self._take_credit(hop, asset, account) and needed:
-                        self.findings.refusals.append(await self._say_no_credit(hop.chain, asset, account))
+                total = sum(move.value for _, move in credited if move.asset.id == asset.id)
+                needed = asset.place != fee_place or len(known) == 1
+                if not self._take_credit(hop, asset, total) and needed and accounts:
+                    self.findings.refusals.append(await self._say_no_credit(hop.chain, asset, accounts[0]))
+            got = {party.account for party, _ in credited}
+            for account in accounts if got else ():
+                if account not in got:
+                    who = format_account(account, hop.chain.ss58_prefix)
+                    self.findings.refusals.append(
+                        f"nothing is credited to {who} on {hop.chain.name}, which the message names"
+                    )
+
+    def _deposits_on(self, chain: "Chain") -> bool:
+        """Tell whether a program deposits anything on *chain*, be it to an account of another kind."""
+        return any(
+            instruction.name in ("DepositAsset", "TransferAsset") and instruction.chain == chain
+            for instruction in self.instructions
+        )
 
     async def _compute(self) -> Arrival | None:
         """Return what the hops leave, and add what they take to the steps."""
@@ -320,9 +338,8 @@ class _Checker:
             self.computed = amount_of(asset, arrival.assets.get(identity, 0))
             self.findings.steps.append(Step(chain=chain.name, what="computed arrival", amount=self.computed))
 
-    def _take_credit(self, hop: Hop, asset: "Asset", account: bytes) -> bool:
-        """Note the credit of *account*, and tell whether there is one."""
-        credit = find_credit(hop.events, asset, account)
+    def _take_credit(self, hop: Hop, asset: "Asset", credit: int) -> bool:
+        """Note what is credited in the end, and tell whether anything is."""
         if credit:
             self.credited = amount_of(asset, credit)
             self.findings.add_step(hop.chain, "arrives", asset, credit)

@@ -210,6 +210,24 @@ def read_programs(call: Call, hops: Sequence["Hop"], registry: "Registry") -> li
     return found
 
 
+def gives_to_places(instructions: Sequence[Instruction]) -> frozenset[str]:
+    """Return the chains on which a program gives something to a place that is no account, like a parachain's own."""
+    return frozenset(
+        instruction.chain.name
+        for instruction in instructions
+        if instruction.name in ("DepositAsset", "TransferAsset")
+        and instruction.chain is not None
+        and not _is_account(instruction.fields["beneficiary"])
+    )
+
+
+def _is_account(location: Any) -> bool:
+    inner = location["interior"]
+    junctions = next(iter(inner.values())) if isinstance(inner, Mapping) else []
+    last = junctions[-1] if isinstance(junctions, list) and junctions else junctions
+    return isinstance(last, Mapping) and ("AccountId32" in last or "AccountKey20" in last)
+
+
 def named_accounts(value: Any) -> Iterator[bytes]:
     """Give everything of 32 bytes in a call or a program, which all its accounts are."""
     if isinstance(value, bytes):

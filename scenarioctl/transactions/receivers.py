@@ -64,7 +64,9 @@ class ReceiverCheck:
         sender: bytes,
         beneficiary: bytes | None,
         named: frozenset[bytes],
+        named_on: frozenset[str],
     ) -> None:
+        """Take the accounts that the transaction names, and the chains on which it names places that are none."""
         self.findings = findings
         self.clients = clients
         self.registry = registry
@@ -73,6 +75,7 @@ class ReceiverCheck:
         self.sender = sender
         self.beneficiary = beneficiary
         self.named = named
+        self.named_on = named_on
         self.leaves: list[Holding] = []
         self.credits: list[Holding] = []
         #: What somebody gets, whom the chain does not hold for itself.
@@ -107,6 +110,10 @@ class ReceiverCheck:
                 found.append((move.asset, value))
         return found
 
+    def received_on(self, hop: "Hop") -> list[tuple[Party, Move]]:
+        """Return what somebody gets by *hop*, whom the chain does not hold for itself."""
+        return [(party, move) for at, party, move in self.received if at is hop]
+
     def check_others(self, tolls: Mapping[tuple[str, str], int]) -> None:
         """Refuse a transfer that gives something to somebody beside its beneficiary; fees are *tolls* of (chain, asset)."""
         for hop, party, move in self.received:
@@ -120,7 +127,7 @@ class ReceiverCheck:
     def warn_of_shares(self) -> None:
         """Say who shares what one message brings, and what leaves others than the sender."""
         for hop in self.hops:
-            shares = [(party, move) for at, party, move in self.received if at is hop]
+            shares = self.received_on(hop)
             if hop.message is not None and len({party.account for party, _ in shares}) > 1:
                 said = ", ".join(
                     f"{amount_of(move.asset, move.value)} to {_say(party, hop.chain)}"
@@ -238,7 +245,8 @@ class ReceiverCheck:
         if account == self.beneficiary:
             return Party(account=account, role="the beneficiary")
         role = self._own_role(account, chain)
-        return Party(account=account, role=role, system=bool(role) and account not in self.named)
+        told = account in self.named or chain.name in self.named_on
+        return Party(account=account, role=role, system=bool(role) and not told)
 
     def _own_role(self, account: bytes, chain: "Chain") -> str:
         """Return what the chain has *account* for; empty where it is not one of the chain's own."""
