@@ -384,12 +384,12 @@ BAD = [
     ),
     case(
         "a QR code in a folder that is not there",
-        payload(qr_file="nowhere/tx.png"),
+        payload(qr_file="nowhere/tx.png", era="immortal"),
         "qr_file 'nowhere/tx.png' cannot be written: No such file or directory",
     ),
     case(
         "a QR code below a file",
-        payload(qr_file="file/tx.png"),
+        payload(qr_file="file/tx.png", era="immortal"),
         "qr_file 'file/tx.png' cannot be written: Not a directory",
         files={"file": ""},
     ),
@@ -400,7 +400,12 @@ BAD = [
     ),
     case(
         "a QR code of a transaction that nobody scans",
-        (*payload("0x0007" + (4 * 66000 + 2).to_bytes(4, "little").hex() + "61" * 66000), "--qr"),
+        (
+            *payload("0x0007" + (4 * 66000 + 2).to_bytes(4, "little").hex() + "61" * 66000),
+            "--era",
+            "immortal",
+            "--qr",
+        ),
         "tx is too large for QR codes: 66154 bytes would take 65 of them, expected at most 64",
         "too_large",
     ),
@@ -433,3 +438,69 @@ def test_bad_signing_input_is_refused_in_one_sentence(
     assert (as_json.err, as_json.code) == ("", EXITS[code])
     assert (plain.out, plain.err, plain.code) == ("", f"Error: {error}\n", EXITS[code])
     assert sorted(tmp_path.rglob("*")) == before
+
+
+IMMORTAL_WARNING = (
+    "offline, the signature is immortal: if the account is ever emptied and used again, anyone can send it again; "
+    "give block and block_hash for one that lapses"
+)
+OFFLINE = ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--sender", BOB, "--nonce", "7")
+
+
+def test_an_immortal_payload_is_never_made_in_silence(scenarioctl: Run) -> None:
+    silent = scenarioctl(*OFFLINE, "--era", "immortal")
+    warned = scenarioctl(*OFFLINE)
+
+    assert warned.err.count(IMMORTAL_WARNING) == 1
+    assert IMMORTAL_WARNING not in silent.err
+    assert warned.out == silent.out
+
+
+def test_a_block_and_its_hash_make_an_offline_payload_mortal(scenarioctl: Run) -> None:
+    block = ("--block", "500", "--block-hash", hash_of(500))
+
+    mortal, asked = scenarioctl(*OFFLINE, *block), scenarioctl(*OFFLINE, *block, "--era", "64")
+
+    assert mortal.out == asked.out
+    assert mortal.code == 0
+    assert IMMORTAL_WARNING not in mortal.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        (
+            "xcm",
+            "asset-transfer",
+            "--from",
+            "polkadot",
+            "--to",
+            "assetHub",
+            "--assetid",
+            "DOT",
+            "--amount",
+            "20000000000",
+        ),
+        (
+            "create",
+            "swap",
+            "--assetin",
+            "DOT",
+            "--assetout",
+            "HDX",
+            "--amount",
+            "2",
+            "--min-amount-out",
+            "2000000000000000",
+        ),
+    ],
+    ids=lambda command: command[1],
+)
+def test_a_transaction_that_is_asked_for_as_a_payload_warns_too(
+    scenarioctl: Run, command: tuple[str, ...]
+) -> None:
+    address = ("--destination-address", BOB) if command[0] == "xcm" else ()
+    line = ("--offline", *command, *address, "--sender", BOB, "--nonce", "7")
+
+    assert IMMORTAL_WARNING in scenarioctl(*line, "--output-format", "payload").err
+    assert IMMORTAL_WARNING not in scenarioctl(*line).err

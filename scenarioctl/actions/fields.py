@@ -99,7 +99,7 @@ def note_native(given: object, asset: "Asset", field: str) -> tuple[str, ...]:
         or given == ""
     ):
         return ()
-    return (f"{field} 0 is {asset.symbol} on {asset.chain}, its native asset",)
+    return (f"{field} 0 is {asset.display_name} on {asset.chain}, its native asset",)
 
 
 def read_xcm_version(value: object, field: str) -> int | None:

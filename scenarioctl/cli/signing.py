@@ -20,7 +20,7 @@ SIGNER = (
         metavar="ERA",
         choices=("immortal",),
         default="",
-        help="immortal, a period in blocks, or the era's 0x hex; 64 by default, --offline immortal.",
+        help="immortal, a period in blocks, or the era's 0x hex; 64 by default; --offline immortal, or 64 with --block and --block-hash.",
     ),
     option(
         "--block",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.signing import Signer, parse_hex, read_aside, signing_options
+from scenarioctl.operations.signing import Signer, default_era, parse_hex, read_aside, signing_options
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -123,7 +123,7 @@ async def _read_tx(app: Application, request: AssembleTransaction) -> "tuple[Cha
         chain,
         replace(
             request,
-            era=request.era or "immortal",
+            era=request.era or default_era(request),
             metadata_hash=request.metadata_hash or "off",
         ),
     )

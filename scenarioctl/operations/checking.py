@@ -39,12 +39,12 @@ class Built:
         return answer if self.check is None else answer | {"check": self.check.answer()}
 
 
-def facts_of(transaction: "UnsignedTransaction") -> dict[str, Any]:
-    """Return the fields of Built for *transaction*, whose check, if there is one, passed."""
+def facts_of(transaction: "UnsignedTransaction", *beside: str) -> dict[str, Any]:
+    """Return the fields of Built for *transaction*, whose check, if there is one, passed; *beside* are more warnings."""
     return {
         "spec_version": transaction.spec_version,
         "offline": transaction.offline,
-        "warnings": transaction.warnings,
+        "warnings": (*transaction.warnings, *beside),
         "notes": transaction.notes,
         "check": passed(transaction),
     }

@@ -8,7 +8,7 @@ from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlErro
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of, passed
 from scenarioctl.operations.scenarios import Facts, store_document, store_written
-from scenarioctl.operations.signing import check_output_format, write_transaction
+from scenarioctl.operations.signing import check_output_format, payload_warnings, write_transaction
 
 if TYPE_CHECKING:
     from scenarioctl.actions.drafting import Drafted
@@ -139,7 +139,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Swap:
         route=request.route,
     )
     drafted = await draft_first(app, _read_single("swap", document), sender=sender)
-    facts = facts_of(drafted.transaction)
+    facts = facts_of(drafted.transaction, *payload_warnings(app, request))
     swap_tx = await write_transaction(app, drafted.transaction, request)
     return Swap(swap_tx=swap_tx, scenarioid=await store_document(app, document), **facts)
 

@@ -8,7 +8,7 @@ from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, short
 from scenarioctl.formats.documents import canonical_json
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
-from scenarioctl.operations.signing import check_output_format, write_transaction
+from scenarioctl.operations.signing import check_output_format, payload_warnings, write_transaction
 from scenarioctl.stores import StoredScenario
 
 __all__ = [
@@ -82,7 +82,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Ful
     diagram = await open_blob(app, stored.blob, request.id)
     drafted = await draft_first(app, confirm_receivers(diagram) if request.yes else diagram, sender=sender)
     transaction = drafted.transaction
-    facts = facts_of(transaction)
+    facts = facts_of(transaction, *payload_warnings(app, request))
     return FullInfo(
         tx=await write_transaction(app, transaction, request),
         summary=stored.summary,

@@ -33,8 +33,8 @@ class Signer:
     sender: str = ""
     #: How many transactions the sender has sent before; a connected chain is asked where it is left out.
     nonce: int | str | None = None
-    #: `immortal`, a period in blocks (a power of two from 4 to 65536), or the era's 0x hex; left out it is 64 with a
-    #: connected chain, and `immortal` offline.
+    #: `immortal`, a period in blocks (a power of two from 4 to 65536), or the era's 0x hex; left out it is 64 with
+    #: `block` and `block_hash` or a connected chain, and `immortal` offline.
     era: str | int = ""
     #: Number of the block that a mortal era starts from; left out it is a connected chain's finalized one.
     block: int | str | None = None
@@ -83,6 +83,11 @@ def check_output_format(value: str) -> None:
         )
 
 
+def payload_warnings(app: Application, request: Signing) -> tuple[str, ...]:
+    """Return what to say of the form in which `write_transaction` gives a transaction."""
+    return signing_warnings(app, request) if request.output_format == "payload" else ()
+
+
 async def signing_options(app: Application, chain: "Chain", request: Signer) -> "SigningOptions":
     """Return what a signature on *chain* covers, judged, and completed from the chain where one is connected."""
     from scenarioctl.chains.addresses import parse_account
@@ -96,7 +101,7 @@ async def signing_options(app: Application, chain: "Chain", request: Signer) -> 
     nonce = None if request.nonce in (None, "") else parse_count(request.nonce, field="nonce")
     genesis_hash = _parse_genesis(chain, request, offline=offline)
     metadata_hash = parse_metadata_hash(request.metadata_hash)
-    era = parse_era_choice(request.era or ("immortal" if offline else PERIOD))
+    era = parse_era_choice(request.era or (default_era(request) if offline else PERIOD))
     block, block_hash = _parse_block(request, era, genesis_hash)
     tip = parse_raw(request.tip, field="tip", zero=True)
     if offline:
@@ -123,6 +128,21 @@ async def signing_options(app: Application, chain: "Chain", request: Signer) -> 
         block_number=moment.block_number,
         mode=1 if digest else 0,
         metadata_hash=digest,
+    )
+
+
+def default_era(request: Signer) -> str | int:
+    """Return the era of a signature for which no chain is asked: mortal where a block is given for it to start from."""
+    return PERIOD if request.block not in (None, "") and request.block_hash else "immortal"
+
+
+def signing_warnings(app: Application, request: Signer) -> tuple[str, ...]:
+    """Return what to say of a payload whose era nobody chose."""
+    if not app.settings.offline or request.era or default_era(request) != "immortal":
+        return ()
+    return (
+        "offline, the signature is immortal: if the account is ever emptied and used again, anyone can send it again; "
+        "give block and block_hash for one that lapses",
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.signing import Signer, parse_hex, read_aside, signing_options
+from scenarioctl.operations.signing import Signer, parse_hex, read_aside, signing_options, signing_warnings
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -168,7 +168,7 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
         spec_version=table.spec_version,
         transaction_version=table.transaction_version,
         offline=app.settings.offline,
-        warnings=app.runtime_warnings(chain, table),
+        warnings=(*app.runtime_warnings(chain, table), *signing_warnings(app, request)),
     )
 
 

@@ -8,7 +8,7 @@ from scenarioctl.actions.fields import note_native, read_xcm_version
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import parse_raw
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
-from scenarioctl.operations.signing import check_output_format, write_transaction
+from scenarioctl.operations.signing import check_output_format, payload_warnings, write_transaction
 from scenarioctl.transactions.keyless import read_receiver
 
 if TYPE_CHECKING:
@@ -64,5 +64,5 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> TransferTr
     )
     notes = note_native(request.assetid, asset, "assetid")
     transaction = replace(transaction, notes=(*transaction.notes, *notes))
-    facts = facts_of(transaction)
+    facts = facts_of(transaction, *payload_warnings(app, request))
     return TransferTransaction(txdata=await write_transaction(app, transaction, request), **facts)
