@@ -10,10 +10,12 @@ from scenarioctl.config import Settings
 from scenarioctl.contracts import metadata as contract
 from scenarioctl.formats import documents, flow
 from scenarioctl.model import diagram, toml
+from scenarioctl.model.jobs import Retention
 from scenarioctl.outgoing import answers as outgoing_answers
 from scenarioctl.outgoing import metering
 from scenarioctl.runtime import metadata, scale, types
-from scenarioctl.server import bodies, connections, exchange, limits, web
+from scenarioctl.server import bodies, connections, exchange, limits, streams, web
+from scenarioctl.stores import jobs
 from scenarioctl.transactions import bare, remark
 from tests.conftest import ROOT
 
@@ -66,6 +68,18 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
     "type of a contract's argument": {"bytes": (contract.LENGTH_MAX,), "depth": (contract.DEPTH_MAX,)},
     "arguments of a contract's messages, all together": {"bytes": (contract.DESCRIPTION_MAX,)},
+    "drafts of a job that are kept": {
+        "bytes": (Retention().mempool_bytes,),
+        "values": (DEFAULTS.mempool_entries,),
+    },
+    "events of a webhook that are kept": {
+        "bytes": (Retention().webhook_bytes,),
+        "values": (DEFAULTS.webhook_events,),
+    },
+    "drafts in one portion of an event stream": {
+        "bytes": (jobs.PORTION,),
+        "values": (streams.PORTION,),
+    },
     "one exchange with a node": {
         "bytes": (connection.LARGEST,),
         "values": (connection.MOST_VALUES, connection.MOST_NOTICES),

@@ -532,6 +532,39 @@ class TestEveryStore:
         assert [entry.seq for entry in run(store.read_mempool(FIRST.id))] == [5, 6]
         assert texts(store, OTHER.id) == ["of another job"]
 
+    def test_a_job_keeps_no_more_of_its_drafts_than_there_is_room_for(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        few = Retention(mempool_bytes=250_000)
+        for number in range(5):
+            (claimed,) = claim(store, now=NOW + number * HOUR)
+            long = replace(DRAFT, tx="0x" + "ab" * 50_000, node=str(number))
+            finish(store, ended(claimed, drafts=(long,), due=NOW + (number + 1) * HOUR), few)
+
+        assert [entry.draft.node for entry in run(store.read_mempool(FIRST.id))] == ["3", "4"]
+        (claimed,) = claim(store, now=NOW + 5 * HOUR)
+        longer = replace(DRAFT, tx="0x" + "ab" * 200_000, node="5")
+        finish(store, ended(claimed, drafts=(longer,), due=NOW + 6 * HOUR), few)
+        # The newest is kept however long.
+        assert [entry.draft.node for entry in run(store.read_mempool(FIRST.id))] == ["5"]
+
+    def test_who_reads_on_gets_no_more_long_drafts_at_once_than_a_portion(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        long = replace(DRAFT, tx="0x" + "ab" * 300_000)
+        finish(store, ended(claim(store)[0], drafts=(long,) * 5))
+
+        assert len(run(store.read_mempool(FIRST.id))) == 5
+        assert len(run(store.read_mempool(FIRST.id, limit=200))) == 2
+        assert [entry.seq for entry in run(store.read_mempool(FIRST.id, after=4, limit=200))] == [5]
+        assert run(store.read_mempool(FIRST.id, after=5, limit=200)) == []
+
+    def test_a_webhook_keeps_no_more_of_its_events_than_there_is_room_for(self, store: Store) -> None:
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
+        few = Retention(webhook_bytes=250_000)
+        for _ in range(5):
+            run(store.put_event(WEBHOOK, "x" * 100_000, now=NOW, retention=few))
+
+        assert [event.id for event in run(store.list_events(WEBHOOK))] == [4, 5]
+
     def test_a_run_with_more_lines_than_are_kept_leaves_its_last(self, store: Store) -> None:
         run(store.start_job(JOB))
         (claimed,) = claim(store)

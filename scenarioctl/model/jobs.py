@@ -210,6 +210,10 @@ class Retention:
     log_age: int = 0
     mempool_entries: int = 1_000
     mempool_age: int = 0
+    #: Characters of a job's drafts; the newest is kept however long.
+    mempool_bytes: int = 32 * 1024 * 1024
     runs: int = 1_000
     webhook_events: int = 100
     webhook_age: int = 7 * 24 * 60 * 60 * SECOND
+    #: Characters of the JSON of a webhook's events.
+    webhook_bytes: int = 16 * 1024 * 1024

@@ -30,7 +30,7 @@ _PATIENCE = 60.0
 #: The most that `tail` may ask for.
 TAIL_MAX = 10_000
 #: Lines and entries that are read, and then sent, at a time: a slow client holds no more than that.
-_PORTION = 200
+PORTION = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,12 +191,12 @@ class EventStream:
 
         app = self._follower.app
         parts: list[bytes] = []
-        for line in await app.store.read_log(job, after=position.log, limit=_PORTION):
+        for line in await app.store.read_log(job, after=position.log, limit=PORTION):
             position = Position(log=line.seq, mempool=position.mempool)
             said: dict[str, Any] = {"id": line.job, "date": timestamp(line.written), "text": line.text}
             parts.append(_event("log", position, said))
         now = app.clock()
-        for entry in await app.store.read_mempool(job, after=position.mempool, limit=_PORTION):
+        for entry in await app.store.read_mempool(job, after=position.mempool, limit=PORTION):
             position = Position(log=position.log, mempool=entry.seq)
             said = {"id": entry.job, **mempool_fields(entry.draft, flag=entry.flag, now=now)}
             parts.append(_event("mempool", position, said))

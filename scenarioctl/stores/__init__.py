@@ -197,7 +197,10 @@ class Store(Protocol):
         """
 
     async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
-        """Return the job's entries with a seq above *after*, in the order drafted; as `read_log`."""
+        """Return the job's entries with a seq above *after*, in the order drafted; as `read_log`.
+
+        With a *limit* there may be fewer than that, where they are long, but one at least if there is one.
+        """
 
     async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
         """Return the seqs after which the job's newest *lines* log lines and *entries* mempool entries stand.

@@ -10,6 +10,8 @@ from scenarioctl.stores.connections import INTEGER_MAX
 
 #: Rows that pruning removes before it lets others write.
 _PRUNED_AT_ONCE = 500
+#: Characters of an event above which it is looked at how long all those of its webhook are.
+_LONG = 32 * 1024
 
 
 def write_content(content: Any) -> str:
@@ -30,7 +32,22 @@ def put(
             " ORDER BY id DESC LIMIT 1 OFFSET ?)",
             (uuid, uuid, retention.webhook_events),
         )
+    if len(text) > _LONG:
+        _trim_long(database, uuid, retention.webhook_bytes)
     return WebhookEvent(id=inserted.lastrowid or 0, uuid=uuid, received=now, content=content)
+
+
+def _trim_long(database: Connection, uuid: str, most: int) -> None:
+    """Remove the oldest events of a webhook beyond *most* characters of all; the newest stays."""
+    sizes = database.execute(
+        "SELECT id, length(content) FROM webhook_events WHERE uuid = ? ORDER BY id DESC", (uuid,)
+    )
+    for place, (id, size) in enumerate(sizes):
+        most -= size
+        if most < 0 and place:
+            sizes.close()
+            database.execute("DELETE FROM webhook_events WHERE uuid = ? AND id <= ?", (uuid, id))
+            return
 
 
 def newest(database: Connection, uuid: str, *, job: str, after: int | None) -> WebhookEvent | None:

@@ -232,6 +232,8 @@ def finish(database: Connection, run: FinishedRun, *, retention: Retention) -> b
     _keep(database, run)
     lines = _trim(database, "log_lines", run.job, (lines or 0) + len(run.lines), retention.log_lines)
     entries = _trim(database, "mempool", run.job, (entries or 0) + len(run.drafts), retention.mempool_entries)
+    if sum(len(draft.tx) for draft in run.drafts) > LONG:
+        entries -= _trim_long(database, run.job, retention.mempool_bytes)
     runs = (runs or 0) + run.ran
     # Nobody sees whether some more are kept of these.
     if runs > retention.runs + retention.runs // 16:
@@ -327,11 +329,24 @@ def last_runs(database: Connection, id: str, *, limit: int) -> list[KeptRun]:
     ]
 
 
+#: Characters in the drafts of a run above which it is looked at how long all those of its job are.
+LONG = 32 * 1024
+#: Characters of drafts that are read at once for who reads on from a place.
+PORTION = 1024 * 1024
+
 _ENTRY = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node FROM mempool"
 
 
 def read_mempool(database: Connection, id: str | None, *, after: int, limit: int) -> list[MempoolEntry]:
-    return [_read_entry(row) for row in _rows_after(database, _ENTRY, id, after=after, limit=limit)]
+    found = []
+    room = PORTION
+    # Each may be as long as a transaction.
+    for row in _rows_after(database, _ENTRY, id, after=after, limit=limit):
+        found.append(_read_entry(row))
+        room -= len(found[-1].draft.tx)
+        if limit and room <= 0:
+            break
+    return found
 
 
 def drafted_for(database: Connection) -> list[tuple[str, int]]:
@@ -487,6 +502,17 @@ def _trim(database: Connection, table: str, job: str, count: int, limit: int) ->
     return limit
 
 
+def _trim_long(database: Connection, job: str, most: int) -> int:
+    """Remove the oldest drafts of a job beyond *most* characters of all; return how many."""
+    sizes = database.execute("SELECT seq, length(tx) FROM mempool WHERE job = ? ORDER BY seq DESC", (job,))
+    for place, (seq, size) in enumerate(sizes):
+        most -= size
+        if most < 0 and place:
+            sizes.close()
+            return database.execute("DELETE FROM mempool WHERE job = ? AND seq <= ?", (job, seq)).rowcount
+    return 0
+
+
 def _insert(database: Connection, into: str, rows: Sequence[tuple[Any, ...]]) -> None:
     for first in range(0, len(rows), _ROWS_AT_ONCE):
         some = rows[first : first + _ROWS_AT_ONCE]
@@ -501,10 +527,13 @@ def _rows_after(
     rows = database.execute(
         f"SELECT {what} WHERE {condition} seq > ? ORDER BY seq LIMIT ?",
         (*values, max(-1, min(after, INTEGER_MAX)), min(limit, INTEGER_MAX) or -1),
-    ).fetchall()
-    if not rows and id is not None and not exists(database, id):
+    )
+    first = rows.fetchone()
+    if first is not None:
+        yield first
+        yield from rows
+    elif id is not None and not exists(database, id):
         raise unknown(id)
-    return rows
 
 
 def _read_line(row: tuple[Any, ...]) -> LogLine:
