@@ -42,6 +42,17 @@ const KINDS = {
   },
 };
 
+// What the daemon refuses until somebody confirms it, a person may confirm.
+async function confirmed(ask) {
+  try {
+    return await ask({});
+  } catch (error) {
+    const name = error.body?.confirm;
+    if (!name || !confirm(`${error.message}\n\nCreate it anyway?`)) throw error;
+    return await ask({ [name]: true });
+  }
+}
+
 export async function createView(kind, signal) {
   const { title, path, id, fields } = KINDS[kind];
   const { chains } = await get("/api/chains", {}, signal);
@@ -49,7 +60,7 @@ export async function createView(kind, signal) {
   return h("section", { class: "narrow" },
     h("h1", { tabindex: "-1" }, title),
     form("Create", async (given) => {
-      const answer = await post(path, given);
+      const answer = await confirmed((more) => post(path, { ...given, ...more }));
       if (answer.warnings.length) say(`Warning: ${answer.warnings.join("; ")}`);
       location.hash = `#/create/?diagramData=${encodeURIComponent(id(answer))}`;
     }, fields(choices)));

@@ -99,13 +99,26 @@ function checkForm(transaction) {
           check.steps.length > 0 && h("table", {},
             h("caption", { class: "offscreen" }, "What leaves, what each hop takes, what arrives"),
             h("thead", {}, h("tr", {}, ["Chain", "What", "Amount"].map((name) => h("th", { scope: "col" }, name)))),
-            h("tbody", {}, check.steps.map((step) => h("tr", {}, h("td", {}, step.chain), h("td", {}, step.what), h("td", {}, step.human ?? `${step.value} ${step.asset}`))))));
+            h("tbody", {}, check.steps.map((step) => h("tr", {}, h("td", {}, step.chain), h("td", {}, step.what), h("td", {}, step.human ?? `${step.value} ${step.asset}`))))),
+          credited(check.credits.filter(({ system }) => !system)));
       } catch (error) {
         fill(verdict);
         throw error;
       }
     }, field("sender", "Account that will sign", { hint: "SS58 address or 0x public key.", required: true })),
     verdict);
+}
+
+// Who gets what: an account that the signer did not mean stands out here.
+function credited(credits) {
+  if (!credits.length) return null;
+  return h("table", {},
+    h("caption", {}, "Credited accounts"),
+    h("thead", {}, h("tr", {}, ["Chain", "Account", "Amount"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, credits.map((each) => h("tr", {},
+      h("td", {}, each.chain),
+      h("td", {}, h("code", {}, each.account), each.role ? ` (${each.role})` : ""),
+      h("td", {}, each.human ?? `${each.value} ${each.asset}`)))));
 }
 
 const VERDICTS = { ok: "It passes", refused: "It would fail", unknown: "It could not be proven" };

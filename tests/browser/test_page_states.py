@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from selenium.webdriver.support import expected_conditions
 
 from scenarioctl.model.jobs import Retention
 from scenarioctl.stores import open_store
@@ -288,3 +289,21 @@ def test_configured_chains_can_be_chosen(browser: Any, tmp_path: Path) -> None:
     finally:
         browser.get("about:blank")
         daemon.stop()
+
+
+def test_a_receiver_without_a_key_is_confirmed(page: Page) -> None:
+    page.open("/#/new/transfer")
+    page.fill("assetid", "DOT")
+    page.fill("amount", "2")
+    page.fill("destination_address", "0x" + "00" * 32)
+    page.press("Create")
+    page.wait(lambda: expected_conditions.alert_is_present()(page.browser))
+    question = page.browser.switch_to.alert.text
+    page.browser.switch_to.alert.dismiss()
+    page.wait_for("whose key nobody holds")
+    page.press("Create")
+    page.wait(lambda: expected_conditions.alert_is_present()(page.browser))
+    page.browser.switch_to.alert.accept()
+
+    page.wait_for("polkadot > xTransfer > assetHub")
+    assert "whose key nobody holds" in question
