@@ -993,3 +993,25 @@ def test_what_a_check_needs_is_told(
     ended = scenarioctl("--config", str(network.config), *words)
 
     assert (ended.out, ended.err, ended.code) == ("", f"Error: {sentence}\n", 2)
+
+
+@pytest.mark.parametrize("asset_id", ["DOT", "1984"])
+def test_a_transfer_to_oneself_moves_nothing_and_is_refused(
+    network: FakeNetwork, check: Check, asset_id: str
+) -> None:
+    """A pallet of tokens tells of a transfer to oneself too, though it moves nothing."""
+    moved = {"asset_id": 1984, "from": ALICE_KEY, "to": ALICE_KEY, "amount": 10**6}
+    hub = network.chains["assetHub"]
+    hub.api.update(
+        DryRunApi_dry_run_call=call_effects(events=({"Assets": {"Transferred": moved}},)),
+        TransactionPaymentApi_query_info=info(FEE),
+    )
+    hub.store("System", "Account", ALICE_KEY, value=account(5 * DOT))
+    route = ("--from", "assetHub", "--to", "assetHub", "--assetid", asset_id, "--amount", "1000000")
+
+    answer = check(*route, "--destinationaddress", ALICE)
+
+    assert (answer["verdict"], answer["exit"]) == ("refused", 6)
+    assert (
+        "the receiver is the sender: nothing would move on assetHub, and the fee is paid" in answer["reasons"]
+    )

@@ -721,3 +721,50 @@ def test_a_larger_amount_than_any_before_is_encoded_to_be_judged(monkeypatch: py
         f"{2**64} does not fit u64",
     ]
     assert encoded == [10**7, 10**8, 2**64, 2**64]
+
+
+#: Route, and the smallest amount of which nothing is said: what is taken on the way and the existential deposit there.
+LEAST: tuple[tuple[str, str, object, int], ...] = (
+    ("polkadot", "assetHub", "DOT", 30_980_000 + 10**8),
+    ("assetHub", "polkadot", "DOT", 11765674 + 10**10),
+    ("assetHub", "hydraDx", "DOT", 2_000_000 + 17_540_000),
+    ("assetHub", "hydraDx", 1984, 770 + 10_000),
+    ("hydraDx", "assetHub", 5, 38726769 + 10**8),
+    ("hydraDx", "assetHub", 10, 7_289 + 10_000),
+    ("hydraDx", "polkadot", 5, 117103975 + 11765674 + 10**10),
+)
+FEES = "less the fees on the way, the amount can be below the existential deposit of "
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "asset", "least"),
+    LEAST,
+    ids=lambda value: str(value) if isinstance(value, str) else "",
+)
+def test_an_amount_that_the_way_eats_up_is_warned_of(
+    source: str, destination: str, asset: object, least: int
+) -> None:
+    def warned(amount: int) -> bool:
+        draft = build(source, destination, asset, amount, destination_table=bundled(destination))
+        judged = judge_transfer(
+            transfer(source, destination, asset, amount),
+            bundled(source),
+            registry=REGISTRY,
+            assets=ASSETS,
+            destination_table=bundled(destination),
+        )
+        assert judged == draft.warnings
+        return any(warning.startswith(FEES) for warning in draft.warnings)
+
+    assert warned(least - 1)
+    assert not warned(least)
+    assert not warned(10 * least)
+
+
+def test_what_is_set_aside_for_the_last_hop_counts_too() -> None:
+    def warned(amount: int) -> bool:
+        draft = build("polkadot", "hydraDx", "DOT", amount, last_hop_fee=10**9)
+        return any(warning.startswith(FEES) for warning in draft.warnings)
+
+    least = 141416587 + 10**9 + 17_540_000
+    assert (warned(least - 1), warned(least)) == (True, False)

@@ -265,6 +265,11 @@ class _Checker:
             self.findings.refusals.append(
                 f"the transfer ends on {last.chain.name}, and not on {destination.name}"
             )
+        elif same and transfer.beneficiary == self.sender:
+            # Some pallets tell of a transfer even then, others of nothing.
+            self.findings.refusals.append(
+                f"the receiver is the sender: nothing would move on {source.name}, and the fee is paid"
+            )
         elif not self._take_credit(last, asset, find_credit(last.events, asset, transfer.beneficiary)):
             self.findings.refusals.append(await self._say_no_credit(last.chain, asset, transfer.beneficiary))
 

@@ -15,6 +15,7 @@ from scenarioctl.model.amounts import U128_MAX, to_whole
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.scale import Fixed
 from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.tolls import expected_tolls
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -82,7 +83,14 @@ def build_transfer(
         native_fee=native_fee,
     )
     draft = way.route(hop)
-    warnings = _warn(transfer, assets, destination_table, fee_settled=fee_settled)
+    warnings = _warn(
+        transfer,
+        assets,
+        destination_table,
+        tolls=way.tolls,
+        last_hop_fee=last_hop_fee,
+        fee_settled=fee_settled,
+    )
     return Draft(call=draft.call, warnings=(*draft.warnings, *warnings))
 
 
@@ -110,7 +118,7 @@ def judge_transfer(
             and way.route not in _WITH_LAST_HOP
             and transfer.xcm_version is None
         ):
-            return _warn(transfer, assets, destination_table)
+            return _warn(transfer, assets, destination_table, tolls=way.tolls)
     draft = build_transfer(
         transfer, table, registry=registry, assets=assets, destination_table=destination_table
     )
@@ -319,6 +327,7 @@ class _Way:
         "route",
         "source",
         "table",
+        "tolls",
     )
 
     def __init__(self, transfer: Transfer, registry: "Registry", route: "Callable[[_Hop], Draft]") -> None:
@@ -327,7 +336,14 @@ class _Way:
         self.asset = transfer.asset
         self.registry = registry
         self.route = route
-        self.hub_id = _para_id(registry.sibling(transfer.source, "asset_hub"))
+        hub = registry.sibling(transfer.source, "asset_hub")
+        self.hub_id = _para_id(hub)
+        relay = registry.relay_of(transfer.source)
+        #: About what is taken out of the amount, by chains between and by the last one; None if that is not known.
+        self.tolls: tuple[int, int] | None = None
+        if relay is not None and hub is not None:
+            origin = origin_of(transfer.asset, transfer.source, hub)
+            self.tolls = expected_tolls(relay.symbol, transfer.source.role, transfer.destination.role, origin)
         #: The largest amount that was encoded for these runtimes.
         self.encoded = 0
         self.table: RuntimeTable | None = None
@@ -637,14 +653,20 @@ def _warn(
     assets: "Assets",
     destination_table: "RuntimeTable | None",
     *,
+    tolls: tuple[int, int] | None,
+    last_hop_fee: int | None = None,
     fee_settled: bool = False,
 ) -> tuple[str, ...]:
     source, destination, asset = transfer.source, transfer.destination, transfer.asset
     warnings = []
     counterpart = assets.counterpart(asset, destination)
     deposit = None if counterpart is None else _existential_deposit(counterpart, destination_table)
-    # What arrives is the amount less fees that only a chain can tell.
-    if counterpart is not None and deposit is not None and transfer.amount < 2 * deposit:
+    # What arrives is the amount less fees that only a chain can tell exactly.
+    least = 2 * (deposit or 0)
+    if tolls is not None:
+        between, last = tolls
+        least = between + max(last, last_hop_fee or 0) + (deposit or 0)
+    if counterpart is not None and deposit is not None and transfer.amount < least:
         what = "the amount is" if transfer.amount < deposit else "less the fees on the way, the amount can be"
         warnings.append(
             f"{what} below the existential deposit of {_say(deposit, counterpart)} on {destination.name}: what arrives can be lost without a trace"
