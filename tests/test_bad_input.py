@@ -393,7 +393,7 @@ ASSETS = [
         "a receiver of zeros",
         transfer(destinationaddress="0x" + "00" * 32),
         f"destinationaddress '0x{'00' * 32}' is the account of 32 bytes 00, whose key nobody holds: what is sent there is "
-        'lost. Confirm it with --yes ("yes": true) if you mean it',
+        "lost; confirm it with --yes (yes) if you mean it",
     ),
     case(
         "a version of XCM",

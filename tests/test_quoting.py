@@ -707,8 +707,8 @@ class TestCommands:
         [
             (
                 ("2", "--min-amount-out", "2000000000000000"),
-                "min_amount_out 2000 HDX is more than the swap would bring now, 1957.124423891189 HDX: it would fail on chain. "
-                "Lower the minimum, or take it as it stands with --exact-minimum (exact_minimum)",
+                "min_amount_out 2000 HDX is more than the swap would bring now, 1957.124423891189 HDX: it would fail on chain; "
+                "lower the minimum, or take it as it stands with --exact-minimum (exact_minimum)",
             ),
             (
                 ("400000", "--min-amount-out", "5"),

@@ -73,7 +73,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         address,
         field="target.address",
         confirmed=_confirms(node, beneficiary),
-        confirm='Create the scenario with --yes ("yes": true) if you mean it',
+        confirm="create the scenario with --yes (yes) if you mean it",
     )
     version = settled(action_data(node).get("xcmVersion"), field="xcmVersion")
     transaction = await draft_transfer(

@@ -7,7 +7,7 @@ from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest, shorten
 
 #: How a request confirms such a receiver.
-CONFIRM = 'Confirm it with --yes ("yes": true) if you mean it'
+CONFIRM = "confirm it with --yes (yes) if you mean it"
 #: What follows the prefix and the number of a parachain's account.
 _PADDING = bytes(24)
 #: What stands beside an Ethereum address of 20 bytes that somebody padded to 32.
@@ -42,6 +42,6 @@ def check_receiver(account: bytes, given: object, *, field: str, confirmed: bool
     kind = "" if confirmed else describe_unheld(account)
     if kind:
         raise InvalidRequest(
-            f"{field} {shorten(given, 80)} is {kind}, whose key nobody holds: what is sent there is lost. {confirm}",
+            f"{field} {shorten(given, 80)} is {kind}, whose key nobody holds: what is sent there is lost; {confirm}",
             details={"confirm": "yes"},
         )
