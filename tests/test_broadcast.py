@@ -17,6 +17,7 @@ from scenarioctl.chains.connection import Connection, connect
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
+from scenarioctl.operations.broadcasts import describe_inclusion
 from scenarioctl.runtime.storage import storage_key
 from scenarioctl.transactions.extrinsic import (
     SigningOptions,
@@ -27,9 +28,10 @@ from scenarioctl.transactions.extrinsic import (
 )
 from scenarioctl.transactions.judging import check_form, read_for
 from scenarioctl.transactions.signatures import SIGNED_V4, signed_extrinsic
+from scenarioctl.transactions.submission import read_inclusion
 from tests.conftest import DATA, Ended, Run
 from tests.node import Feed, Gone, Node, Refusal
-from tests.runtimes import bundled, unhex
+from tests.runtimes import ASSETS, REGISTRY, bundled, unhex
 from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
 
 TABLE = bundled("polkadot")
@@ -959,3 +961,136 @@ def test_a_block_that_cannot_be_read_is_named(send: Send, changes: dict[str, Any
     answer = json.loads(ended.out)
     assert (ended.code, answer["status"], answer["block"]) == (5, "broadcasted", BLOCK)
     assert answer["error"] == f"{NOT_READ} ({why.format(url=node.url)})"
+
+
+TRAPPED = {
+    "hash": b"\1" * 32,
+    "origin": {
+        "parents": 0,
+        "interior": {"X1": [{"AccountId32": {"network": None, "id": dev_key().public_key}}]},
+    },
+    "assets": {
+        "V5": [{"id": {"parents": 0, "interior": "Here"}, "fun": {"Fungible": 25 * 10**9}}],
+    },
+}
+
+
+def test_what_is_trapped_is_warned_of_with_how_to_claim_it(send: Send) -> None:
+    found = events((0, {"XcmPallet": {"AssetsTrapped": TRAPPED}}), (1, SUCCESS))
+    ours = events((1, {"XcmPallet": {"AssetsTrapped": TRAPPED}}), (1, SUCCESS))
+
+    with Node(answers(found=found)) as node:
+        another = send(node, GOOD, "--wait", "in-block")
+    with Node(answers(found=ours)) as node:
+        ended = send(node, GOOD, "--wait", "in-block")
+
+    assert "trapped" not in another.err
+    assert ended.code == 0
+    assert [line for line in ended.err.splitlines() if line.startswith("Warning")] == [
+        "Warning: 2.5 DOT trapped on polkadot: nobody got it. The sender can claim it there with "
+        "XcmPallet.claim_assets."
+    ]
+
+
+class _Block:
+    """A node's client for one block that holds one extrinsic and these events."""
+
+    endpoint = "ws://node"
+
+    def __init__(self, chain: str, found: list[Any]) -> None:
+        self.chain = REGISTRY.find(chain)
+        self._table = bundled(chain)
+        self._key = storage_key(self._table, "System", "Events", ())
+        records = [{"phase": {"ApplyExtrinsic": 0}, "event": event, "topics": []} for event in found]
+        self._events = "0x" + self._table.encode(self._key.entry.value_type, records).hex()
+
+    async def table_at(self, _: str) -> Any:
+        return self._table
+
+    async def call_many(self, _: Any) -> list[Any]:
+        return [{"block": {"header": {"number": "0x5"}, "extrinsics": ["0x00"]}}, self._events]
+
+
+WHO = b"\1" * 32
+
+
+@pytest.mark.parametrize(
+    ("chain", "event", "paid"),
+    [
+        (
+            "assetHub",
+            {
+                "AssetTxPayment": {
+                    "AssetTxFeePaid": {
+                        "who": WHO,
+                        "actual_fee": 12345,
+                        "tip": 0,
+                        "asset_id": {
+                            "parents": 0,
+                            "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 1984}]},
+                        },
+                    }
+                }
+            },
+            {"value": "12345", "asset": "USDt", "human": "0.012345 USDt"},
+        ),
+        (
+            "assetHub",
+            {
+                "AssetTxPayment": {
+                    "AssetTxFeePaid": {
+                        "who": WHO,
+                        "actual_fee": 5,
+                        "tip": 0,
+                        "asset_id": {"parents": 1, "interior": {"X1": [{"Parachain": 4000}]}},
+                    }
+                }
+            },
+            {"value": "5", "asset": "the asset at 1/Parachain(4000)", "human": None},
+        ),
+        (
+            "hydraDx",
+            {
+                "MultiTransactionPayment": {
+                    "FeeWithdrawn": {
+                        "account_id": WHO,
+                        "asset_id": 23,
+                        "native_fee_amount": 7,
+                        "non_native_fee_amount": 1500000,
+                        "destination_account_id": WHO,
+                    }
+                }
+            },
+            {
+                "value": "1500000",
+                "asset": "USDT (asset 23, not the canonical USDT 10)",
+                "human": "1.5 USDT (asset 23, not the canonical USDT 10)",
+            },
+        ),
+        (
+            "hydraDx",
+            {
+                "MultiTransactionPayment": {
+                    "FeeWithdrawn": {
+                        "account_id": WHO,
+                        "asset_id": 0,
+                        "native_fee_amount": 7,
+                        "non_native_fee_amount": 7,
+                        "destination_account_id": WHO,
+                    }
+                }
+            },
+            None,
+        ),
+    ],
+)
+def test_a_fee_that_was_paid_in_another_asset_is_told(chain: str, event: Any, paid: Any) -> None:
+    client: Any = _Block(chain, [event, SUCCESS])
+    reading = read_inclusion(client, "0xaa", b"\0", registry=REGISTRY, assets=ASSETS)
+
+    with pytest.raises(StopIteration) as done:
+        reading.send(None)
+
+    inclusion = done.value.value
+    assert describe_inclusion(inclusion).get("fee_paid_in") == paid
+    assert inclusion.inner == ()

@@ -12,6 +12,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.generic import build_call
 from scenarioctl.transactions.remark import build_remark
+from scenarioctl.transactions.values import ValueReader
 from tests.runtimes import BOB, BOB_ADDRESS, bundled
 
 ACCOUNT = "an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or 0x and 64 hex digits"
@@ -405,3 +406,14 @@ def test_a_remark_that_cannot_be_written_is_refused(text: str | bytes, sentence:
         build_remark(text)
 
     assert str(refused.value) == sentence
+
+
+def test_a_wide_number_of_the_evm_may_be_hex() -> None:
+    table = bundled("hydraDx")
+    (type_id,) = table.find_type("primitive_types::U256")
+    reader = ValueReader(table, "key 1")
+
+    assert [reader.read(type_id, text) for text in ("0x10", "0X0f", "16", 16)] == [16, 15, 16, 16]
+    for text in ("0x", "0xg1", "-0x1", "0x" + "f" * 65):
+        with pytest.raises(InvalidRequest, match="expected a whole number like 1000 or 0x3e8"):
+            reader.read(type_id, text)

@@ -51,7 +51,10 @@ def broadcast(tx: str, **fields: Any) -> None:
         return
 
     def draw() -> None:
-        draw_facts({name: value for name, value in answer.items() if name != "events"})
+        facts = {name: value for name, value in answer.items() if name != "events"}
+        if result.inclusion.fee_paid_in is not None:
+            facts["fee_paid_in"] = str(result.inclusion.fee_paid_in)
+        draw_facts(facts)
         draw_json(answer["events"])
 
     print_answer(result, draw=draw)

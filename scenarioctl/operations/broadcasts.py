@@ -98,7 +98,7 @@ async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
         client=client, data=data, hash=hash_of(data), signed=signed, number=standing.number, tell=app.tell
     )
     try:
-        return await _send(submission, request.wait, seconds, warnings)
+        return await _send(app, submission, request.wait, seconds, warnings)
     except BaseException as stop:
         # A bug, or ctrl-C: whoever reads of it has to know.
         if not isinstance(stop, ScenarioctlError):
@@ -106,12 +106,14 @@ async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
         raise
 
 
-async def _send(submission: "Submission", wait: str, seconds: float, warnings: Sequence[str]) -> Broadcasted:
+async def _send(
+    app: Application, submission: "Submission", wait: str, seconds: float, warnings: Sequence[str]
+) -> Broadcasted:
     if not wait:
         notes = await submission.send()
         return Broadcasted(hash=submission.hash, warnings=tuple(filter(None, [*warnings, *notes])))
     block, notes = await submission.send_and_follow(wait, seconds)
-    inclusion = await _read_inclusion(submission, block)
+    inclusion = await _read_inclusion(app, submission, block)
     return Broadcasted(
         hash=submission.hash,
         inclusion=inclusion,
@@ -128,12 +130,14 @@ def hash_of(data: bytes) -> str:
 
 def describe_inclusion(inclusion: "Inclusion") -> dict[str, Any]:
     """Return what a transaction did in its block, as a JSON answer says it."""
+    paid = {} if inclusion.fee_paid_in is None else {"fee_paid_in": inclusion.fee_paid_in.answer()}
     return {
         "block": inclusion.block,
         "block_number": inclusion.number,
         "extrinsic_index": inclusion.index,
         "success": not inclusion.error,
         "fee": None if inclusion.fee is None else str(inclusion.fee),
+        **paid,
         "events": list(inclusion.events),
     }
 
@@ -188,13 +192,20 @@ def _doubt(chain: "Chain", known: "RuntimeTable | None", data: bytes, others: An
     return None
 
 
-async def _read_inclusion(submission: "Submission", block: str) -> "Inclusion":
+async def _read_inclusion(app: Application, submission: "Submission", block: str) -> "Inclusion":
     from scenarioctl.transactions.submission import read_inclusion
 
     chain = submission.client.chain
     details = {"status": "broadcasted", "hash": submission.hash, "block": block}
     try:
-        inclusion = await read_inclusion(submission.client, block, submission.data)
+        inclusion = await read_inclusion(
+            submission.client,
+            block,
+            submission.data,
+            registry=app.registry,
+            assets=app.assets,
+            account=submission.signed.account,
+        )
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         raise ChainUnreachable(
             f"the transaction {submission.hash} is in block {block} of {chain.name}, and what it did there could not be read ({error})",

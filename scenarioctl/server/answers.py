@@ -295,7 +295,7 @@ ANSWERS: Mapping[str, Answered] = {
     ),
     "broadcasts.broadcast": Answered(
         schema=fields(
-            ("block", "block_number", "extrinsic_index", "success", "fee", "events"),
+            ("block", "block_number", "extrinsic_index", "success", "fee", "fee_paid_in", "events"),
             status={"type": "string", "const": "broadcasted"},
             hash=HEX,
             block=HEX,
@@ -303,6 +303,7 @@ ANSWERS: Mapping[str, Answered] = {
             extrinsic_index=NUMBER,
             success=SWITCH,
             fee=or_null(DIGITS),
+            fee_paid_in=fields(value=DIGITS, asset=TEXT, human=or_null(TEXT)),
             events=items(ANYTHING),
         ),
         request={"chain": "polkadot", "tx": _SIGNED},

@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.connection import NodeError
+from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.model.checks import Amount
 from scenarioctl.runtime.storage import storage_key
 from scenarioctl.transactions.dispatch import explain_dispatch_error
+from scenarioctl.transactions.findings import amount_of
+from scenarioctl.transactions.programs import XCM_PALLETS
 from scenarioctl.transactions.refusals import ALREADY_IMPORTED, explain_refusal, meaning_of
+from scenarioctl.transactions.traps import say_assets, say_claim
 from scenarioctl.transactions.values import ValueWriter
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.signatures import Signed
 
@@ -216,12 +223,22 @@ class Inclusion:
     fee: int | None = None
     #: Why it failed; empty unless it did.
     error: str = ""
-    #: What went wrong inside a call that succeeded: of a batch, a proxy, a multisig.
+    #: What its signer paid for it, where that was another asset than the native one.
+    fee_paid_in: Amount | None = None
+    #: What went wrong inside a call that succeeded: of a batch, a proxy, a multisig; and what it left trapped.
     inner: tuple[str, ...] = ()
 
 
-async def read_inclusion(client: "Client", block_hash: str, data: bytes) -> Inclusion:
-    """Return what the extrinsic *data* did in the block that holds it."""
+async def read_inclusion(
+    client: "Client",
+    block_hash: str,
+    data: bytes,
+    *,
+    registry: "Registry",
+    assets: "Assets",
+    account: bytes | None = None,
+) -> Inclusion:
+    """Return what the extrinsic *data* of *account* did in the block that holds it."""
     table = await client.table_at(block_hash)
     key = storage_key(table, "System", "Events", ())
     answer, raw = await client.call_many(
@@ -242,12 +259,19 @@ async def read_inclusion(client: "Client", block_hash: str, data: bytes) -> Incl
         field[1] for field in table.types[table.types[key.entry.value_type][3]][3] if field[0] == "event"
     )
     writer = ValueWriter(table, client.chain)
-    error, fee, inner = "", None, []
+    error, fee, paid, inner = "", None, None, []
     for pallet, name, fields in map(_read_event, ours):
         if (pallet, name) == ("System", "ExtrinsicFailed"):
             error = explain_dispatch_error(table, fields["dispatch_error"])
         elif (pallet, name) == ("TransactionPayment", "TransactionFeePaid"):
             fee = fields["actual_fee"]
+        elif (pallet, name) in _OTHER_FEES:
+            label, amount = _OTHER_FEES[pallet, name]
+            paid = _read_other_fee(client.chain, assets, fields[label], fields[amount]) or paid
+        elif pallet in XCM_PALLETS and name == "AssetsTrapped":
+            what = say_assets(assets, client.chain, fields["assets"])
+            claim = say_claim(registry, client.chain, pallet, fields["origin"], account)
+            inner.append(f"{what} trapped on {client.chain.name}: nobody got it. {claim}")
         else:
             inner += [f"{pallet}.{name}: {why}" for why in _inner_errors(table, name, fields)]
     return Inclusion(
@@ -257,8 +281,30 @@ async def read_inclusion(client: "Client", block_hash: str, data: bytes) -> Incl
         events=tuple(writer.value(event_type, event) for event in ours),
         fee=fee,
         error=error,
+        fee_paid_in=paid,
         inner=tuple(inner),
     )
+
+
+#: Events that tell of a fee in another asset: their fields that name the asset and the amount.
+_OTHER_FEES = {
+    ("AssetTxPayment", "AssetTxFeePaid"): ("asset_id", "actual_fee"),
+    ("AssetConversionTxPayment", "AssetTxFeePaid"): ("asset_id", "actual_fee"),
+    ("MultiTransactionPayment", "FeeWithdrawn"): ("asset_id", "non_native_fee_amount"),
+}
+
+
+def _read_other_fee(chain: "Chain", assets: "Assets", identity: Any, value: int) -> Amount | None:
+    """Return a fee that was paid in the asset *identity*; None for the native one, whose fee another event tells."""
+    if isinstance(identity, int):
+        asset, called = assets.listed(chain, identity), f"asset {identity}"
+    else:
+        place = write_location(identity)
+        asset = assets.at(chain, place) if place else None
+        called = f"the asset at {place}" if place else "an asset that is not known here"
+    if asset is None:
+        return Amount(value=value, asset=called)
+    return None if asset.kind == "native" else amount_of(asset, value)
 
 
 def _read_number(client: "Client", header: Any) -> int:

@@ -23,7 +23,7 @@ def check_traps(
         for event in hop.events:
             if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
                 what = say_assets(assets, hop.chain, event.fields["assets"])
-                claim = _say_claim(registry, hop.chain, event.pallet, event.fields["origin"], sender)
+                claim = say_claim(registry, hop.chain, event.pallet, event.fields["origin"], sender)
                 findings.refusals.append(
                     f"{what} would be trapped on {hop.chain.name}: nobody gets it. {claim}"
                 )
@@ -46,7 +46,8 @@ def say_assets(assets: "Assets", chain: "Chain", versioned: Any) -> str:
     return " and ".join(said) or "an asset"
 
 
-def _say_claim(registry: "Registry", chain: "Chain", pallet: str, origin: Any, sender: bytes) -> str:
+def say_claim(registry: "Registry", chain: "Chain", pallet: str, origin: Any, sender: bytes | None) -> str:
+    """Return who can claim what was trapped on *chain*, and how."""
     place, account = _split(origin)
     if account is None:
         home = chain_at(registry, chain, write_location(origin)) if write_location(origin) else None

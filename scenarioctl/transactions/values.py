@@ -1,6 +1,7 @@
 """Values of a runtime's types, from what people write and to what they read."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ MAX_TEXT = 4 * 1024 * 1024
 MAX_DEPTH = 64
 #: Deeper inside a type its example is cut.
 _EXAMPLE_DEPTH = 8
+_HEX_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,128}", re.ASCII)
 #: Composites that are numbers.
 _WIDE = ("primitive_types::U128", "primitive_types::U256", "primitive_types::U512")
 
@@ -63,6 +65,9 @@ class ValueReader:
             return [self.read(inner, item, depth + 1) for inner, item in zip(definition, items, strict=True)]
         if kind == "composite":
             if path in _WIDE and isinstance(value, (str, int)):
+                if isinstance(value, str) and _HEX_NUMBER.fullmatch(value.strip()):
+                    # As the EVM and its tools write it; the bytes of the key are little-endian all the same.
+                    value = int(value, 16)
                 return self._read_integer(type_id, 0, 2 ** int(name[1:]), value)
             return self._read_fields(type_id, definition, value, depth)
         return self._read_variant(type_id, name, definition, value, depth)
@@ -94,7 +99,7 @@ class ValueReader:
             return f"a JSON list of {len(definition)}" if definition else "nothing"
         if kind == "composite":
             if path in _WIDE:
-                return "a whole number like 1000"
+                return "a whole number like 1000 or 0x3e8"
             if len(definition) == 1 and definition[0][0] is None:
                 return self.example(definition[0][1], depth + 1)
             names = [field[0] for field in definition]
