@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import aiohttp
     from aiohttp.abc import AbstractResolver
 
+    from scenarioctl.outgoing.metering import Turns
+
 Sleep = Callable[[float], Awaitable[None]]
 
 #: May be sent again, since twice is as good as once.
@@ -65,6 +67,7 @@ class Outgoing:
         self._guard = Guard(private_targets)
         self._lookups: ThreadPoolExecutor | None = None
         self._places: asyncio.Semaphore | None = None
+        self._turns: Turns | None = None
 
     async def send(self, request: WebRequest, *, sleep: Sleep = asyncio.sleep) -> WebAnswer:
         """Return the answer, or raise RequestFailed: a status of 300 and above is a failure too, and so is one below 200.
@@ -108,8 +111,10 @@ class Outgoing:
         import aiohttp
         from yarl import URL
 
-        from scenarioctl.outgoing.metering import MeteredConnector
+        from scenarioctl.outgoing.metering import MeteredConnector, Turns
 
+        if self._turns is None:
+            self._turns = Turns()
         host = place_of(request.url).partition("/")[0]
         try:
             # Read once: what is judged and what is called must not differ by who reads the address.
@@ -126,7 +131,12 @@ class Outgoing:
 
         sent.on_connection_create_end.append(note)
         connector = MeteredConnector(
-            host, resolver=self._resolver(), use_dns_cache=False, force_close=True, socket_factory=door.open
+            host,
+            self._turns,
+            resolver=self._resolver(),
+            use_dns_cache=False,
+            force_close=True,
+            socket_factory=door.open,
         )
         try:
             async with (

@@ -1,10 +1,12 @@
 """Keeps a web server from taking the event loop: what it sends is given to aiohttp in small pieces, and counted.
 
 aiohttp reads any number of interim answers (`103 Early Hints`) before the answer itself, as many at once as the socket has
-bytes.  Here other tasks have their turn after each piece, and headers end after so many bytes.
+bytes.  Here all connections together get a few milliseconds at a time, and headers end after so many bytes.
 """
 
 import asyncio
+import time
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +26,45 @@ MAX_SENT = 2 * MAX_BODY
 _PIECE, _BODY_PIECE = 4 * 1024, 16 * 1024
 #: Bytes that may wait for that before the server has to.
 _AHEAD = 64 * 1024
+#: Seconds for which pieces of all connections are given to aiohttp before other tasks have their turn.
+_TURN = 0.005
+
+
+class Turns:
+    """Shares the event loop's time among all connections that have something for aiohttp: a piece of each in turn."""
+
+    def __init__(self) -> None:
+        self._meters: deque[Meter] = deque()
+        self._going = False
+
+    def ask(self, meter: "Meter") -> None:
+        """Call `feed` of *meter* soon; once for each time that it asks."""
+        self._meters.append(meter)
+        if not self._going:
+            self._going = True
+            asyncio.get_running_loop().call_soon(self._go)
+
+    def _go(self) -> None:
+        end = time.monotonic() + _TURN
+        try:
+            # One piece of each: who waits for headers has to see them before more is given.
+            for _ in range(len(self._meters)):
+                self._meters.popleft().feed()
+                if time.monotonic() > end:
+                    break
+        finally:
+            self._going = bool(self._meters)
+            if self._going:
+                asyncio.get_running_loop().call_soon(self._go)
 
 
 class Meter(asyncio.Protocol):
     """Stands between a connection's transport and aiohttp's protocol."""
 
-    def __init__(self, transport: asyncio.Transport, protocol: "ResponseHandler", host: str) -> None:
+    def __init__(
+        self, transport: asyncio.Transport, protocol: "ResponseHandler", host: str, turns: Turns
+    ) -> None:
+        self._turns = turns
         self._transport = transport
         self._protocol = protocol
         self._host = host
@@ -65,7 +100,8 @@ class Meter(asyncio.Protocol):
             return
         self._waiting += data
         if not self._feeding:
-            self._feed()
+            self._feeding = True
+            self._turns.ask(self)
         if len(self._waiting) > _AHEAD:
             # Again, where aiohttp has resumed it; an error where it has paused or closed it.
             self._paused = True
@@ -90,7 +126,8 @@ class Meter(asyncio.Protocol):
 
     # To aiohttp
 
-    def _feed(self) -> None:
+    def feed(self) -> None:
+        """Give aiohttp one piece of what waits."""
         size = _PIECE if self._body is None else _BODY_PIECE
         piece = bytes(self._waiting[:size])
         del self._waiting[:size]
@@ -107,7 +144,7 @@ class Meter(asyncio.Protocol):
                 self._transport.resume_reading()
         self._feeding = bool(self._waiting)
         if self._feeding:
-            self._loop.call_soon(self._feed)
+            self._turns.ask(self)
         else:
             self._finish()
 
@@ -149,8 +186,9 @@ class Meter(asyncio.Protocol):
 class MeteredConnector(aiohttp.TCPConnector):
     """Opens connections, each with a Meter; of one request, it has one."""
 
-    def __init__(self, host: str, **options: Any) -> None:
+    def __init__(self, host: str, turns: Turns, **options: Any) -> None:
         super().__init__(**options)
+        self._turns = turns
         self._named = host
         self.meter: Meter | None = None
 
@@ -161,6 +199,6 @@ class MeteredConnector(aiohttp.TCPConnector):
             # What came by now was not metered.
             connection.close()
             raise RequestFailed(f"{self._named} answered before it was asked")
-        self.meter = Meter(transport, protocol, self._named)
+        self.meter = Meter(transport, protocol, self._named, self._turns)
         transport.set_protocol(self.meter)
         return connection
