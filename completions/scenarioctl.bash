@@ -2,7 +2,17 @@ _scenarioctl_completion() {
     local IFS=$'\n'
     local response
 
-    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD _SCENARIOCTL_COMPLETE=bash_complete $1)
+    local -a words=()
+    local place word=$COMP_CWORD
+    for place in "${!COMP_WORDS[@]}"; do
+        if [[ ${COMP_WORDS[place]} == = && $place -lt $COMP_CWORD ]]; then
+            word=$((word - 1))
+        else
+            words+=("${COMP_WORDS[place]}")
+        fi
+    done
+
+    response=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$word _SCENARIOCTL_COMPLETE=bash_complete $1)
 
     for completion in $response; do
         IFS=',' read type value <<< "$completion"

@@ -1,15 +1,17 @@
 function _scenarioctl_completion;
     set -l response (env _SCENARIOCTL_COMPLETE=fish_complete COMP_WORDS=(commandline -cp) COMP_CWORD=(commandline -t) scenarioctl);
 
+    set -l option (string match --regex -- '^--[^=]+=' (commandline -t));
+
     for completion in $response;
-        set -l metadata (string split "," $completion);
+        set -l metadata (string split --max 1 "," $completion);
 
         if test $metadata[1] = "dir";
             __fish_complete_directories $metadata[2];
         else if test $metadata[1] = "file";
             __fish_complete_path $metadata[2];
         else if test $metadata[1] = "plain";
-            echo $metadata[2];
+            echo "$option$metadata[2]";
         end;
     end;
 end;

@@ -8,7 +8,15 @@ _scenarioctl_completion() {
 
     response=("${(@f)$(env COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) _SCENARIOCTL_COMPLETE=zsh_complete scenarioctl)}")
 
+    local option=""
+    [[ $words[CURRENT] == --*=* ]] && option="${words[CURRENT]%%=*}="
+
     for type key descr in ${response}; do
+        if [[ "$type" == "plain" ]]; then
+            key="$option$key"
+        else
+            compset -P "$option"
+        fi
         if [[ "$type" == "plain" ]]; then
             if [[ "$descr" == "_" ]]; then
                 completions+=("$key")

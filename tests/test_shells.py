@@ -27,6 +27,7 @@ SCRIPTS = {
     "zsh": """
         # The completion system needs a terminal; these stand in for the builtins that would draw there.
         compdef() {{ : }}
+        compset() {{ words[CURRENT]=${{words[CURRENT]#$2}} }}
         compadd() {{ while [[ $1 == -* ]]; do [[ $1 == -V ]] && shift; [[ $1 == -a ]] && break; shift; done
                     print -l -- ${{(P)2}} }}
         _describe() {{ print -l -- ${{${{(P)3}}%%:*}} }}
@@ -117,3 +118,68 @@ def test_a_man_page_says_what_the_help_says(program: str) -> None:
     assert "--sourchain, --source-chain, --from CHAIN" in text
     assert "scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub" in text
     assert "5 No chain could be reached." in text
+
+
+#: A real line editor: what stands on the line after a TAB behind the words.
+ZSH = """
+PS1='> '; unsetopt zle_bracketed_paste; autoload -Uz compinit; fpath=({completions} $fpath); compinit -u -D
+source {completions}/scenarioctl.zsh
+"""
+
+
+@pytest.mark.parametrize("shell", [shell for shell in ["zsh"] if shutil.which(shell)])
+def test_zsh_completes_the_value_behind_an_equals_sign(tmp_path: Path, shell: str) -> None:
+    setup = tmp_path / "setup.zsh"
+    setup.write_text(ZSH.format(completions=ROOT / "completions"))
+    line = "scenarioctl create scenario --from=hy"
+    script = f"""
+        zmodload zsh/zpty
+        zpty -b inner {shell} -f -i
+        zpty -w inner 'source {setup}; print rea''dy'
+        zpty -r -m inner found '*ready*'
+        zpty -n -w inner {line!r}$'\\t'
+        zpty -r -m inner found '*hydraDx*'
+        print -r -- "${{found##*scenarioctl }}"
+    """
+    done = subprocess.run(
+        [shell, "-f", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"HOME": str(tmp_path), "PATH": f"{BIN}:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "dumb"},
+    )
+
+    assert "--from=hydraDx" in done.stdout.replace("\x08", ""), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("shell", [shell for shell in ["fish"] if shutil.which(shell)])
+def test_fish_keeps_whole_descriptions_and_values_behind_an_equals_sign(tmp_path: Path, shell: str) -> None:
+    def offered(line: str) -> list[str]:
+        script = f"source {ROOT}/completions/scenarioctl.fish; complete -C $argv[1]"
+        done = subprocess.run(
+            [shell, "--no-config", "-c", script, line],
+            capture_output=True,
+            text=True,
+            env={"HOME": str(tmp_path), "PATH": f"{BIN}:/usr/bin:/bin", "LANG": "C.UTF-8"},
+        )
+        assert done.stderr == ""
+        return done.stdout.splitlines()
+
+    assert "scenario\tLook at stored scenarios; import, export, delete them." in offered("scenarioctl s")
+    assert offered("scenarioctl create scenario --from=hy") == ["--from=hydraDx"]
+
+
+def test_bash_completes_the_value_behind_an_equals_sign() -> None:
+    # Readline makes three words of it.
+    script = f"""
+        source {ROOT}/completions/scenarioctl.bash
+        COMP_WORDS=(scenarioctl create scenario --from = hy) COMP_CWORD=5
+        _scenarioctl_completion scenarioctl
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env={"PATH": f"{BIN}:/usr/bin:/bin"}
+    )
+
+    assert (done.stdout, done.stderr) == ("hydraDx\n", "")

@@ -22,6 +22,53 @@ DATE = "2026-11-20"
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
+#: What click's scripts get wrong: text in the script, and what stands there in its place.
+MENDED = {
+    # The value of `--from=hy` is offered without the option, which would replace the whole word.
+    "zsh": [
+        (
+            "    for type key descr in ${response}; do",
+            """    local option=""
+    [[ $words[CURRENT] == --*=* ]] && option="${words[CURRENT]%%=*}="
+
+    for type key descr in ${response}; do
+        if [[ "$type" == "plain" ]]; then
+            key="$option$key"
+        else
+            compset -P "$option"
+        fi""",
+        )
+    ],
+    # A description with a comma was cut there; and fish compares an offer with the whole word, option and all.
+    "fish": [
+        ('(string split "," $completion)', '(string split --max 1 "," $completion)'),
+        ("            echo $metadata[2];", '            echo "$option$metadata[2]";'),
+        (
+            "    for completion in $response;",
+            """    set -l option (string match --regex -- '^--[^=]+=' (commandline -t));
+
+    for completion in $response;""",
+        ),
+    ],
+    # Bash makes three words of `--from=hy`.
+    "bash": [
+        (
+            '    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD',
+            """    local -a words=()
+    local place word=$COMP_CWORD
+    for place in "${!COMP_WORDS[@]}"; do
+        if [[ ${COMP_WORDS[place]} == = && $place -lt $COMP_CWORD ]]; then
+            word=$((word - 1))
+        else
+            words+=("${COMP_WORDS[place]}")
+        fi
+    done
+
+    response=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$word""",
+        ),
+    ],
+}
+
 ENVIRONMENT = {
     "SCENARIOCTL_STORE": "The scenario store, as --store.",
     "SCENARIOCTL_CONFIG": "The settings, as --config.",
@@ -57,10 +104,12 @@ def generate() -> Iterator[tuple[Path, str]]:
     """Yield each generated file and its text."""
     for shell, complete in SHELLS.items():
         completion = complete(cli, {}, "scenarioctl", "_SCENARIOCTL_COMPLETE")
-        yield (
-            ROOT / "completions" / f"scenarioctl.{shell}",
-            completion.source_template % completion.source_vars(),
-        )
+        source = completion.source_template % completion.source_vars()
+        for old, new in MENDED.get(shell, ()):
+            if source.count(old) != 1:
+                raise SystemExit(f"click's completion for {shell} has changed: {old!r} is not in it once")
+            source = source.replace(old, new)
+        yield ROOT / "completions" / f"scenarioctl.{shell}", source
     contexts = list(walk())
     for context in contexts:
         name = context.command_path.replace(" ", "-")
