@@ -183,3 +183,19 @@ def test_bash_completes_the_value_behind_an_equals_sign() -> None:
     )
 
     assert (done.stdout, done.stderr) == ("hydraDx\n", "")
+
+
+@pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])
+def test_the_titles_of_man_pages_fit_their_line(program: str) -> None:
+    pages = sorted((ROOT / "man").iterdir())
+    longest = max(pages, key=lambda page: len(page.name))
+
+    done = subprocess.run(
+        [program, "-l", str(longest)],
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin", "MANWIDTH": "80", "LANG": "C.UTF-8"},
+    )
+
+    title = f"{longest.stem.upper()}(1)"
+    assert done.stdout.splitlines()[0].split() == [title, title]

@@ -139,6 +139,12 @@ def man_page(context: click.Context) -> str:
     """Return the man page of one command: click-man's, with the sections that it does not write."""
     page = generate_man_page(context, version=f"scenarioctl {__version__}", date=DATE)
     page = page.replace("\b\n", "")
+    # click-man's title and manual are so long that man prints them over each other at 80 columns.
+    name = context.command_path.replace(" ", "-")
+    title, rest = page.split("\n", 1)
+    if not title.startswith(".TH "):
+        raise SystemExit(f"click-man's page has changed: it begins with {title!r}")
+    page = f'.TH "{name.upper()}" "1" "{DATE}" "scenarioctl {__version__}" " "\n{rest}'
     sections = [page.rstrip("\n")]
     if example := example_of(context.command):
         sections += [".SH EXAMPLE", ".nf", *(escape(line) for line in example.splitlines()), ".fi"]
