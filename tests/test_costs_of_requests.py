@@ -88,6 +88,28 @@ def test_a_diagram_of_many_nodes(running: Daemon, size: int) -> None:
         assert send(running, "/job/run", {"id": name})[0] == 200
 
 
+@sizes(20, 5_000)
+def test_many_actions_around_one_large_form(running: Daemon, size: int) -> None:
+    """Each of them looks through it."""
+
+    def store(values: int) -> tuple[int, Any]:
+        nodes = [{"id": "c", "type": "chain", "formData": {"chain": "polkadot", "x": [0] * values}}]
+        nodes += [
+            {"id": f"n{number}", "type": "action", "formData": {"action": "xTransfer"}}
+            for number in range(size)
+        ]
+        edges = [{"source": "c", "target": f"n{number}"} for number in range(size)]
+        url = share(json.dumps({"nodes": nodes, "edges": edges}).encode())
+        return send(running, "/api/template/saveUrl", {"url": url})
+
+    with under_probe(running):
+        assert store(120_000)[0] == 413
+        status, answer = store(990)
+        assert status == 200, answer
+        assert send(running, "/api/scenario/show", {"id": answer["shortUrl"]})[0] == 200
+        assert send(running, "/job/run", {"id": answer["shortUrl"]})[0] == 422
+
+
 @sizes(2_000, 9_999)
 def test_a_flow_of_many_steps(running: Daemon, size: int) -> None:
     flow = "[[steps]]\ntype='Remark'\nchain='polkadot'\ntext='hello'\n" * (size // 2)

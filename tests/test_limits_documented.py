@@ -29,7 +29,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
     "diagram, also unpacked from a share string": {
         "bytes": (documents.MAX_BYTES,),
-        "values": (diagram.MAX_NODES, diagram.MAX_EDGES, documents.MAX_VALUES),
+        "values": (diagram.MAX_NODES, diagram.MAX_EDGES, documents.MAX_VALUES, diagram.MAX_CHAIN_VALUES),
         "depth": (diagram.MAX_DEPTH,),
     },
     "flow file in TOML": {

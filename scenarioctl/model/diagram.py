@@ -16,6 +16,8 @@ from scenarioctl.errors import InvalidRequest, TooLarge, shorten
 MAX_NODES = 10_000
 MAX_EDGES = 20_000
 MAX_DEPTH = 100
+#: Values in the form of a `chain` node, which every action near it looks through.  The largest one seen has 20.
+MAX_CHAIN_VALUES = 1_000
 
 #: So many nodes are looked at for a neighbour: a hostile diagram could make each of 10 000 walk through all others.
 _NEARBY = 256
@@ -227,6 +229,10 @@ def read_diagram(document: object, *, field: str = "diagram") -> Diagram:
             form = _NO_FORM
         elif not isinstance(form, dict):
             raise _unexpected(f"{field}.nodes[{position}].formData", form, "an object")
+        elif kind == "chain" and _holds_more(form, MAX_CHAIN_VALUES):
+            raise TooLarge(
+                f"{field}.nodes[{position}].formData has more than {MAX_CHAIN_VALUES} values, the limit for a chain"
+            )
         nodes.append(Node(id=identifier, type=kind, form=form, position=position, raw=raw))
     edges = []
     for position, raw in enumerate(raw_edges):
@@ -239,6 +245,22 @@ def read_diagram(document: object, *, field: str = "diagram") -> Diagram:
             raise _unexpected(f"{field}.edges[{position}].target", target, "the id of a node")
         edges.append(Edge(id=identifier if isinstance(identifier, str) else "", source=source, target=target))
     return Diagram(nodes=tuple(nodes), edges=tuple(edges), document=document)
+
+
+def _holds_more(value: Any, most: int) -> bool:
+    """Tell whether *value* holds more than *most* values, in whatever depth."""
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        most -= len(inner)
+        if most < 0:
+            return True
+        waiting += [
+            child
+            for child in (inner.values() if type(inner) is dict else inner)
+            if type(child) is dict or type(child) is list
+        ]
+    return False
 
 
 def check_depth(document: object, *, field: str) -> None:
