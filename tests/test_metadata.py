@@ -22,6 +22,16 @@ POLKADOT = DATA / "metadata" / "polkadot-1002005.v14.scale"
 
 #: What each runtime calls itself, by what its file is called.
 SPEC_NAMES = {
+    "acala": "acala",
+    "astar": "astar",
+    "bifrost-polkadot": "bifrost_polkadot",
+    "bridge-hub-polkadot": "bridge-hub-polkadot",
+    "collectives-polkadot": "collectives",
+    "coretime-polkadot": "coretime-polkadot",
+    "mythos": "mythos",
+    "people-kusama": "people-kusama",
+    "people-polkadot": "people-polkadot",
+    "unique": "unique",
     "asset-hub-kusama": "statemine",
     "asset-hub-paseo": "asset-hub-paseo",
     "asset-hub-polkadot": "statemint",
