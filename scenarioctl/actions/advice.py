@@ -3,10 +3,12 @@
 import re
 
 #: What separates a statement from the advice behind it.
-_BETWEEN = re.compile(r"(; |: |, or )")
+_BETWEEN = re.compile(r"(; |(?<!\"): |, or )")
 _OPTION = re.compile(r"(?<!\S)--[a-z]")
 #: Says why, and is no advice.
 _REASON = "--offline forbids"
+#: Says how to make the scenario anew, which can be followed wherever the log is read.
+_ANEW = "Create the scenario with"
 
 
 def without_options(sentence: str) -> str:
@@ -14,7 +16,7 @@ def without_options(sentence: str) -> str:
     first, *rest = _BETWEEN.split(sentence)
     kept = [first]
     for separator, clause in zip(rest[::2], rest[1::2], strict=True):
-        advised = _OPTION.search(clause) is not None and _REASON not in clause
+        advised = _OPTION.search(clause) is not None and _REASON not in clause and _ANEW not in clause
         # Of the option that the reason before it names.
         if not advised and not (clause == "leave it out" and _REASON in kept[-1]):
             kept += [separator, clause]
