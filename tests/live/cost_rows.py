@@ -117,7 +117,7 @@ CRAFTED: tuple[Row, ...] = (
             _refused(
                 chain,
                 "a lock keeps the fee",
-                lambda s: s.holds(FREE, frozen=LOCKED).sends(FREE - LOCKED),
+                lambda s: s.holds(FREE, frozen=FREE // 2).sends(FREE // 2),
                 "failed",
                 ONCE_PAID,
             ),
@@ -167,7 +167,7 @@ CRAFTED: tuple[Row, ...] = (
         "a teleport that leaves the fee and no delivery",
         lambda s: s.holds(FREE).less_fee(lambda fee: s.goes_to("liveHub", "native", FREE - fee)),
         "failed",
-        ONCE_PAID,
+        "FeesNotMet",
     ),
     _refused(
         "liveRelay",
