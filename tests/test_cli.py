@@ -164,7 +164,7 @@ def test_a_remark_is_created(scenarioctl: Run, flags: tuple[str, ...], call: str
     assert json.loads(ok(scenarioctl("--offline", "scenario", "full", scenario_id))) == {
         "result": {
             "tx": f"0x2404{call[2:]}",
-            "summary": "polkadot > Remark",
+            "summary": "polkadot > Remark > polkadot",
             "asset": "",
             "amount": "0",
             "source_chain": "polkadot",

@@ -34,6 +34,8 @@ WAITS = "methodInput waits for webhook data: {{ address }}"
 NO_WEBHOOK = "the webhook has no form, expected a webhookName and a uuid"
 NO_QUERY = "the query has no form, expected a chain, a pallet and a method"
 
+BEAST = "BEAST (asset 10, symbol not verified)"
+
 #: Of each diagram: its summary, its chains, its problems by node, and what drafting it gives.
 EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
     "lnr8CfoQX": (
@@ -71,7 +73,9 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
         "assetHub hydraDx",
         {
             "action_4a407f": "source asset 100 and target asset 7 are not the same asset: "
-            "WETH on assetHub, USDC on hydraDx"
+            "WETH (asset 100, not the canonical WETH 2/GlobalConsensus(Ethereum:1)/"
+            "AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)) on assetHub, "
+            "USDC (asset 7, not the canonical USDC 22) on hydraDx"
         },
         "System.remark_with_event  0 0 assetHub assetHub",
     ),
@@ -80,22 +84,22 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
         "assetHub hydraDx",
         {
             "action_5e2b02": "source asset 10 and target asset 10 are not the same asset: "
-            "BEAST on assetHub, USDT on hydraDx"
+            f"{BEAST} on assetHub, USDT on hydraDx"
         },
         "invalid_request: source asset 10 and target asset 10 are not the same asset: "
-        "BEAST on assetHub, USDT on hydraDx",
+        f"{BEAST} on assetHub, USDT on hydraDx",
     ),
     "http_chain_xtransfer": (
         "http > polkadot > xTransfer > assetHub > xTransfer > polkadot",
         "assetHub polkadot",
         {
             "action_bdefdf": "source asset 0 and target asset 10 are not the same asset: "
-            "DOT on polkadot, BEAST on assetHub",
+            f"DOT on polkadot, {BEAST} on assetHub",
             "action_dd14c4": "source asset 10 and target asset 0 are not the same asset: "
-            "BEAST on assetHub, DOT on polkadot",
+            f"{BEAST} on assetHub, DOT on polkadot",
         },
         "invalid_request: node 'action_bdefdf': source asset 0 and target asset 10 are not the same asset: "
-        "DOT on polkadot, BEAST on assetHub",
+        f"DOT on polkadot, {BEAST} on assetHub",
     ),
     "transfer": (
         "polkadot > xTransfer > assetHub",

@@ -134,6 +134,52 @@ def damage(path: Path, first: int, end: int) -> None:
 
 @pytest.mark.parametrize("kind", STORES)
 class TestEveryStore:
+    def test_a_scenario_whose_digest_is_kept_is_not_kept_again(self, store: Store) -> None:
+        first = replace(FIRST, digest=b"a" * 16, webhooks=("6f1c",))
+        run(store.put_scenarios([first, replace(SECOND, digest=b"b" * 16)]))
+
+        assert run(store.keep_scenario(replace(SECOND, id="third", digest=b"a" * 16))) == FIRST.id
+        assert (
+            run(store.keep_scenario(replace(SECOND, id="third", digest=b"c" * 16, name="Third"))) == "third"
+        )
+        assert run(store.keep_scenario(replace(FIRST, id="fourth", digest=b"c" * 16))) == "third"
+        assert run(store.get_scenario("third")) == replace(SECOND, id="third", name="Third")
+        with pytest.raises(Conflict):
+            run(store.keep_scenario(replace(SECOND, digest=b"d" * 16)))
+        assert run(store.count_scenarios()) == 3
+
+    def test_a_digest_goes_with_its_scenario_and_changes_with_it(self, store: Store) -> None:
+        run(store.put_scenario(replace(FIRST, digest=b"a" * 16)))
+        run(store.put_scenario(replace(FIRST, digest=b"b" * 16), replace=True))
+
+        assert run(store.keep_scenario(replace(SECOND, digest=b"a" * 16))) == SECOND.id
+        run(store.delete_scenario(SECOND.id))
+        assert run(store.keep_scenario(replace(SECOND, id="again", digest=b"a" * 16))) == "again"
+
+    def test_scenarios_without_a_digest_are_not_looked_for(self, store: Store) -> None:
+        run(store.put_scenarios([FIRST, SECOND]))
+
+        assert run(store.keep_scenario(replace(FIRST, id="third"))) == "third"
+
+    def test_a_name_is_listed_searched_replaced_and_forgotten(self, store: Store) -> None:
+        run(store.put_scenarios([replace(FIRST, name="Pay the rent"), SECOND]))
+
+        def names(**fields: Any) -> list[tuple[str, str]]:
+            return [(row.id, row.name) for row in run(store.list_scenarios(**fields)).items]
+
+        assert names() == [(FIRST.id, "Pay the rent"), (SECOND.id, "")]
+        assert names(search="THE RENT") == [(FIRST.id, "Pay the rent")]
+        assert names(search="the rent", chain="polkadot", sort="summary") == [(FIRST.id, "Pay the rent")]
+        assert run(store.list_scenarios(search="the rent")).total == 1
+        assert run(store.get_scenario(FIRST.id)).name == "Pay the rent"
+        run(store.put_scenario(replace(FIRST, name="Paid"), replace=True))
+        assert names(search="paid") == [(FIRST.id, "Paid")]
+        assert names(search="the rent") == []
+        run(store.put_scenario(FIRST, replace=True))
+        run(store.delete_scenario(SECOND.id))
+        run(store.put_scenario(SECOND))
+        assert names() == [(FIRST.id, ""), (SECOND.id, "")]
+
     @pytest.fixture
     def store(self, kind: str, tmp_path: Path) -> Iterator[Store]:
         with opened(kind, tmp_path) as store:

@@ -200,16 +200,19 @@ async def draft_first(app: "Application", diagram: "Diagram", *, sender: bytes |
 
 
 async def draft_each(
-    app: "Application", diagram: "Diagram", *, sender: bytes | None = None
+    app: "Application", diagram: "Diagram", *, sender: bytes | None = None, after: str = ""
 ) -> "AsyncGenerator[tuple[str, Drafted | ScenarioctlError]]":
     """Yield the node of each step that drafts a transaction, and the transaction or what is wrong with it.
 
-    With a *sender* it is checked for them.
+    With a *sender* it is checked for them; *after* leaves out the steps up to that node.
     """
+    breathe = app.breather()
     for node in diagram.in_order():
         drafter = _drafter_of(node)
-        if drafter is None:
+        if after or drafter is None:
+            after = "" if node.id == after else after
             continue
+        await breathe()
         try:
             if sender is None:
                 yield node.id, await drafter.draft(app, diagram, node)

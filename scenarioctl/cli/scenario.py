@@ -1,6 +1,6 @@
 """`scenarioctl scenario` and its short form `info`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +24,10 @@ from scenarioctl.cli.checking import check_option, show_check
 from scenarioctl.cli.fields import yes_option
 from scenarioctl.cli.preview import preview
 from scenarioctl.cli.signing import transaction_options
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge, shorten
+
+if TYPE_CHECKING:
+    from scenarioctl.formats.bagpipes import Entry
 
 #: A share string of the largest diagram that can be stored.
 IMPORT_LIMIT = 32 * 1024 * 1024
@@ -43,7 +46,7 @@ def scenario() -> None:
 @option("--limit", metavar="N", default=50, help="At most this many (default 50, at most 1000).")
 @option("--after", metavar="CURSOR", default="", help="Go on after the page that gave this cursor.")
 @option("--chain", metavar="CHAIN", default="", help="Only scenarios in which this chain appears.")
-@option("--search", metavar="TEXT", default="", help="Only those whose summary or id holds this text.")
+@option("--search", metavar="TEXT", default="", help="Only those whose name, summary or id holds this text.")
 @option(
     "--sort",
     metavar="KEY",
@@ -58,10 +61,14 @@ def list_(**fields: Any) -> None:
     if asked_for_json():
         click.echo(dump_json(page))
         return
-    draw_table(
-        ("id", "created", "summary"),
-        [(row["id"], row["created"][:19] + "Z", row["summary"]) for row in page["scenarios"]],
-    )
+    columns = ["id", "created", "name", "summary"]
+    if not any(row.get("name") for row in page["scenarios"]):
+        columns.remove("name")
+    cells = [
+        {**row, "created": row["created"][:19] + "Z", "name": row.get("name") or ""}
+        for row in page["scenarios"]
+    ]
+    draw_table(tuple(columns), [tuple(row[column] for column in columns) for row in cells])
     if page["next"]:
         say(f"{page['total']} in all; more with --after {page['next']}")
 
@@ -75,7 +82,7 @@ def show(scenario_id: str) -> None:
 
     def draw() -> None:
         answer = view.answer()
-        draw_facts({name: answer[name] for name in ("id", "summary", "created")})
+        draw_facts({name: answer[name] for name in ("id", "name", "summary", "created") if answer.get(name)})
         click.echo()
         draw_table(("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in answer["nodes"]])
         for problem in answer["problems"]:
@@ -106,24 +113,76 @@ scenario.add_command(preview)
 @transaction_options
 @field_option
 def full(scenario_id: str, **fields: Any) -> None:
-    """Describe the first step that drafts a transaction, and draft it."""
+    """Describe and draft the first transaction of a scenario; of several, --json has all."""
     result = perform("scenarios.full_scenario_info", "FullScenarioInfo", id=scenario_id, **fields)
     show_check(result)
-    print_answer(result, draw=lambda: draw_facts(result.answer()["result"]))
+
+    def draw() -> None:
+        answer = result.answer()["result"]
+        others = answer.pop("transactions", [])[1:]
+        draw_facts(answer)
+        for other in others:
+            click.echo()
+            draw_facts({name: value for name, value in other.items() if name not in ("warnings", "check")})
+
+    print_answer(result, draw=draw)
 
 
 @scenario.command(
     "import", operation="scenarios.import_scenario", example="scenarioctl scenario import diagram.json"
 )
 @argument("source", metavar="PATH|-|STRING")
-def import_(source: str) -> None:
+@option("--id", metavar="ID", default="", help="Id to store it under (default: a new one).")
+def import_(source: str, **fields: Any) -> None:
     """Store a diagram of the web editor, and print its id.
 
     The source is a file or stdin (-) with the editor's share string or the diagram's JSON, or a share
-    string or link itself.
+    string or link itself. A diagram that is stored already keeps its id.
+
+    The file in which the original API keeps scenarios (urls2.json) is brought in with its ids.
     """
-    result = perform("scenarios.import_scenario", "ImportScenario", url=_read_source(source))
-    print_answer(result, plain=result.answer()["shortUrl"])
+    from scenarioctl.formats.bagpipes import read_bagpipes_store
+
+    text = _read_source(source)
+    entries = read_bagpipes_store(text, limit=IMPORT_LIMIT)
+    if entries is None:
+        result = perform("scenarios.import_scenario", "ImportScenario", url=text, **fields)
+        print_answer(result, plain=result.answer()["shortUrl"])
+        return
+    if fields["id"]:
+        raise InvalidRequest(f"id {shorten(fields['id'])} does not go with a file of several scenarios")
+    _import_all(entries)
+
+
+def _import_all(entries: "tuple[Entry, ...]") -> None:
+    """Store each scenario of the original API's file under its id; one that is refused keeps no other one out."""
+    from scenarioctl.operations.outcomes import OUTCOMES
+
+    imported, refused = [], []
+    for number, entry in enumerate(entries, start=1):
+        name = entry.id if isinstance(entry.id, str) else entry.place
+        say(f"{number} of {len(entries)}: {printable(name)[:80]}")
+        try:
+            if not isinstance(entry.id, str) or not entry.id:
+                raise InvalidRequest(f"{entry.place}.shortUrl is missing, expected the id of a scenario")  # noqa: TRY301
+            if not isinstance(entry.share, str):
+                raise InvalidRequest(f"{entry.place}.longUrl is missing, expected a share string")  # noqa: TRY301
+            result = perform("scenarios.import_scenario", "ImportScenario", url=entry.share, id=entry.id)
+        except (InvalidRequest, BadJson, Conflict, TooLarge) as error:
+            # What is wrong with one entry; a store or a daemon that fails ends it all.
+            say(f"Refused: {printable(str(error))}")
+            refused.append({"id": entry.id, "error": str(error), "code": error.code})
+        else:
+            imported.append(entry.id)
+            if not asked_for_json():
+                print_answer(result, plain=result.answer()["shortUrl"])
+    if asked_for_json():
+        click.echo(dump_json({"imported": imported, "refused": refused}))
+        click.get_current_context().exit(OUTCOMES[InvalidRequest.code].exit if refused else 0)
+    if refused:
+        raise InvalidRequest(
+            f"{len(refused)} of {len(entries)} scenarios were refused; the others are in the store"
+        )
 
 
 def _read_source(source: str) -> str:

@@ -1,4 +1,4 @@
-"""How a scenario is stored: an LZ4 frame of canonical JSON, which `lz4.frame.decompress` reads."""
+"""How a scenario is stored: an LZ4 frame of compact JSON, which `lz4.frame.decompress` reads."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ def pack(document: object) -> bytes:
 
 
 def pack_text(text: bytes) -> bytes:
-    """Return a document, written as canonical JSON, as it is stored; TooLarge above 16 MiB."""
+    """Return a document, written as compact JSON, as it is stored; TooLarge above 16 MiB."""
     if len(text) > MAX_BYTES:
         raise TooLarge(f"the diagram is {len(text)} bytes of JSON, the limit is {MAX_BYTES}")
     packed: bytes = lz4.frame.compress(text, content_checksum=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from scenarioctl.errors import BadJson, InvalidRequest, shorten
 from scenarioctl.formats.documents import decode_text, parse_json
-from scenarioctl.model.diagram import check_depth, find_cycle, name_of, sort_by_edges
+from scenarioctl.model.diagram import MAX_NAME, check_depth, find_cycle, name_of, sort_by_edges
 
 #: The largest flow file, in bytes.
 MAX_BYTES = 1024 * 1024
@@ -78,6 +78,10 @@ def read_flow(content: object, *, syntax: str = "toml") -> Flow:
     name = content.get("name", "")
     if not isinstance(name, str):
         raise InvalidRequest(f"flow.name is {name_of(name)}, expected text")
+    if len(name) > MAX_NAME:
+        raise InvalidRequest(
+            f"flow.name is {len(name)} characters long, expected at most {MAX_NAME} characters"
+        )
     entries = content.get("steps")
     if not isinstance(entries, list) or not entries:
         raise InvalidRequest("flow has no steps, expected at least one: a [[steps]] table with its `type`")

@@ -19,6 +19,9 @@ MAX_DEPTH = 100
 #: Values in the form of a `chain` node, which every action near it looks through.  The largest one seen has 20.
 MAX_CHAIN_VALUES = 1_000
 
+#: Characters of a name.
+MAX_NAME = 200
+
 #: So many nodes are looked at for a neighbour: a hostile diagram could make each of 10 000 walk through all others.
 _NEARBY = 256
 
@@ -70,6 +73,12 @@ class Diagram:
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     document: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Return what its author calls it, in one line; empty where it has no name."""
+        name = self.document.get("name")
+        return " ".join(name[: 4 * MAX_NAME].split())[:MAX_NAME] if isinstance(name, str) else ""
 
     def in_order(self) -> tuple[Node, ...]:
         """Return the nodes as the edges order them, ties by position in the file.

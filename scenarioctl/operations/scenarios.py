@@ -1,15 +1,20 @@
 """Stored scenarios: find, show, summarise, import, export, delete."""
 
+import hashlib
+import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, shorten
-from scenarioctl.formats.documents import canonical_json
+from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.formats.documents import canonical_json, write_json
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
 from scenarioctl.operations.signing import check_output_format, payload_warnings, write_transaction
-from scenarioctl.stores import StoredScenario
+from scenarioctl.stores import StoredScenario, check_id
+
+if TYPE_CHECKING:
+    from scenarioctl.actions.drafting import Drafted
 
 __all__ = [
     "delete_scenario",
@@ -48,7 +53,7 @@ async def scenario_info(app: Application, request: ScenarioInfo) -> Summary:
 
 @dataclass(frozen=True, kw_only=True)
 class FullScenarioInfo(Checked):
-    """Describe the first step of a scenario that drafts a transaction, and draft it."""
+    """Describe and draft the first transaction of a scenario; of several, `transactions` has all."""
 
     id: str
     #: Confirm receivers that nobody holds the key of, for this answer.
@@ -65,34 +70,71 @@ class FullInfo(Built):
     source_chain: str
     dest_chain: str
     txtype: str
+    #: Of every step that drafts one, in order; empty where there is no other one.
+    transactions: tuple[dict[str, Any], ...] = ()
 
     def answer(self) -> dict[str, Any]:
         fields = ("tx", "summary", "asset", "amount", "source_chain", "dest_chain", "txtype")
-        result = {name: getattr(self, name) for name in fields}
-        return self.checked({"result": result | self.beside()})
+        result = {name: getattr(self, name) for name in fields} | self.beside()
+        if self.transactions:
+            result["transactions"] = list(self.transactions)
+        return self.checked({"result": result})
 
 
 async def full_scenario_info(app: Application, request: FullScenarioInfo) -> FullInfo:
-    from scenarioctl.actions import draft_first
+    from contextlib import aclosing
+
+    from scenarioctl.actions import draft_each, draft_first
     from scenarioctl.actions.transfer import confirm_receivers
 
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
     stored = await app.store.get_scenario(request.id)
     diagram = await open_blob(app, stored.blob, request.id)
-    drafted = await draft_first(app, confirm_receivers(diagram) if request.yes else diagram, sender=sender)
-    transaction = drafted.transaction
-    facts = facts_of(transaction, *payload_warnings(app, request))
-    return FullInfo(
-        tx=await write_transaction(app, transaction, request),
-        summary=stored.summary,
-        asset=drafted.asset,
-        amount=drafted.amount,
-        source_chain=drafted.source_chain,
-        dest_chain=drafted.dest_chain,
-        txtype=drafted.txtype,
-        **facts,
-    )
+    if request.yes:
+        diagram = confirm_receivers(diagram)
+    first = await draft_first(app, diagram, sender=sender)
+    described = await _describe(app, first, request)
+    others: list[dict[str, Any]] = []
+    async with aclosing(draft_each(app, diagram, sender=sender, after=first.node)) as drafting:
+        async for node, outcome in drafting:
+            others.append(await _transaction_of(app, node, outcome, request))
+    facts = facts_of(first.transaction, *payload_warnings(app, request))
+    if others and request.output_format == "payload":
+        said = "each payload has the nonce that the sender has now: submit one transaction before you prepare the next"
+        facts["notes"] = (*facts["notes"], said)
+    transactions = (await _transaction_of(app, first.node, first, request), *others) if others else ()
+    return FullInfo(**described, transactions=transactions, **facts)
+
+
+async def _describe(app: Application, drafted: "Drafted", request: FullScenarioInfo) -> dict[str, Any]:
+    return {
+        "tx": await write_transaction(app, drafted.transaction, request),
+        "summary": f"{drafted.source_chain} > {drafted.txtype} > {drafted.dest_chain}",
+        "asset": drafted.asset,
+        "amount": drafted.amount,
+        "source_chain": drafted.source_chain,
+        "dest_chain": drafted.dest_chain,
+        "txtype": drafted.txtype,
+    }
+
+
+async def _transaction_of(
+    app: Application, node: str, outcome: "Drafted | ScenarioctlError", request: FullScenarioInfo
+) -> dict[str, Any]:
+    """Return what a step drafts, or in its place why it drafts nothing now: the first step's is there all the same."""
+    try:
+        if isinstance(outcome, ScenarioctlError):
+            raise outcome
+        facts = facts_of(outcome.transaction)
+        said: dict[str, Any] = {"node": node, **await _describe(app, outcome, request)}
+    except ScenarioctlError as error:
+        return {"node": node, "error": str(error), "code": error.code}
+    said["spec_version"] = facts["spec_version"]
+    said["warnings"] = list(facts["warnings"])
+    if facts["check"] is not None:
+        said["check"] = facts["check"].answer()
+    return said
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +146,7 @@ class ListScenarios:
     #: The `next` of the page before.
     after: str = ""
     chain: str = ""
-    #: Text that the summary or the id holds.
+    #: Text that the summary, the name or the id holds.
     search: str = ""
     #: `created`, `id` or `summary`.
     sort: str = "created"
@@ -135,6 +177,7 @@ async def list_scenarios(app: Application, request: ListScenarios) -> ScenarioPa
     rows = tuple(
         {
             "id": row.id,
+            **({"name": row.name} if row.name else {}),
             "summary": row.summary,
             "chains": list(row.chains),
             "created": timestamp(row.created),
@@ -176,6 +219,7 @@ class ShowScenario:
 @dataclass(frozen=True, kw_only=True)
 class ScenarioView:
     id: str
+    name: str
     summary: str
     created: str
     nodes: tuple[dict[str, str], ...]
@@ -185,6 +229,7 @@ class ScenarioView:
     def answer(self) -> dict[str, Any]:
         return {
             "id": self.id,
+            **({"name": self.name} if self.name else {}),
             "summary": self.summary,
             "created": self.created,
             "nodes": list(self.nodes),
@@ -205,6 +250,7 @@ async def show_scenario(app: Application, request: ShowScenario) -> ScenarioView
         nodes.append({"id": node.id, "type": node.type, "text": describe_node(app, node, diagram)})
     return ScenarioView(
         id=stored.id,
+        name=diagram.name,
         summary=stored.summary,
         created=timestamp(stored.created),
         nodes=tuple(nodes),
@@ -225,27 +271,53 @@ class ImportScenario:
     """Store a diagram: the editor's share string, a link with one, or the diagram's JSON."""
 
     url: str
+    #: Id to store it under; left out, it is a fresh one, or that of the same diagram if it is stored already.
+    id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Imported:
     id: str
+    notes: tuple[str, ...] = ()
 
     def answer(self) -> dict[str, Any]:
         return {"success": True, "shortUrl": self.id}
 
 
 async def import_scenario(app: Application, request: ImportScenario) -> Imported:
+    if request.id:
+        check_id(request.id)
     # A share string may unpack to a thousand times its size.
     text, facts = await app.aside(_read_import, app, request.url)
-    return Imported(id=await store_written(app, text, facts))
+    if request.id:
+        return await _import_as(app, request.id, text, facts)
+    fresh, id = await _store(app, text, facts, known=True)
+    return Imported(id=id, notes=() if fresh else (f"This diagram is stored already, as {id}.",))
 
 
 def _read_import(app: Application, url: str) -> "tuple[bytes, Facts]":
     from scenarioctl.formats.share import read_import
 
     document = read_import(url, field="diagram")
-    return canonical_json(document), _facts_of(app, read_diagram(document, field="diagram"))
+    # In its own order, so that what is exported is what was imported.
+    return write_json(document), _facts_of(app, read_diagram(document, field="diagram"))
+
+
+async def _import_as(app: Application, id: str, text: bytes, facts: "Facts") -> Imported:
+    """Store a diagram under *id*, unless it is there already; Conflict where that is another diagram's."""
+    from scenarioctl.formats.blob import unpack
+
+    try:
+        await app.store.put_scenario(_scenario(app, id, text, facts))
+    except Conflict:
+        stored = await app.store.get_scenario(id)
+        # Whatever the order of its keys: an older version stored them sorted.
+        if await app.aside(lambda: unpack(stored.blob, name=f"scenario {id}") != json.loads(text)):
+            raise Conflict(
+                f"scenario {id!r} is in the store with another diagram: delete that one, or import this one without its id"
+            ) from None
+        return Imported(id=id, notes=(f"This diagram is stored already, as {id}.",))
+    return Imported(id=id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,6 +391,7 @@ class Facts:
     summary: str
     chains: tuple[str, ...]
     webhooks: tuple[str, ...] = ()
+    name: str = ""
 
 
 async def store_document(app: Application, document: Any, diagram: Diagram | None = None) -> str:
@@ -334,27 +407,43 @@ def _write_document(app: Application, document: Any, diagram: Diagram | None) ->
 
 
 async def store_written(app: Application, text: bytes, facts: Facts) -> str:
-    """Store a diagram, written as canonical JSON, under a fresh id, and return the id."""
-    from scenarioctl.formats.blob import pack_text
+    """Store a diagram, written as compact JSON, under a fresh id, and return the id."""
+    return (await _store(app, text, facts))[1]
 
-    blob = pack_text(text)
-    now = app.clock()
+
+async def _store(app: Application, text: bytes, facts: Facts, *, known: bool = False) -> tuple[bool, str]:
+    """Store a diagram under a fresh id; tell whether it was stored now, and the id.
+
+    *known*: not if the same text is stored already, and the id is that one's.
+    """
     for _ in range(8):
-        scenario = StoredScenario(
-            id=app.new_id(),
-            blob=blob,
-            summary=facts.summary,
-            chains=facts.chains,
-            webhooks=facts.webhooks,
-            created=now,
-            updated=now,
-        )
+        scenario = _scenario(app, app.new_id(), text, facts)
         try:
+            if known:
+                id = await app.store.keep_scenario(scenario)
+                return id == scenario.id, id
             await app.store.put_scenario(scenario)
         except Conflict:
             continue
-        return scenario.id
+        return True, scenario.id
     raise Conflict("no free scenario id was found in 8 tries, try again")
+
+
+def _scenario(app: Application, id: str, text: bytes, facts: Facts) -> StoredScenario:
+    from scenarioctl.formats.blob import pack_text
+
+    now = app.clock()
+    return StoredScenario(
+        id=id,
+        blob=pack_text(text),
+        summary=facts.summary,
+        chains=facts.chains,
+        webhooks=facts.webhooks,
+        created=now,
+        updated=now,
+        name=facts.name,
+        digest=hashlib.sha256(text).digest()[:16],
+    )
 
 
 def _facts_of(app: Application, diagram: Diagram) -> Facts:
@@ -364,4 +453,5 @@ def _facts_of(app: Application, diagram: Diagram) -> Facts:
         summary=summarise(diagram, app.registry),
         chains=tuple(sorted(chains_of(diagram, app.registry))),
         webhooks=webhooks_of(diagram),
+        name=diagram.name,
     )

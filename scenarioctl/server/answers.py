@@ -63,6 +63,15 @@ _CHECK = {
 }
 CHECK: Schema = fields(**_CHECK)
 _BUILT = {"spec_version": NUMBER, "offline": YES}
+_DESCRIBED = {
+    "tx": HEX,
+    "summary": TEXT,
+    "asset": TEXT,
+    "amount": TEXT,
+    "source_chain": TEXT,
+    "dest_chain": TEXT,
+    "txtype": TEXT,
+}
 ENTRY: Schema = fields(
     ("spec_version", "expires", "state", "flag"),
     chain=TEXT,
@@ -157,15 +166,25 @@ ANSWERS: Mapping[str, Answered] = {
         schema=fields(
             ("check",),
             result=fields(
-                ("offline",),
-                tx=HEX,
-                summary=TEXT,
-                asset=TEXT,
-                amount=TEXT,
-                source_chain=TEXT,
-                dest_chain=TEXT,
-                txtype=TEXT,
+                ("offline", "transactions"),
+                **_DESCRIBED,
                 **_BUILT,
+                # Of a scenario of several; one that cannot be drafted now has an error in its place.
+                transactions=items(
+                    {
+                        "anyOf": [
+                            fields(
+                                ("check",),
+                                node=TEXT,
+                                **_DESCRIBED,
+                                spec_version=NUMBER,
+                                warnings=items(TEXT),
+                                check=CHECK,
+                            ),
+                            fields(node=TEXT, error=TEXT, code=TEXT),
+                        ]
+                    }
+                ),
             ),
             check=CHECK,
         ),
@@ -331,7 +350,17 @@ ANSWERS: Mapping[str, Answered] = {
     ),
     "scenarios.list_scenarios": Answered(
         schema=fields(
-            scenarios=items(fields(id=ID, summary=TEXT, chains=items(TEXT), created=MOMENT, size=NUMBER)),
+            scenarios=items(
+                fields(
+                    ("name",),
+                    id=ID,
+                    name=TEXT,
+                    summary=TEXT,
+                    chains=items(TEXT),
+                    created=MOMENT,
+                    size=NUMBER,
+                )
+            ),
             total=NUMBER,
             next=or_null(TEXT),
         ),
@@ -339,7 +368,9 @@ ANSWERS: Mapping[str, Answered] = {
     ),
     "scenarios.show_scenario": Answered(
         schema=fields(
+            ("name",),
             id=ID,
+            name=TEXT,
             summary=TEXT,
             created=MOMENT,
             nodes=items(fields(id=TEXT, type=TEXT, text=TEXT)),

@@ -4,7 +4,7 @@ The methods are async so that a store may wait for a server; the embedded one an
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,6 +45,10 @@ class StoredScenario:
     updated: int
     #: UUIDs of the webhooks that its steps wait for.
     webhooks: tuple[str, ...] = ()
+    #: What its author calls it; empty where it has no name.
+    name: str = ""
+    #: Hash of the diagram, the same for the same diagram; empty where nobody looks for it.  Not read back.
+    digest: bytes = field(default=b"", compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,8 @@ class ListedScenario:
     updated: int
     #: Bytes of the blob.
     size: int
+    #: Empty where it has none.
+    name: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +102,12 @@ class Store(Protocol):
     async def put_scenarios(self, scenarios: Iterable[StoredScenario], *, replace: bool = False) -> int:
         """Keep all of *scenarios* or, when one is refused, none of them; return how many."""
 
+    async def keep_scenario(self, scenario: StoredScenario) -> str:
+        """Keep *scenario*, as `put_scenario` does, unless one with its digest is kept; return the id of the one that is.
+
+        Of those that come at once with the same digest one is kept.  Conflict if the id is taken by another one.
+        """
+
     async def get_scenario(self, id: str) -> StoredScenario:
         """Return the scenario, or raise NotFound."""
 
@@ -117,7 +129,7 @@ class Store(Protocol):
     ) -> ScenarioPage:
         """Return up to *limit* scenarios that follow the cursor *after*.
 
-        *chain* keeps those it appears in, *search* those with this text in their id or summary, ASCII letters
+        *chain* keeps those it appears in, *search* those with this text in their id, summary or name, ASCII letters
         alike in both cases.  One that is damaged is named beside them, and keeps none of the others from being listed.  What is put meanwhile never makes a later page repeat or leave out what was there.
         """
 

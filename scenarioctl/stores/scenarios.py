@@ -37,6 +37,7 @@ Value = str | int
 Row = tuple[str, str, int, int, int, int]
 
 _ADD_CHAIN = "INSERT INTO chains_of_scenarios (chain, created, scenario) VALUES (?, ?, ?)"
+_ADD_NAME = "INSERT INTO scenario_names (scenario, name) VALUES (?, ?)"
 
 
 def put_all(database: Connection, scenarios: Iterable[StoredScenario], *, replace: bool) -> int:
@@ -50,10 +51,11 @@ def put_all(database: Connection, scenarios: Iterable[StoredScenario], *, replac
 def put(database: Connection, scenario: StoredScenario, *, replace: bool) -> None:
     _check(scenario)
     created = scenario.created
+    blob, digest = scenario.blob, scenario.digest or None
     inserted = database.execute(
-        "INSERT INTO scenarios (id, summary, created, updated, size, blob) VALUES (?, ?, ?, ?, ?, ?)"
+        "INSERT INTO scenarios (id, summary, created, updated, size, blob, digest) VALUES (?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO NOTHING",
-        (scenario.id, scenario.summary, created, scenario.updated, len(scenario.blob), scenario.blob),
+        (scenario.id, scenario.summary, created, scenario.updated, len(blob), blob, digest),
     )
     seq, former = inserted.lastrowid, []
     if not inserted.rowcount:
@@ -63,15 +65,28 @@ def put(database: Connection, scenario: StoredScenario, *, replace: bool) -> Non
             "SELECT seq, created FROM scenarios WHERE id = ?", (scenario.id,)
         ).fetchone()
         database.execute(
-            "UPDATE scenarios SET summary = ?, updated = ?, size = ?, blob = ? WHERE seq = ?",
-            (scenario.summary, scenario.updated, len(scenario.blob), scenario.blob, seq),
+            "UPDATE scenarios SET summary = ?, updated = ?, size = ?, blob = ?, digest = ? WHERE seq = ?",
+            (scenario.summary, scenario.updated, len(blob), blob, digest, seq),
         )
+        database.execute("DELETE FROM scenario_names WHERE scenario = ?", (seq,))
         database.execute("DELETE FROM chains_of_scenarios WHERE scenario = ?", (seq,))
         former = _webhooks_of(database, scenario.id)
     database.executemany(_ADD_CHAIN, [(chain, created, seq) for chain in sorted(set(scenario.chains))])
+    if scenario.name:
+        database.execute(_ADD_NAME, (seq, scenario.name))
     if scenario.webhooks or not inserted.rowcount:
         index_webhooks(database, scenario.id, scenario.webhooks)
         _forget_events(database, former)
+
+
+def keep(database: Connection, scenario: StoredScenario) -> str:
+    found = database.execute(
+        "SELECT id FROM scenarios WHERE digest = ? ORDER BY seq LIMIT 1", (scenario.digest,)
+    ).fetchone()
+    if found is not None:
+        return str(found[0])
+    put(database, scenario, replace=False)
+    return scenario.id
 
 
 def add_all(database: Connection, scenarios: Iterable[StoredScenario]) -> None:
@@ -80,18 +95,24 @@ def add_all(database: Connection, scenarios: Iterable[StoredScenario]) -> None:
     Nobody else may be writing: the numbers they get are told beforehand.
     """
     (last,) = database.execute("SELECT max(seq) FROM scenarios").fetchone()
-    rows: list[tuple[Value | bytes, ...]] = []
+    rows: list[tuple[Value | bytes | None, ...]] = []
     chains: list[tuple[Value, ...]] = []
+    names: list[tuple[Value, ...]] = []
     for seq, scenario in enumerate(scenarios, start=(last or 0) + 1):
         _check(scenario)
         blob, created = scenario.blob, scenario.created
-        rows.append((seq, scenario.id, scenario.summary, created, scenario.updated, len(blob), blob))
+        digest = scenario.digest or None
+        rows.append((seq, scenario.id, scenario.summary, created, scenario.updated, len(blob), blob, digest))
         chains += [(chain, created, seq) for chain in sorted(set(scenario.chains))]
+        if scenario.name:
+            names.append((seq, scenario.name))
     database.executemany(
-        "INSERT INTO scenarios (seq, id, summary, created, updated, size, blob) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO scenarios (seq, id, summary, created, updated, size, blob, digest)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         rows,
     )
     database.executemany(_ADD_CHAIN, chains)
+    database.executemany(_ADD_NAME, names)
 
 
 def get(database: Connection, id: str) -> StoredScenario:
@@ -100,8 +121,10 @@ def get(database: Connection, id: str) -> StoredScenario:
         "SELECT 0, blob, summary, created, updated FROM scenarios WHERE id = ?"
         " UNION ALL SELECT 1, chain, NULL, NULL, NULL FROM chains_of_scenarios"
         " WHERE scenario = (SELECT seq FROM scenarios WHERE id = ?)"
-        " UNION ALL SELECT 2, uuid, NULL, NULL, NULL FROM scenario_webhooks WHERE scenario = ?",
-        (id, id, id),
+        " UNION ALL SELECT 2, uuid, NULL, NULL, NULL FROM scenario_webhooks WHERE scenario = ?"
+        " UNION ALL SELECT 3, name, NULL, NULL, NULL FROM scenario_names"
+        " WHERE scenario = (SELECT seq FROM scenarios WHERE id = ?)",
+        (id, id, id, id),
     ).fetchall()
     if not found:
         raise unknown(id)
@@ -116,6 +139,7 @@ def get(database: Connection, id: str) -> StoredScenario:
         created=created,
         updated=updated,
         webhooks=tuple(sorted(row[1] for row in found if row[0] == 2)),
+        name=next((str(row[1]) for row in found if row[0] == 3), ""),
     )
 
 
@@ -166,11 +190,18 @@ def list_page(
         more = len(rows) > limit
         del rows[limit:]
         sound = [row for row in rows if _is_sound(row)]
-        chains = _chains_of(database, [row[5] for row in sound])
+        numbers = [row[5] for row in sound]
+        chains, names = _chains_of(database, numbers), _names_of(database, numbers)
     return ScenarioPage(
         items=tuple(
             ListedScenario(
-                id=id, summary=summary, chains=chains[seq], created=created, updated=updated, size=size
+                id=id,
+                summary=summary,
+                chains=chains[seq],
+                created=created,
+                updated=updated,
+                size=size,
+                name=names.get(seq, ""),
             )
             for id, summary, created, updated, size, seq in sound
         ),
@@ -232,6 +263,7 @@ def check_webhooks(webhooks: Iterable[str]) -> None:
 def _check(scenario: StoredScenario) -> None:
     check_id(scenario.id)
     check_text(scenario.summary, field="summary")
+    check_text(scenario.name, field="name")
     for chain in scenario.chains:
         if not check_text(chain, field="chain"):
             raise InvalidRequest("chain '' is empty, expected a chain's name")
@@ -267,6 +299,15 @@ def _chains_of(database: Connection, numbers: list[int]) -> dict[int, tuple[str,
     return {seq: tuple(sorted(chains)) for seq, chains in found.items()}
 
 
+def _names_of(database: Connection, numbers: list[int]) -> dict[int, str]:
+    marks = ", ".join("?" * len(numbers))
+    rows = database.execute(
+        f"SELECT scenario, name FROM scenario_names WHERE scenario IN ({marks})",  # noqa: S608
+        numbers,
+    )
+    return {seq: str(name) for seq, name in rows}
+
+
 def _filter(chain: str, search: str) -> tuple[list[str], list[Value]]:
     conditions: list[str] = []
     values: list[Value] = []
@@ -275,8 +316,11 @@ def _filter(chain: str, search: str) -> tuple[list[str], list[Value]]:
         values.append(chain)
     if search:
         # Not LIKE: there is nothing to escape, and no pattern that takes for ever.
-        conditions.append("(instr(lower(s.summary), lower(?)) OR instr(lower(s.id), lower(?)))")
-        values += [search, search]
+        conditions.append(
+            "(instr(lower(s.summary), lower(?)) OR instr(lower(s.id), lower(?)) OR s.seq IN"
+            " (SELECT scenario FROM scenario_names WHERE instr(lower(name), lower(?))))"
+        )
+        values += [search, search, search]
     return conditions, values
 
 

@@ -78,6 +78,9 @@ class SqliteStore:
     async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
         return await self._write(partial(scenarios.put_all, scenarios=all, replace=replace))
 
+    async def keep_scenario(self, scenario: StoredScenario) -> str:
+        return await self._write(partial(scenarios.keep, scenario=scenario))
+
     async def get_scenario(self, id: str) -> StoredScenario:
         check_id(id)
         return await self._read(partial(scenarios.get, id=id))

@@ -252,5 +252,23 @@ _IN_ORDER_OF_CREATION = (
     """,
 )
 
+_BY_CONTENT = (
+    # Behind the blob: it is looked up in its index, and never read from a row.
+    "ALTER TABLE scenarios ADD COLUMN digest BLOB",
+    "CREATE INDEX scenarios_by_digest ON scenarios (digest) WHERE digest IS NOT NULL",
+    # Few scenarios have one.  In the row it would stand behind the blob, and a list would read every blob to its end.
+    """
+    CREATE TABLE scenario_names (
+        scenario INTEGER PRIMARY KEY,
+        name TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TRIGGER scenario_name_removed AFTER DELETE ON scenarios BEGIN
+        DELETE FROM scenario_names WHERE scenario = old.seq;
+    END
+    """,
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_CHAINS, _JOBS, _IN_ORDER_OF_CREATION)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_CHAINS, _JOBS, _IN_ORDER_OF_CREATION, _BY_CONTENT)

@@ -1,0 +1,40 @@
+"""The file in which the original API keeps scenarios: `{"urls": [{"shortUrl": id, "longUrl": share string}, …]}`."""
+
+from typing import Any, NamedTuple
+
+from scenarioctl.errors import ScenarioctlError
+from scenarioctl.formats.documents import parse_json
+
+
+class Entry(NamedTuple):
+    """One scenario of the file, as it stands there."""
+
+    #: Where it stands, for error sentences: `urls[3]`.
+    place: str
+    id: Any
+    #: Its share string, if it is sound.
+    share: Any
+
+
+def read_bagpipes_store(text: str, *, limit: int) -> tuple[Entry, ...] | None:
+    """Return the entries of the file in *text*; None if it is something else."""
+    if '"urls"' not in text[:4096] or not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return None
+    try:
+        document = parse_json(text, field="source", limit=limit)
+    except ScenarioctlError:
+        # Whoever takes it for a diagram says what is wrong with it.
+        return None
+    if not isinstance(document, dict) or "nodes" in document or not isinstance(document.get("urls"), list):
+        return None
+    return tuple(_read_entry(entry, f"urls[{number}]") for number, entry in enumerate(document["urls"]))
+
+
+def _read_entry(entry: Any, place: str) -> Entry:
+    if not isinstance(entry, dict):
+        return Entry(place, None, None)
+    share = entry.get("longUrl")
+    if isinstance(share, dict):
+        # The API once kept the whole body of the request.
+        share = share.get("url")
+    return Entry(place, entry.get("shortUrl"), share)

@@ -1,0 +1,321 @@
+"""Stored scenarios: what an import keeps, finds and refuses, what a description says, and names."""
+
+import json
+from base64 import b64decode
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from zlib import decompress
+
+import pytest
+
+from scenarioctl.application import Application
+from scenarioctl.config import Settings
+from scenarioctl.errors import Conflict, InvalidRequest
+from scenarioctl.formats.bagpipes import read_bagpipes_store
+from scenarioctl.formats.blob import pack
+from scenarioctl.formats.share import write_share
+from scenarioctl.operations.scenarios import (
+    ExportScenario,
+    FullScenarioInfo,
+    ImportScenario,
+    ListScenarios,
+    ShowScenario,
+    export_scenario,
+    full_scenario_info,
+    import_scenario,
+    list_scenarios,
+    show_scenario,
+)
+from scenarioctl.stores import StoredScenario
+from tests.conftest import BOB, DATA, Run
+from tests.serving import Serving
+from tests.test_samples import OURS, REAL, wait
+
+#: Keys in an order that no sorting gives.
+DIAGRAM = (
+    '{"nodes":[{"type":"delay","id":"z","formData":{"seconds":1.50,"a":null}}],"edges":[],"b":{"z":1,"a":2}}'
+)
+REORDERED = (
+    '{"edges":[],"nodes":[{"id":"z","type":"delay","formData":{"a":null,"seconds":1.5}}],"b":{"a":2,"z":1}}'
+)
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Application:
+    return Application(
+        Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True)
+    )
+
+
+def bring(app: Application, text: str, id: str = "") -> str:
+    return wait(import_scenario(app, ImportScenario(url=text, id=id))).id
+
+
+def share(text: str) -> str:
+    return write_share(json.loads(text))
+
+
+class TestImport:
+    def test_an_export_has_the_keys_in_the_order_of_the_import(self, app: Application) -> None:
+        for text in (DIAGRAM, REORDERED):
+            found = wait(export_scenario(app, ExportScenario(id=bring(app, text))))
+
+            assert json.dumps(found.document, separators=(",", ":")) == text.replace("1.50", "1.5")
+            assert decompress(b64decode(found.share)).decode() == text.replace("1.50", "1.5")
+
+    @pytest.mark.parametrize("path", [*OURS, *REAL], ids=lambda path: path.stem)
+    def test_a_sample_is_exported_to_the_letter(self, app: Application, path: Path) -> None:
+        text = path.read_text(encoding="utf-8")
+
+        found = wait(export_scenario(app, ExportScenario(id=bring(app, text))))
+
+        assert json.dumps(found.document) == json.dumps(json.loads(text))
+
+    def test_a_diagram_that_is_stored_is_found_again(self, app: Application) -> None:
+        first = bring(app, DIAGRAM)
+
+        again = wait(import_scenario(app, ImportScenario(url=share(DIAGRAM))))
+
+        assert (again.id, again.notes) == (first, (f"This diagram is stored already, as {first}.",))
+        # Spaces say nothing, the order of the keys is part of it.
+        assert bring(app, DIAGRAM.replace(":", " : ")) == first
+        assert bring(app, REORDERED) != first
+        assert wait(app.store.count_scenarios()) == 2
+
+    def test_a_diagram_that_was_created_here_is_found_too(self, app: Application) -> None:
+        from scenarioctl.operations.creation import CreateRemark, create_remark
+
+        id = wait(create_remark(app, CreateRemark(chain="polkadot", text="hello"))).id
+        exported = wait(export_scenario(app, ExportScenario(id=id))).share
+
+        assert bring(app, exported) == id
+
+    def test_one_that_was_deleted_is_not_found(self, app: Application) -> None:
+        first = bring(app, DIAGRAM)
+        wait(app.store.delete_scenario(first))
+
+        assert bring(app, DIAGRAM) != first
+
+    def test_an_import_with_an_id_has_that_id_or_is_refused(self, app: Application) -> None:
+        assert bring(app, DIAGRAM, "-dD3W-kCp") == "-dD3W-kCp"
+        # The same diagram in whatever order, and under another id too.
+        assert bring(app, REORDERED, "-dD3W-kCp") == "-dD3W-kCp"
+        assert bring(app, DIAGRAM, "other") == "other"
+
+        with pytest.raises(Conflict) as refused:
+            bring(app, DIAGRAM.replace("1.50", "2"), "other")
+
+        assert str(refused.value) == (
+            "scenario 'other' is in the store with another diagram: "
+            "delete that one, or import this one without its id"
+        )
+        with pytest.raises(InvalidRequest, match="cannot name a scenario"):
+            bring(app, DIAGRAM, "no.id")
+        assert wait(app.store.count_scenarios()) == 2
+
+    def test_a_diagram_that_an_older_version_stored_is_the_same(self, app: Application) -> None:
+        old = StoredScenario(
+            id="old", blob=pack(json.loads(DIAGRAM)), summary="delay", chains=(), created=1, updated=1
+        )
+        wait(app.store.put_scenario(old))
+
+        assert bring(app, DIAGRAM, "old") == "old"
+
+    def test_pressed_twice_at_once_it_is_stored_once_and_runs_once(self, tmp_path: Path) -> None:
+        with Serving(tmp_path) as serving:
+
+            def press(_: int) -> Any:
+                return serving.post("/saveUrl", {"url": share(DIAGRAM)}).json()
+
+            with ThreadPoolExecutor(8) as pool:
+                answers = list(pool.map(press, range(16)))
+            ids = {answer["shortUrl"] for answer in answers}
+            (id,) = ids
+            started = [serving.post("/job/start", {"id": id}).json()["result"] for _ in range(2)]
+            jobs = serving.get("/job/list").json()
+
+        assert answers[0] == {"success": True, "shortUrl": id}
+        assert started == ["Job started", "Job already running"]
+        assert [job["id"] for job in jobs["jobs"]] == [id]
+
+
+class TestBagpipesStore:
+    """The file of the original API: `{"urls": [{"shortUrl": …, "longUrl": …}]}`."""
+
+    def entries(self, *pairs: tuple[Any, Any]) -> str:
+        return json.dumps({"urls": [{"shortUrl": id, "longUrl": text} for id, text in pairs]}, indent=2)
+
+    def test_each_scenario_is_brought_in_with_its_id(
+        self, tmp_path: Path, scenarioctl: Run, app: Application
+    ) -> None:
+        file = tmp_path / "urls2.json"
+        file.write_text(
+            self.entries(("lnr8CfoQX", share(DIAGRAM).rstrip("=")), ("-dD3W-kCp", {"url": share(REORDERED)}))
+        )
+
+        ended = scenarioctl("--store", str(tmp_path / "s"), "scenario", "import", str(file))
+
+        assert (ended.out, ended.code) == ("lnr8CfoQX\n-dD3W-kCp\n", 0)
+        assert ended.err == "1 of 2: lnr8CfoQX\n2 of 2: -dD3W-kCp\n"
+        found = wait(export_scenario(app, ExportScenario(id="-dD3W-kCp"))).document
+        assert json.dumps(found, separators=(",", ":")) == REORDERED
+        again = scenarioctl("--store", str(tmp_path / "s"), "scenario", "import", str(file))
+        assert (again.out, again.code) == (ended.out, 0)
+        assert again.err.count("This diagram is stored already, as ") == 2
+
+    def test_what_is_wrong_with_one_keeps_no_other_one_out(self, tmp_path: Path, scenarioctl: Run) -> None:
+        file = tmp_path / "urls2.json"
+        file.write_text(
+            self.entries(
+                ("a", share(DIAGRAM)),
+                ("a", share('{"nodes": [], "edges": []}')),
+                ("no.id", share(DIAGRAM)),
+                ("b", None),
+                (None, share(DIAGRAM)),
+                ("c", "eJx"),
+                ("d", share(DIAGRAM)),
+            )
+        )
+        words = ("--store", str(tmp_path / "s"), "scenario", "import", str(file))
+
+        ended = scenarioctl(*words)
+
+        assert (ended.out, ended.code) == ("a\nd\n", 2)
+        refused = [line for line in ended.err.splitlines() if line.startswith(("Refused", "Error"))]
+        assert refused == [
+            "Refused: scenario 'a' is in the store with another diagram: delete that one, or import this one without its id",
+            "Refused: id 'no.id' cannot name a scenario, expected 1 to 64 letters, digits, - or _",
+            "Refused: urls[3].longUrl is missing, expected a share string",
+            "Refused: urls[4].shortUrl is missing, expected the id of a scenario",
+            "Refused: diagram 'eJx' breaks off before its end, expected the whole share string",
+            "Error: 5 of 7 scenarios were refused; the others are in the store",
+        ]
+        as_json = scenarioctl("--json", *words)
+        answer = json.loads(as_json.out)
+        assert (answer["imported"], as_json.code) == (["a", "d"], 2)
+        assert [each["code"] for each in answer["refused"]] == ["conflict", *["invalid_request"] * 4]
+
+    def test_an_id_does_not_go_with_several(self, tmp_path: Path, scenarioctl: Run) -> None:
+        file = tmp_path / "urls2.json"
+        file.write_text(self.entries(("a", share(DIAGRAM))))
+
+        ended = scenarioctl("scenario", "import", str(file), "--id", "x")
+
+        assert (ended.err, ended.code) == ("Error: id 'x' does not go with a file of several scenarios\n", 2)
+
+    def test_a_daemon_is_given_each(self, tmp_path: Path, scenarioctl: Run) -> None:
+        file = tmp_path / "urls2.json"
+        file.write_text(self.entries(("lnr8CfoQX", share(DIAGRAM))))
+        with Serving(tmp_path) as serving:
+            ended = scenarioctl("--url", f"http://127.0.0.1:{serving.api}", "scenario", "import", str(file))
+            found = serving.get("/getUrl/lnr8CfoQX").json()
+
+        assert (ended.out, ended.code) == ("lnr8CfoQX\n", 0)
+        assert found == {"success": True, "longUrl": share(DIAGRAM)}
+
+    @pytest.mark.parametrize(
+        "text", ["", "eJx", DIAGRAM, '{"urls": 1}', '{"urls": []', '{"urls": [], "nodes": [], "edges": []}']
+    )
+    def test_anything_else_is_no_such_file(self, text: str) -> None:
+        assert read_bagpipes_store(text, limit=1000) is None
+
+    def test_an_entry_that_is_no_object_is_told_of_by_its_place(self) -> None:
+        assert read_bagpipes_store('{"urls": [7]}', limit=1000) == (("urls[0]", None, None),)
+
+
+class TestFullInfo:
+    def full(self, app: Application, path: str, **fields: Any) -> dict[str, Any]:
+        id = bring(app, (DATA / "diagrams" / path).read_text())
+        answer = wait(full_scenario_info(app, FullScenarioInfo(id=id, **fields))).answer()
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def test_the_summary_is_that_of_the_step_it_describes(self, app: Application) -> None:
+        for path, summary in (
+            ("remark_and_wrong_target.json", "assetHub > Remark > assetHub"),
+            ("calls_by_key.json", "polkadot > ChainTx > polkadot"),
+            ("swap_with_minimum.json", "hydraDx > swap > hydraDx"),
+            ("transfer.json", "polkadot > xTransfer > assetHub"),
+        ):
+            assert self.full(app, path)["summary"] == summary
+
+    def test_of_several_steps_every_transaction_is_listed_in_order(self, app: Application) -> None:
+        result = self.full(app, "calls_by_key.json", output_format="call")
+
+        assert [(each["node"], each["summary"]) for each in result["transactions"]] == [
+            ("chainTx_j00001", "polkadot > ChainTx > polkadot"),
+            ("chainTx_j00002", "assetHub > ChainTx > assetHub"),
+        ]
+        assert result["transactions"][0]["tx"] == result["tx"] == "0x00001468656c6c6f"
+        assert result["transactions"][1]["tx"].startswith("0x0a0300")
+
+    def test_one_that_cannot_be_drafted_says_why_in_its_place(self, app: Application) -> None:
+        transactions = self.full(app, "remark_and_wrong_target.json")["transactions"]
+
+        assert [each.get("code", each.get("summary")) for each in transactions] == [
+            "assetHub > Remark > assetHub",
+            "invalid_request",
+        ]
+        assert transactions[1]["error"].startswith("source asset 1984 and target asset 5 are not the same")
+
+    def test_a_single_one_is_not_listed_again(self, app: Application) -> None:
+        assert "transactions" not in self.full(app, "transfer.json")
+
+    def test_payloads_of_several_say_that_they_share_a_nonce(self, app: Application) -> None:
+        id = bring(app, (DATA / "diagrams" / "calls_by_key.json").read_text())
+        request = FullScenarioInfo(id=id, output_format="payload", sender=BOB, nonce=3)
+
+        info = wait(full_scenario_info(app, request))
+
+        assert info.notes[-1] == (
+            "each payload has the nonce that the sender has now: submit one transaction before you prepare the next"
+        )
+
+
+class TestNames:
+    FLOW = '{{"name": "{name}", "steps": [{{"type": "delay", "seconds": 1}}]}}'
+
+    def create(self, app: Application, name: str) -> str:
+        from scenarioctl.operations.creation import CreateFlow, create_flow
+
+        return wait(create_flow(app, CreateFlow(flow=self.FLOW.format(name=name), syntax="json"))).id
+
+    def listed(self, app: Application, **fields: Any) -> list[tuple[str, str | None]]:
+        page = wait(list_scenarios(app, ListScenarios(**fields)))
+        return [(row["id"], row.get("name")) for row in page.scenarios]
+
+    def test_a_name_is_kept_shown_listed_and_found(self, app: Application) -> None:
+        named, other = self.create(app, "Pay rent"), self.create(app, "")
+
+        assert self.listed(app) == [(named, "Pay rent"), (other, None)]
+        assert self.listed(app, search="pAY") == [(named, "Pay rent")]
+        assert self.listed(app, search="delay") == [(named, "Pay rent"), (other, None)]
+        assert wait(show_scenario(app, ShowScenario(id=named))).answer()["name"] == "Pay rent"
+        assert wait(export_scenario(app, ExportScenario(id=named))).document["name"] == "Pay rent"
+
+    def test_an_import_brings_its_name(self, app: Application) -> None:
+        id = bring(app, '{"name": " Pay\\n rent ", "nodes": [], "edges": []}')
+        numbered = bring(app, '{"name": 7, "nodes": [], "edges": []}')
+
+        assert self.listed(app) == [(id, "Pay rent"), (numbered, None)]
+
+    def test_a_name_has_a_limit(self, app: Application) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            self.create(app, "x" * 201)
+
+        assert str(refused.value) == "flow.name is 201 characters long, expected at most 200 characters"
+
+    def test_a_terminal_shows_names_where_there_are_any(
+        self, app: Application, scenarioctl: Run, tmp_path: Path
+    ) -> None:
+        words = ("--store", str(tmp_path / "s"), "scenario", "list")
+        id = self.create(app, "")
+        assert scenarioctl(*words).out.split("\t")[::2] == [id, "delay\n"]
+
+        self.create(app, "Pay rent")
+
+        assert [line.split("\t")[2:] for line in scenarioctl(*words).out.splitlines()] == [
+            ["", "delay"],
+            ["Pay rent", "delay"],
+        ]
