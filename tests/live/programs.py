@@ -481,7 +481,7 @@ SENT = (
         lambda x: on_relay(
             withdraw(K_HERE),
             {"PayFees": {"asset": asset(HERE, KSM // 20)}},
-            onward(deposit(x.a), kind="Teleport", dest=HUB_DOWN, fee=asset(HERE, KSM // 50)),
+            onward("RefundSurplus", deposit(x.a), kind="Teleport", dest=HUB_DOWN, fee=asset(HERE, KSM // 50)),
             "RefundSurplus",
             deposit(x.b),
         ),
@@ -494,7 +494,7 @@ SENT = (
     ),
     row(
         "a wrong reserve beside a Transact",
-        *(R, "refused", "arrives"),
+        *(R, "refused", "fails abroad"),
         lambda x: and_then(
             "XcmPallet", DEX_DOWN, HERE, KSM, "LocalReserve", deposit(x.a), {"SetAppendix": [DEX_REMARK]}
         ),
@@ -510,7 +510,7 @@ SENT = (
     ),
     row(
         "a wrong reserve out of the account",
-        *(R, "refused", "arrives"),
+        *(R, "refused", "fails"),
         lambda x: on_relay(
             {"TransferReserveAsset": {"assets": [K_HERE], "dest": DEX_DOWN, "xcm": [pay(UP), deposit(x.a)]}}
         ),
@@ -522,7 +522,13 @@ SENT = (
         lambda x: on_relay(
             withdraw(K_HERE),
             {"PayFees": {"asset": asset(HERE, KSM // 20)}},
-            onward(deposit(x.a), kind="ReserveDeposit", dest=DEX_DOWN, fee=asset(HERE, KSM // 50)),
+            onward(
+                "RefundSurplus",
+                deposit(x.a),
+                kind="ReserveDeposit",
+                dest=DEX_DOWN,
+                fee=asset(HERE, KSM // 50),
+            ),
             "RefundSurplus",
             deposit(x.b),
         ),

@@ -221,7 +221,9 @@ def balance(network: Network, holding: Holding) -> int:
 
 
 def receivers(check: Check) -> list[Holding]:
-    return [each for each in check.credits if not each.system and each.role != "the sender"]
+    """Return the credits that nothing but the transaction moves: a block's own fees go to the chain's accounts too."""
+    apart = ("the sender", "collators' pot", "treasury")
+    return [each for each in check.credits if not each.system and each.role not in apart]
 
 
 def held(network: Network, check: Check) -> dict[tuple[str, str, str], int]:
