@@ -566,7 +566,7 @@ SENT = (
     ),
     row(
         "a reserve transfer that executes a call there",
-        *(H, "refused", "fails abroad"),
+        *(H, "refused", "trapped"),
         lambda x: and_then("PolkadotXcm", DEX, UP, KSM, "LocalReserve", DEX_REMARK, deposit(x.a)),
     ),
     row(
@@ -582,13 +582,13 @@ SENT = (
     ),
     row(
         "back to a chain that is not the reserve",
-        *(D, "refused", "fails abroad"),
+        *(D, "refused", "arrives"),
         lambda x: and_then("PolkadotXcm", UP, UP, KSM, "DestinationReserve", deposit(x.a)),
         WRONG,
     ),
     row(
         "what xTokens takes for the reserve",
-        *(D, "refused", "fails abroad"),
+        *(D, "refused", "arrives"),
         lambda x: Call(
             pallet="XTokens",
             method="transfer",
@@ -620,8 +620,8 @@ SENT = (
     ),
     row(
         "less than the existential deposit",
-        *(H, "refused", "fails abroad"),
-        lambda x: and_then("PolkadotXcm", UP, UP, KSM // 2000, "Teleport", deposit(x.a)),
+        *(H, "refused", "arrives"),
+        lambda x: and_then("PolkadotXcm", UP, UP, KSM // 2500, "Teleport", deposit(x.a)),
     ),
 )
 
