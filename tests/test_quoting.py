@@ -723,6 +723,10 @@ class TestCommands:
                 "amount 10000 DOT is so large that it worsens its own price by 9.9099 %, more than 9 %",
             ),
             (
+                ("400000", "--min-amount-out", "5", "--exact-minimum"),
+                "amount 400000 DOT is more than the Omnipool takes at once: at most 333333.3333333333 DOT",
+            ),
+            (
                 ("2", "--exact-minimum"),
                 "exact_minimum takes min_amount_out as it stands, expected both together\n",
             ),
@@ -731,7 +735,15 @@ class TestCommands:
                 "exact_minimum takes min_amount_out as it stands, expected no slippage beside it\n",
             ),
         ],
-        ids=["below the floor", "no quote", "impact", "impact, exact", "nothing exact", "two bounds"],
+        ids=[
+            "below the floor",
+            "no quote",
+            "impact",
+            "impact, exact",
+            "too large, exact",
+            "nothing exact",
+            "two bounds",
+        ],
     )
     def test_a_minimum_switches_no_other_bound_off(
         self, run: Run, line: tuple[str, ...], sentence: str
@@ -741,15 +753,17 @@ class TestCommands:
         assert (ended.code, ended.out) == (2, "")
         assert ended.err.startswith(f"Error: {sentence}")
 
-    def test_an_exact_minimum_stands_without_a_quote_and_that_is_said(self, run: Run) -> None:
-        ended = run(
-            "create", "swap", *self.SWAP, "400000", "--min-amount-out", "5", "--exact-minimum", "--json"
-        )
+    def test_an_exact_minimum_stands_without_a_quote_and_that_is_said(self, run: Run, node: Node) -> None:
+        node.answers |= Chain(frozen(HDX, 0)).answers()
+        line = ("create", "swap", *self.SWAP, "2", "--min-amount-out", "5")
+        refused, exact = run(*line), run(*line, "--exact-minimum", "--json")
 
-        assert self.minimum(json.loads(ended.out)["swap"]["swap_tx"]) == 5
-        assert ended.err.splitlines()[-1] == (
-            "Warning: there is no quote (amount 400000 DOT is more than the Omnipool takes at once: at most "
-            "333333.3333333333 DOT): the exact minimum of 0.000000000005 HDX stands, and max_impact is not checked"
+        reason = "HDX (the native asset) cannot be bought in the Omnipool of hydraDx now: it is frozen there"
+        assert (refused.code, refused.err) == (6, f"Error: {reason}\n")
+        assert self.minimum(json.loads(exact.out)["swap"]["swap_tx"]) == 5
+        assert exact.err.splitlines()[-1] == (
+            f"Warning: there is no quote ({reason}): the exact minimum of 0.000000000005 HDX stands, and max_impact is not "
+            "checked"
         )
 
     def test_a_job_drafts_on_the_terms_that_its_flow_keeps(self, run: Run, tmp_path: Path) -> None:

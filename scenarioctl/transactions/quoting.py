@@ -53,6 +53,10 @@ _Entry = tuple[str, str, tuple[Any, ...]]
 _GIVE_MINIMUM = "give the minimum with --min-amount-out and --exact-minimum"
 
 
+class NotQuotable(InvalidRequest):
+    """A way that can be quoted by its sender only; nothing speaks against the trade."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Leg:
     """A part of the way: one hop in the Omnipool, or hops in other pools, which the chain dry-ran together."""
@@ -319,7 +323,7 @@ class _Market:
         if await self._is_contract(hops[0].asset_in):
             hops, before = (*(hop for leg in before for hop in leg.hops), *hops), []
             if sender is None and await self._is_contract(hops[0].asset_in):
-                raise InvalidRequest(
+                raise NotQuotable(
                     f"{self._label(hops[0].asset_in)} is a contract's token, and its way over {say_route(hops)} can only "
                     f"be dry-run by an account that holds it: {_GIVE_MINIMUM}"
                 )

@@ -60,15 +60,16 @@ async def find_terms(
     """Return the larger of a fresh quote less the slippage and the minimum given, and the way that was quoted.
 
     InvalidRequest if the swap's size worsens its price by more than the limit, or if the quote is below the minimum.
-    An exact minimum stands also without a quote, or above one; then that is a warning.
+    An exact minimum stands also above a quote, or where the chain gives none; then that is a warning.
     """
-    from scenarioctl.transactions.quoting import quote_swap, worded
+    from scenarioctl.transactions.quoting import NotQuotable, quote_swap, worded
 
     try:
         quote = await quote_swap(
             client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
         )
-    except (ChainRefused, InvalidRequest) as error:
+    except (ChainRefused, NotQuotable) as error:
+        # A trade that the pools are sure to refuse is refused here too, whatever the minimum.
         if bounds.minimum is None or not bounds.exact:
             raise
         least = worded(asset_out, bounds.minimum)
