@@ -323,7 +323,7 @@ def test_help_and_version(scenarioctl: Run) -> None:
     ],
 )
 def test_the_three_forms_of_a_transaction(scenarioctl: Run, form: str, answer: str) -> None:
-    options = ("--output-format", form, "--sender", BOB, "--nonce", "3")
+    options = ("--output-format", form, "--sender", BOB, "--nonce", "3", "--era", "immortal")
     scenario_id = created(scenarioctl, *CREATE)
 
     assert ok(scenarioctl("--offline", *XCM, *options)) == f"{answer}\n"
@@ -347,7 +347,9 @@ SIGNING_VECTORS = [
 @pytest.mark.parametrize("vector", SIGNING_VECTORS, ids=lambda vector: vector["id"])
 def test_a_payload_is_that_of_an_independent_encoder(scenarioctl: Run, vector: dict[str, Any]) -> None:
     options = ["--sender", BOB, "--nonce", str(vector["nonce"]), "--tip", str(vector["tip"])]
-    if vector["era"] != "immortal":
+    if vector["era"] == "immortal":
+        options += ["--era", "immortal"]
+    else:
         options += ["--era", "64", "--block", "100", "--block-hash", vector["blockHash"]]
     if vector["metadataHash"]:
         options += ["--metadata-hash", vector["metadataHash"]]
@@ -374,7 +376,7 @@ def test_an_era_may_be_given_as_its_bytes(scenarioctl: Run) -> None:
 def test_a_payload_in_parts(scenarioctl: Run) -> None:
     line = ("--offline", "tx", "payload", REMARK_CALL, "--chain", "polkadot", "--nonce", "0", "--sender", BOB)
 
-    answer = json.loads(ok(scenarioctl(*line)))
+    answer = json.loads(ok(scenarioctl(*line, "--era", "immortal")))
 
     assert answer == {
         "chain": "polkadot",
@@ -431,8 +433,11 @@ def test_a_payload_in_parts(scenarioctl: Run) -> None:
         "transaction_version": 26,
         "offline": True,
     }
-    assert json.loads(ok(scenarioctl(*line, "--json"))) == answer
-    assert json.loads(ok(scenarioctl(*line[:3], f"0x2404{REMARK_CALL[2:]}", *line[4:]))) == answer
+    assert json.loads(ok(scenarioctl(*line, "--era", "immortal", "--json"))) == answer
+    assert (
+        json.loads(ok(scenarioctl(*line[:3], f"0x2404{REMARK_CALL[2:]}", *line[4:], "--era", "immortal")))
+        == answer
+    )
 
 
 def test_a_long_payload_is_hashed_before_it_is_signed(scenarioctl: Run) -> None:
@@ -440,8 +445,9 @@ def test_a_long_payload_is_hashed_before_it_is_signed(scenarioctl: Run) -> None:
     line = ("--offline", "tx", "payload", call, "--chain", "polkadot", "--nonce", "0", "--sender", BOB)
     long_call = "0x0007" + "b104" + "61" * 300
 
-    short = json.loads(ok(scenarioctl(*line)))
-    long = json.loads(ok(scenarioctl(*line[:3], long_call, *line[4:])))
+    era = ("--era", "immortal")
+    short = json.loads(ok(scenarioctl(*line, *era)))
+    long = json.loads(ok(scenarioctl(*line[:3], long_call, *line[4:], *era)))
 
     assert short["bytes_to_sign"] == short["payload"]
     assert len(long["bytes_to_sign"]) == 2 + 64

@@ -26,7 +26,7 @@ from tests.runtimes import metadata_table, unhex
 from tests.test_golden import VECTORS, assert_is
 
 REMARK = "0x00071468656c6c6f"
-PAYLOAD = ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--nonce", "0", "--sender", BOB)
+PAYLOAD = ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--nonce", "0", "--sender", BOB, "--era", "immortal")  # fmt: skip
 TWO_FRAMES = (*PAYLOAD[:3], "0x0007" + (4 * 1500 + 1).to_bytes(2, "little").hex() + "61" * 1500, *PAYLOAD[4:])
 
 
