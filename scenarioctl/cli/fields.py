@@ -62,7 +62,7 @@ xcm_version_option = option(
     "--xcm-version",
     metavar="3|4|5",
     choices=("3", "4", "5"),
-    help="Version of XCM to write; the highest that both runtimes know if left out.",
+    help="Version of XCM to write: 3, 4 or 5; the highest that both runtimes know if left out.",
 )
 
 
