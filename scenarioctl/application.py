@@ -130,7 +130,8 @@ class Application:
     def store(self) -> "Store":
         from scenarioctl.stores import open_store
 
-        return open_store(self.settings.store, served=self.served)
+        # A command that only reads leaves no file and no folder behind.
+        return open_store(self.settings.store, served=self.served, create=self.served)
 
     @cached_property
     def outgoing(self) -> "Outgoing":

@@ -1,5 +1,6 @@
 """What the program says to somebody who does not know it yet."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import click
 import pytest
 
 from scenarioctl.cli.main import COMMANDS, cli
+from scenarioctl.stores import StoredScenario, open_store
 from tests.conftest import Run
 
 GROUPS = sorted(
@@ -69,3 +71,49 @@ def test_no_variable_that_means_something_is_a_warning(
     monkeypatch.setenv("SCENARIOCTL_UNKNOWN", "")
 
     assert scenarioctl("chain", "list").err == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("scenario list", 0),
+        ("job list", 0),
+        ("template stats polkadot", 0),
+        ("info abc", 3),
+        ("scenario show abc", 3),
+        ("scenario full abc", 3),
+        ("scenario preview abc", 3),
+        ("scenario export abc", 3),
+        ("job status abc", 3),
+        ("job logs abc", 3),
+        ("job mempool abc", 3),
+        ("job run abc", 3),
+        ("webhook list 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d", 3),
+        ("chain list", 0),
+        ("config show", 0),
+    ],
+)
+def test_a_command_that_reads_creates_no_store_and_no_folder(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str, code: int
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    assert scenarioctl("--offline", *line.split()).code == code
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_another_process_creates_meanwhile_is_read(tmp_path: Path) -> None:
+    scenario = StoredScenario(id="abc", blob=b"", summary="s", chains=(), created=1, updated=1)
+
+    async def story() -> list[int]:
+        reader = open_store(tmp_path / "folder" / "s.db", create=False)
+        counts = [await reader.count_scenarios()]
+        assert not (tmp_path / "folder").exists()
+        writer = open_store(tmp_path / "folder" / "s.db", create=False)
+        await writer.put_scenario(scenario)
+        counts.append(await reader.count_scenarios())
+        await reader.close()
+        await writer.close()
+        return counts
+
+    assert asyncio.run(story()) == [0, 1]

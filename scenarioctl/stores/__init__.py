@@ -271,8 +271,8 @@ class Store(Protocol):
         """Let go of the store; nothing can be asked of it afterwards."""
 
 
-def open_store(location: str | Path, *, served: bool = False) -> Store:
-    """Open the store at *location*, a file's path; it is created where there is none.
+def open_store(location: str | Path, *, served: bool = False, create: bool = True) -> Store:
+    """Open the store at *location*, a file's path; it is created if there is none, without *create* by the first write.
 
     A *served* one belongs to an event loop: it never blocks it, and writes that come together share one fsync.
 
@@ -293,7 +293,7 @@ def open_store(location: str | Path, *, served: bool = False) -> Store:
         return ServedStore(Path(text))
     from scenarioctl.stores.sqlite import SqliteStore
 
-    return SqliteStore(Path(text))
+    return SqliteStore(Path(text), create=create)
 
 
 def check_id(id: object, *, field: str = "id") -> str:

@@ -48,6 +48,22 @@ class StoreFile:
             raise
         return database
 
+    def is_absent(self) -> bool:
+        """Return whether there is no file; one that cannot be looked at counts as one."""
+        try:
+            os.stat(self.path)  # noqa: PTH116 - Path.exists tells no file from one that is out of reach
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def open_empty(self) -> sqlite3.Connection:
+        """Return a connection to an empty store in memory."""
+        database = sqlite3.connect(":memory:", isolation_level=None)
+        self._prepare(database)
+        return database
+
     @contextmanager
     def reporting(self) -> Iterator[None]:
         """Say in our words what SQLite has to say."""

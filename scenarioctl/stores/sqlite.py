@@ -44,11 +44,16 @@ _SHORT = 200
 
 
 class SqliteStore:
-    """A Store in one file.  It belongs to the thread that opened it."""
+    """A Store in one file.  It belongs to the thread that opened it.
 
-    def __init__(self, path: Path) -> None:
+    Without *create*, a file that does not exist is read as an empty store, and created by the first write.
+    """
+
+    def __init__(self, path: Path, *, create: bool = True) -> None:
         self._file = StoreFile(path.absolute())
-        self._database = self._open()
+        #: Nothing has been written yet, neither here nor by another process.
+        self._absent = not create and self._file.is_absent()
+        self._database = self._file.open_empty() if self._absent else self._open()
         #: How often this connection has written, which `data_version` does not tell.
         self._writes = 0
 
@@ -57,13 +62,23 @@ class SqliteStore:
 
     async def _read(self, action: Action[T], *, long: bool = False) -> T:  # noqa: ARG002 - what is served heeds it
         """Return what *action* reads; *long* is one that may take more than a millisecond."""
+        if self._absent and not self._file.is_absent():
+            self._open_file()
         try:
             return action(self._database)
         except sqlite3.Error as error:
             raise self._file.explain(error) from error
 
+    def _open_file(self) -> None:
+        """Go on with the file, in place of the empty store that stood for it."""
+        database = self._open()
+        self._database.close()
+        self._database, self._absent = database, False
+
     async def _write(self, action: Action[T]) -> T:
         """Return what *action* answers, once all that it writes, or nothing of it, is on the disk."""
+        if self._absent:
+            self._open_file()
         try:
             with all_or_nothing(self._database):
                 answer = action(self._database)
