@@ -291,18 +291,23 @@ class Application:
             except ChainUnreachable as error:
                 if self.known_runtime(chain) is None:
                     raise
-                raise ChainUnreachable(f"{error}; --offline builds with the runtime table at hand") from None
+                raise ChainUnreachable(
+                    error.statement, advice="; --offline builds with the runtime table at hand"
+                ) from None
         table = self.known_runtime(chain)
         if table is None:
             raise ChainUnreachable(
-                f"{chain.name} has no runtime table in the cache or the bundle, and --offline forbids asking a node: leave it out"
+                f"{chain.name} has no runtime table in the cache or the bundle, and --offline forbids asking a node",
+                advice=": leave it out",
             )
         return table
 
     def client(self, chain: Chain) -> "Client":
         """Return the connection to *chain*, opened when it is first asked; ChainUnreachable with `--offline`."""
         if self.settings.offline:
-            raise ChainUnreachable(f"{chain.name} was not asked, --offline forbids it: leave --offline out")
+            raise ChainUnreachable(
+                f"{chain.name} was not asked, --offline forbids it", advice=": leave --offline out"
+            )
         client = self._clients.get(chain.name)
         if client is None:
             client = self._clients[chain.name] = self._new_client(chain)

@@ -11,8 +11,13 @@ class ScenarioctlError(Exception):
 
     code = "bug"
 
-    def __init__(self, sentence: str = "", *, details: Mapping[str, object] | None = None) -> None:
-        super().__init__(sentence)
+    def __init__(
+        self, sentence: str = "", *, advice: str = "", details: Mapping[str, object] | None = None
+    ) -> None:
+        """Say *sentence*, and behind it *advice* about options of a command, with what separates the two."""
+        super().__init__(sentence + advice)
+        #: The sentence without the advice, for the log of a run: no command line is at hand there.
+        self.statement = sentence
         #: What a JSON answer says beside the sentence: of a transaction that was sent, its hash.
         self.details = details or {}
 

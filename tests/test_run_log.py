@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.actions.advice import without_options
 from scenarioctl.application import Application
 from scenarioctl.operations.jobs import (
     JobLog,
@@ -156,26 +155,3 @@ def test_lists_and_exit_codes_show_a_failed_run(scenarioctl: Run, tmp_path: Path
         made["sound"]: "executed",
         made["broken"]: "failed",
     }
-
-
-@pytest.mark.parametrize(
-    ("sentence", "kept"),
-    [
-        ("no endpoint answered; --offline builds with the runtime table at hand", "no endpoint answered"),
-        (
-            "polkadot was not asked, --offline forbids it: leave --offline out",
-            "polkadot was not asked, --offline forbids it",
-        ),
-        (
-            "x has no runtime table, and --offline forbids asking a node: leave it out",
-            "x has no runtime table, and --offline forbids asking a node",
-        ),
-        (
-            "the swap moves its price by 9 %: sell less at once, or allow it with --max-impact (max_impact)",
-            "the swap moves its price by 9 %: sell less at once",
-        ),
-        ("amount '1; 2' is not a number: expected one", "amount '1; 2' is not a number: expected one"),
-    ],
-)
-def test_a_run_gives_no_advice_that_only_a_command_can_follow(sentence: str, kept: str) -> None:
-    assert without_options(sentence) == kept

@@ -206,8 +206,8 @@ async def draft_swap(
     if app.settings.offline:
         if bounds.minimum is None:
             raise ChainUnreachable(
-                f"a swap without a minimum received needs a quote from {chain.name}, and --offline forbids asking: "
-                "give the minimum in the smallest unit with --min-amount-out (min_amount_out)"
+                f"a swap without a minimum received needs a quote from {chain.name}, and --offline forbids asking",
+                advice=": give the minimum in the smallest unit with --min-amount-out (min_amount_out)",
             )
         return await build(
             offline_terms(
@@ -231,7 +231,8 @@ async def draft_swap(
             else "with --min-amount-out (min_amount_out) and --offline"
         )
         raise ChainUnreachable(
-            f"a swap is quoted before it is built: {error}; {given} it is built without a node"
+            f"a swap is quoted before it is built: {error.statement}",
+            advice=f"; {given} it is built without a node",
         ) from None
     return await build(terms)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from scenarioctl.actions import Asker, Drafter, Runner, find_handler, unknown_sentence
-from scenarioctl.actions.advice import without_options
 from scenarioctl.actions.pills import Data, WaitsForWebhook, fill
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node
@@ -169,7 +168,7 @@ class Run:
                 await handler.run(self, diagram, node)
             except ScenarioctlError as error:
                 self._stopped[node.id] = node.id
-                self._fail(f"{_named(node)} failed: {without_options(str(error))}", error)
+                self._fail(f"{_named(node)} failed: {error.statement}", error)
 
     async def _enter(self, handler: "Drafter | Asker", diagram: Diagram, node: Node) -> None:
         """Run a step that leaves an entry in the mempool, whatever becomes of it."""
@@ -208,9 +207,9 @@ class Run:
             f"Drafted {drafted.summary} for {runtime}{', which no node confirmed' * transaction.offline}"
         )
         for sentence in transaction.notes:
-            self.say(f"Note: {without_options(sentence)}")
+            self.say(f"Note: {sentence}")
         for sentence in transaction.warnings:
-            self.say(f"Warning: {without_options(sentence)}")
+            self.say(f"Warning: {sentence}")
 
     def _keep_answer(self, tx_type: str, chain: str, text: str, node: Node) -> None:
         self.drafts.append(
@@ -236,7 +235,7 @@ class Run:
             )
         )
         which = f"node {shorten(node.id)}: " if self._several else ""
-        self._fail(f"{NO_TRANSACTION}: {which}{without_options(str(error))}", error)
+        self._fail(f"{NO_TRANSACTION}: {which}{error.statement}", error)
 
     async def _leave_out(self, node: Node, stopper: str) -> None:
         """Say that a step is not run; and what is wrong with it even so, which nothing that failed before it could mend."""

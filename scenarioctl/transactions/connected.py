@@ -95,7 +95,8 @@ class TransferBuilder:
             )
         except Unproven as problem:
             raise ChainUnreachable(
-                f"what the last hop of {transfer.source.name} to {transfer.destination.name} costs could not be asked for ({problem}); --offline sets half of the amount aside for it"
+                f"what the last hop of {transfer.source.name} to {transfer.destination.name} costs could not be asked for ({problem})",
+                advice="; --offline sets half of the amount aside for it",
             ) from None
         if fee is not None and transfer.amount <= fee:
             raise InvalidRequest(
@@ -125,7 +126,8 @@ class TransferBuilder:
             refusal = f"{what} cannot be sent alone from {transfer.source.name} to {hub.name}: {hub.name} takes no fees in it now, so the whole transfer would be trapped there"
             if sender is None:
                 raise InvalidRequest(
-                    f"{refusal}; with --check and --sender a little {native.symbol} of the sender's goes along and pays the fee"
+                    refusal,
+                    advice=f"; with --check and --sender a little {native.symbol} of the sender's goes along and pays the fee",
                 )
             held, fee = await self._fee_beside(table)
             if held is None:

@@ -124,7 +124,8 @@ class Quote:
         if self.impact is not None and self.impact * 100 > Fraction(limit):
             raise InvalidRequest(
                 f"amount {worded(self.asset_in, self.amount_in)} is so large that it worsens its own price by "
-                f"{percent(self.impact)} %, more than {to_text(limit)} %: sell less at once, or allow it with --max-impact (max_impact)"
+                f"{percent(self.impact)} %, more than {to_text(limit)} %: sell less at once",
+                advice=", or allow it with --max-impact (max_impact)",
             )
 
     def describe(self) -> str:
@@ -325,7 +326,8 @@ class _Market:
             if sender is None and await self._is_contract(hops[0].asset_in):
                 raise NotQuotable(
                     f"{self._label(hops[0].asset_in)} is a contract's token, and its way over {say_route(hops)} can only "
-                    f"be dry-run by an account that holds it: {_GIVE_MINIMUM}"
+                    "be dry-run by an account that holds it",
+                    advice=f": {_GIVE_MINIMUM}",
                 )
         else:
             sender = None
@@ -354,8 +356,8 @@ class _Market:
         if difference > TOLERANCE:
             raise ChainRefused(
                 f"a dry run of the swap gives {worded(quote.asset_out, received)} where {worded(quote.asset_out, expected)} "
-                f"were expected, {percent(difference)} % apart and more than {percent(TOLERANCE)} %: ask again, or "
-                f"{_GIVE_MINIMUM}"
+                f"were expected, {percent(difference)} % apart and more than {percent(TOLERANCE)} %: ask again",
+                advice=f", or {_GIVE_MINIMUM}",
             )
         return quote
 
@@ -482,7 +484,8 @@ class _Market:
             if asset != self._hub and self._subpools[asset] is None:
                 raise InvalidRequest(
                     f"{self._label(asset)} is not in the Omnipool of {self._chain}, and its router has no route from "
-                    f"{pair[0]} to {pair[1]}: give one with --route"
+                    f"{pair[0]} to {pair[1]}",
+                    advice=": give one with --route",
                 )
         return (Hop(pool="Omnipool", asset_in=pair[0], asset_out=pair[1]),)
 
@@ -586,7 +589,7 @@ class _Market:
             )
         except (ChainRefused, InvalidRequest) as error:
             raise ChainRefused(
-                f"{self._chain} cannot dry-run {say_route(hops)}: {error}; {_GIVE_MINIMUM}"
+                f"{self._chain} cannot dry-run {say_route(hops)}: {error}", advice=f"; {_GIVE_MINIMUM}"
             ) from None
         received = _read_dry_run(self._table, answer)
         if isinstance(received, str):

@@ -123,8 +123,8 @@ def _quoted_terms(quote: "Quote", bounds: Bounds) -> Terms:
     if quote.amount_out < floor:
         raise InvalidRequest(
             f"min_amount_out {worded(quote.asset_out, floor)} is more than the swap would bring now, "
-            f"{worded(quote.asset_out, quote.amount_out)}: it would fail on chain; lower the minimum, or take it as it "
-            "stands with --exact-minimum (exact_minimum)"
+            f"{worded(quote.asset_out, quote.amount_out)}: it would fail on chain",
+            advice="; lower the minimum, or take it as it stands with --exact-minimum (exact_minimum)",
         )
     computed = minimum_received(quote.amount_out, bounds.slippage)
     least = worded(quote.asset_out, max(floor, computed))
