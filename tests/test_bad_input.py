@@ -1280,7 +1280,8 @@ IMPORTS = [
         "diagram nests deeper than 100 levels",
         '{"nodes": [], "edges": [], "x": ' + "[" * 1000 + "]" * 1000 + "}",
     ),
-    imports("lists a million deep", "diagram nests deeper than 100 levels", "[" * 1_000_000),
+    imports("lists a million deep", "diagram holds more than 250000 values", "[" * 1_000_000, "too_large"),
+    imports("lists of a thousand levels", "diagram nests deeper than 100 levels", "[" * 1000),
     imports(
         "more nodes than a diagram may have",
         "diagram has 10001 nodes, the limit is 10000",
@@ -2055,7 +2056,7 @@ STORES = [
     ),
     case(
         "a store where nothing can be made",
-        ("--store", "/proc/s.db", "scenario", "list"),
+        ("--store", "/proc/s.db", "create", "remark", "--chain", "polkadot", "--text", "hi"),
         "store '/proc/s.db' cannot be opened: No such file or directory",
         "store_failed",
     ),
@@ -2280,7 +2281,8 @@ def test_bad_input_is_refused_in_one_sentence(
 
     hint = f"Try '{usage} --help'.\n" if usage else ""
     said = error.replace("{folder}", str(tmp_path))
-    assert json.loads(as_json.out) == {**flag_of(words), "error": said, "code": code}
+    confirm = {"confirm": "yes"} if said.endswith("confirm it with --yes (yes) if you mean it") else {}
+    assert json.loads(as_json.out) == {**flag_of(words), **confirm, "error": said, "code": code}
     assert (as_json.err, as_json.code) == ("", EXITS[code])
     assert plain.err == f"Error: {error}\n{hint}".replace("{folder}", str(tmp_path))
     assert (plain.out, plain.code) == ("", EXITS[code])
@@ -2409,7 +2411,7 @@ def test_a_damaged_scenario_is_named(scenarioctl: Run, damage: bytes, error: str
     [
         (
             "PRAGMA user_version = 99",
-            "store '{store}' was written by a newer scenarioctl (store version 99, this one knows 3): "
+            "store '{store}' was written by a newer scenarioctl (store version 99, this one knows 4): "
             "upgrade scenarioctl, or name another store",
         ),
         (

@@ -121,7 +121,7 @@ BAD_BODIES: list[tuple[str, tuple[bytes, dict[str, str]], int, str, str]] = [
         body('{"zzz": 1}'),
         422,
         "invalid_request",
-        "there is no field 'zzz', expected one of: sourchain, destchain, assetid, amount, destinationaddress, sender, nonce, era, block, block_hash, tip, metadata_hash, genesis, output_format, check",
+        "there is no field 'zzz', expected one of: sourchain, destchain, assetid, amount, destinationaddress, sender, nonce, era, block, block_hash, tip, metadata_hash, genesis, output_format, check, yes, xcm_version",
     ),
     (
         "number for text",

@@ -5,7 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -70,13 +70,18 @@ async def remark(app: Application) -> str:
     return (await create_remark(app, CreateRemark(chain="polkadot", text="hello"))).id
 
 
+_MADE = count()
+
+
 async def diagram(app: Application, *nodes: dict[str, Any]) -> str:
     """Store a diagram whose nodes follow one another, and return its id."""
     edges = [
         {"id": f"e{number}", "source": before["id"], "target": after["id"]}
         for number, (before, after) in enumerate(pairwise(nodes))
     ]
-    return (await import_scenario(app, ImportScenario(url=json.dumps({"nodes": nodes, "edges": edges})))).id
+    # Another one each time: an import of what is stored already only names it.
+    document = {"nodes": nodes, "edges": edges, "made": next(_MADE)}
+    return (await import_scenario(app, ImportScenario(url=json.dumps(document)))).id
 
 
 def node(id: str, kind: str, **form: Any) -> dict[str, Any]:

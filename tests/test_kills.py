@@ -100,7 +100,9 @@ class Daemon:
 
     def create(self) -> str:
         """Store a scenario; its id is acknowledged once this returns."""
-        body = json.dumps({"url": json.dumps({"nodes": [REMARK], "edges": []})}).encode()
+        # Another diagram each time: one that is stored already would only be named.
+        document = {"nodes": [REMARK], "edges": [], "made": os.urandom(8).hex()}
+        body = json.dumps({"url": json.dumps(document)}).encode()
         request = urllib.request.Request(
             f"{self.url}/saveUrl", data=body, headers={"Content-Type": "application/json"}
         )

@@ -706,7 +706,7 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
             "assetHub",
             "123000000000000000000",
             "xTransfer",
-            "source asset 100 and target asset 7 are not the same asset: WETH on assetHub, USDC on hydraDx",
+            "source asset 100 and target asset 7 are not the same asset: WETH (asset 100, not the canonical WETH 2/GlobalConsensus(Ethereum:1)/AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)) on assetHub, USDC (asset 7, not the canonical USDC 22) on hydraDx",
         ),
     ],
     "webhooks": [
@@ -714,7 +714,7 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
             "assetHub",
             "0",
             "xTransfer",
-            "source asset 10 and target asset 10 are not the same asset: BEAST on assetHub, USDT on hydraDx",
+            "source asset 10 and target asset 10 are not the same asset: BEAST (asset 10, symbol not verified) on assetHub, USDT on hydraDx",
         )
     ],
     "http_chain_xtransfer": [
@@ -722,13 +722,13 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
             "polkadot",
             "30000000000",
             "xTransfer",
-            "source asset 0 and target asset 10 are not the same asset: DOT on polkadot, BEAST on assetHub",
+            "source asset 0 and target asset 10 are not the same asset: DOT on polkadot, BEAST (asset 10, symbol not verified) on assetHub",
         ),
         (
             "assetHub",
             "0",
             "xTransfer",
-            "source asset 10 and target asset 0 are not the same asset: BEAST on assetHub, DOT on polkadot",
+            "source asset 10 and target asset 0 are not the same asset: BEAST (asset 10, symbol not verified) on assetHub, DOT on polkadot",
         ),
     ],
     "transfer": [("polkadot", "15000000000", "xTransfer", "0x")],
@@ -964,6 +964,9 @@ class TestIndex:
 
         class Holder:
             store = Old()
+
+            async def aside(self, work: Any, *args: Any) -> Any:
+                return work(*args)
 
         app: Any = Holder()
         assert asyncio.run(index_webhooks(app)) == 3

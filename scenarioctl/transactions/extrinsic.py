@@ -282,6 +282,13 @@ def _write_transaction_version(table: "RuntimeTable", type_id: int, _: SigningOp
     return table.encode(type_id, table.transaction_version)
 
 
+def _write_nonce(table: "RuntimeTable", type_id: int, options: SigningOptions) -> bytes:
+    _, _, kind, definition = table.types[type_id]
+    # Runtimes that take Ethereum's transactions too have one of their own, with the nonce as its only field.
+    named = kind == "composite" and [field[0] for field in definition] == ["nonce"]
+    return table.encode(type_id, {"nonce": options.nonce} if named else options.nonce)
+
+
 def _write_era(table: "RuntimeTable", type_id: int, options: SigningOptions) -> bytes:
     # By the runtime's own type, so that a runtime with another kind of era refuses it.
     table.decode(type_id, options.era)
@@ -301,7 +308,7 @@ _EXTENSIONS: Mapping[str, tuple[_Writer | None, _Writer | None]] = {
     "CheckGenesis": (None, _encoded(lambda options: options.genesis_hash)),
     "CheckMortality": (_write_era, _encoded(lambda options: options.block_hash)),
     "CheckEra": (_write_era, _encoded(lambda options: options.block_hash)),
-    "CheckNonce": (_encoded(lambda options: options.nonce), None),
+    "CheckNonce": (_write_nonce, None),
     "ChargeTransactionPayment": (_encoded(lambda options: options.tip), None),
     "ChargeAssetTxPayment": (_encoded(lambda options: {"tip": options.tip, "asset_id": None}), None),
     "CheckMetadataHash": (_write_mode, _encoded(lambda options: options.metadata_hash)),

@@ -42,6 +42,7 @@ def check_receiver(account: bytes, given: object, *, field: str, confirmed: bool
     kind = "" if confirmed else describe_unheld(account)
     if kind:
         raise InvalidRequest(
-            f"{field} {shorten(given, 80)} is {kind}, whose key nobody holds: what is sent there is lost; {confirm}",
+            f"{field} {shorten(given, 80)} is {kind}, whose key nobody holds: what is sent there is lost",
+            advice=f"; {confirm}",
             details={"confirm": "yes"},
         )
