@@ -1834,6 +1834,12 @@ LINES = [
         usage="scenarioctl scenario list",
     ),
     case(
+        "an option that only looks like a confirmation",
+        ("xcm", "asset-transfer", "--dest", BOB),
+        "there is no option '--dest', did you mean --destchain?",
+        usage="scenarioctl xcm asset-transfer",
+    ),
+    case(
         "a mistyped option",
         (*transfer(amount=None), "--amout", "1"),
         "there is no option '--amout', did you mean --amount?",

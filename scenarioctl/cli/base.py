@@ -96,6 +96,8 @@ def argument(name: str, *, metavar: str, **attributes: Any) -> Callable[[F], F]:
     return click.argument(name, metavar=metavar, shell_complete=COMPLETIONS.get(metavar), **attributes)
 
 
+#: Options that take a protection away.
+_NEVER_SUGGESTED = frozenset(("--yes", "--force", "--exact-minimum"))
 #: Metavar -> what completes it.
 COMPLETIONS: Mapping[str, Callable[[click.Context, click.Parameter, str], list[Any]]] = {
     "FILE": complete_files,
@@ -516,7 +518,9 @@ def _forget(descriptor: int) -> None:
 def say_usage(error: click.ClickException) -> str:
     """Return click's own complaints about a line in the words of all others."""
     if isinstance(error, click.NoSuchOption):
-        close = f", did you mean {error.possibilities[0]}?" if error.possibilities else ""
+        # A slip of the finger must not become a confirmation.
+        possible = [name for name in error.possibilities or () if name not in _NEVER_SUGGESTED]
+        close = f", did you mean {possible[0]}?" if possible else ""
         return f"there is no option {shorten(error.option_name)}{close}"
     if isinstance(error, click.MissingParameter) and error.param is not None and error.ctx is not None:
         return f"{error.param.make_metavar(error.ctx)} is missing, expected: {error.ctx.get_usage()[7:]}"
