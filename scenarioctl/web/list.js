@@ -57,6 +57,6 @@ export async function listView(signal) {
 function row(scenario) {
   return h("tr", {},
     h("th", { scope: "row" }, h("a", { href: `#/create/?diagramData=${encodeURIComponent(scenario.id)}` }, h("code", {}, scenario.id))),
-    h("td", {}, scenario.summary || "unfinished"),
+    h("td", {}, scenario.name && [h("strong", {}, scenario.name), h("br")], scenario.summary || "unfinished"),
     h("td", { class: "when" }, when(scenario.created)));
 }

@@ -10,7 +10,8 @@ export async function scenarioView(id, signal) {
   const scenario = await post("/api/scenario/show", { id }, signal);
   return h("section", {},
     h("div", { class: "title" },
-      h("h1", { tabindex: "-1" }, scenario.summary || "Unfinished scenario"),
+      h("h1", { tabindex: "-1" }, scenario.name || scenario.summary || "Unfinished scenario"),
+      scenario.name && h("p", {}, scenario.summary),
       h("p", { class: "hint" }, h("code", {}, scenario.id), " · created ", when(scenario.created))),
     await pictureOf(scenario, signal),
     steps(scenario),

@@ -307,3 +307,16 @@ def test_a_receiver_without_a_key_is_confirmed(page: Page) -> None:
 
     page.wait_for("polkadot > xTransfer > assetHub")
     assert "whose key nobody holds" in question
+
+
+def test_a_scenario_is_shown_by_its_name(page: Page, daemon: Daemon) -> None:
+    flow = {"name": "Rent of March", "steps": [{"type": "Remark", "chain": "polkadot", "text": "paid"}]}
+    scenario = post(daemon, "/api/create/flow", {"flow": flow, "syntax": "json"})["result"]
+
+    page.open("/")
+    page.find("#search").send_keys("rent of")
+    page.wait(lambda: len(page.browser.find_elements("css selector", "tbody tr")) == 1)
+    assert "Rent of March\npolkadot > Remark" in page.text()
+    page.open(f"/#/create/?diagramData={scenario}")
+    page.wait_for("Copy hex")
+    assert page.find("main h1").text == "Rent of March"
