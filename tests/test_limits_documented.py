@@ -68,6 +68,10 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
     "type of a contract's argument": {"bytes": (contract.LENGTH_MAX,), "depth": (contract.DEPTH_MAX,)},
     "arguments of a contract's messages, all together": {"bytes": (contract.DESCRIPTION_MAX,)},
+    "lines of a job's log that are kept": {
+        "bytes": (Retention().log_bytes, jobs.LONGEST_LINE),
+        "values": (DEFAULTS.log_lines,),
+    },
     "drafts of a job that are kept": {
         "bytes": (Retention().mempool_bytes,),
         "values": (DEFAULTS.mempool_entries,),

@@ -547,6 +547,45 @@ class TestEveryStore:
         # The newest is kept however long.
         assert [entry.draft.node for entry in run(store.read_mempool(FIRST.id))] == ["5"]
 
+    def test_a_job_keeps_no_more_bytes_of_its_log_than_there_is_room_for(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        few = Retention(log_lines=100, log_bytes=20_000)
+        kept = 0
+        for number in range(30):
+            (claimed,) = claim(store, now=NOW + number * HOUR)
+            # Long and short ones by turns: those are counted, these fill what is spared.
+            lines = (f"{number} " + "ü" * 1000,) * 2 if number % 3 == 0 else ("short",) * 9
+            finish(store, ended(claimed, lines=lines, due=NOW + (number + 1) * HOUR), few)
+            log = texts(store)
+            assert log[-1] == lines[-1]
+            assert sum(len(line.encode()) for line in log) <= 20_000
+            kept = max(kept, sum(len(line.encode()) for line in log))
+        assert kept > 14_000
+        # The count goes by what is kept.
+        (claimed,) = claim(store, now=NOW + 30 * HOUR)
+        finish(store, ended(claimed, lines=("x",) * 100, due=NOW + 31 * HOUR), few)
+        assert texts(store) == ["x"] * 100
+
+    def test_lines_amid_a_run_are_no_more_bytes_than_there_is_room_for(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(jobs, "Retention", lambda: Retention(log_bytes=8_000))
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        for _ in range(5):
+            marked = store.mark_step(FIRST.id, epoch=claimed.job.epoch, step="", lines=("y" * 3000,), now=NOW)
+            assert run(marked)
+        assert texts(store) == ["y" * 3000] * 2
+
+    def test_a_long_line_is_cut(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (claimed,) = claim(store)
+        finish(store, ended(claimed, lines=("x" * 4096, "x" * 4097, "ü" * 4000)))
+
+        whole, cut, wide = texts(store)
+        assert (whole, cut) == ("x" * 4096, "x" * 4093 + "…")
+        assert wide == "ü" * 2046 + "…"
+
     def test_who_reads_on_gets_no_more_long_drafts_at_once_than_a_portion(self, store: Store) -> None:
         run(store.start_job(JOB))
         long = replace(DRAFT, tx="0x" + "ab" * 300_000)

@@ -208,9 +208,11 @@ class Retention:
 
     log_lines: int = 10_000
     log_age: int = 0
+    #: Bytes of the lines of a job's log.
+    log_bytes: int = 16 * 1024 * 1024
     mempool_entries: int = 1_000
     mempool_age: int = 0
-    #: Characters of a job's drafts; the newest is kept however long.
+    #: Bytes of a job's drafts; the newest is kept however long.
     mempool_bytes: int = 32 * 1024 * 1024
     runs: int = 1_000
     webhook_events: int = 100

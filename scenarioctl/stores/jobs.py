@@ -232,8 +232,11 @@ def finish(database: Connection, run: FinishedRun, *, retention: Retention) -> b
     _keep(database, run)
     lines = _trim(database, "log_lines", run.job, (lines or 0) + len(run.lines), retention.log_lines)
     entries = _trim(database, "mempool", run.job, (entries or 0) + len(run.drafts), retention.mempool_entries)
-    if sum(len(draft.tx) for draft in run.drafts) > LONG:
-        entries -= _trim_long(database, run.job, retention.mempool_bytes)
+    if _are_long(run.lines, retention.log_bytes, retention.log_lines):
+        lines -= _trim_long(database, "log_lines", "text", run.job, retention.log_bytes)
+    drafts = [draft.tx for draft in run.drafts]
+    if _are_long(drafts, retention.mempool_bytes, retention.mempool_entries):
+        entries -= _trim_long(database, "mempool", "tx", run.job, retention.mempool_bytes)
     runs = (runs or 0) + run.ran
     # Nobody sees whether some more are kept of these.
     if runs > retention.runs + retention.runs // 16:
@@ -329,8 +332,12 @@ def last_runs(database: Connection, id: str, *, limit: int) -> list[KeptRun]:
     ]
 
 
-#: Characters in the drafts of a run above which it is looked at how long all those of its job are.
-LONG = 32 * 1024
+#: Bytes of a line of the log; a longer one is cut.
+LONGEST_LINE = 4096
+#: The share of its bytes, one in so many, that a job keeps free for short lines or drafts, whose bytes are not counted.
+_SPARE = 8
+#: Rows that are expected of a job if their number has no limit.
+_EXPECTED_ROWS = 10_000
 #: Characters of drafts that are read at once for who reads on from a place.
 PORTION = 1024 * 1024
 
@@ -437,7 +444,7 @@ def _keep(database: Connection, run: FinishedRun) -> None:
     _insert(
         database,
         "log_lines (job, written, text)",
-        [(run.job, run.finished, _clean(line)) for line in run.lines],
+        [(run.job, run.finished, _cut(line)) for line in run.lines],
     )
     _insert(
         database,
@@ -483,12 +490,16 @@ def _keep(database: Connection, run: FinishedRun) -> None:
 
 def _log(database: Connection, job: str, texts: Sequence[str], now: int) -> None:
     """Add to a log between two runs, or in the middle of one."""
-    _insert(database, "log_lines (job, written, text)", [(job, now, _clean(text)) for text in texts])
+    _insert(database, "log_lines (job, written, text)", [(job, now, _cut(text)) for text in texts])
     database.execute(
         "INSERT INTO tallies (job, lines, entries, runs) VALUES (?, ?, 0, 0)"
         " ON CONFLICT (job) DO UPDATE SET lines = lines + excluded.lines",
         (job, len(texts)),
     )
+    usual = Retention()
+    if _are_long(texts, usual.log_bytes, usual.log_lines):
+        removed = _trim_long(database, "log_lines", "text", job, usual.log_bytes)
+        database.execute("UPDATE tallies SET lines = lines - ? WHERE job = ?", (removed, job))
 
 
 def _trim(database: Connection, table: str, job: str, count: int, limit: int) -> int:
@@ -502,14 +513,31 @@ def _trim(database: Connection, table: str, job: str, count: int, limit: int) ->
     return limit
 
 
-def _trim_long(database: Connection, job: str, most: int) -> int:
-    """Remove the oldest drafts of a job beyond *most* characters of all; return how many."""
-    sizes = database.execute("SELECT seq, length(tx) FROM mempool WHERE job = ? ORDER BY seq DESC", (job,))
+def _are_long(texts: Sequence[str], most: int, rows: int) -> bool:
+    """Tell whether *rows* texts of this average length would need more than the spare share of *most* bytes.
+
+    Only then are the bytes of a whole job counted, which would take too long for every run.
+    """
+    size = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    return size * (rows or _EXPECTED_ROWS) > most // _SPARE * len(texts)
+
+
+def _trim_long(database: Connection, table: str, text: str, job: str, most: int) -> int:
+    """Remove the oldest rows of a job whose *text* doesn't fit into *most* bytes less the spare ones; return how many.
+
+    The newest row is kept however long.
+    """
+    left = most - most // _SPARE
+    sizes = database.execute(
+        f"SELECT seq, length(CAST({text} AS BLOB)) FROM {table} WHERE job = ? ORDER BY seq DESC",  # noqa: S608
+        (job,),
+    )
     for place, (seq, size) in enumerate(sizes):
-        most -= size
-        if most < 0 and place:
+        left -= size
+        if left < 0 and place:
             sizes.close()
-            return database.execute("DELETE FROM mempool WHERE job = ? AND seq <= ?", (job, seq)).rowcount
+            removed = database.execute(f"DELETE FROM {table} WHERE job = ? AND seq <= ?", (job, seq))  # noqa: S608
+            return removed.rowcount
     return 0
 
 
@@ -654,3 +682,11 @@ def _renew(database: Connection, owner: str, deadline: int) -> None:
 def _clean(text: str) -> str:
     """Return *text* with what UTF-8 cannot hold replaced: a run must not be lost for an odd answer of a server."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _cut(line: str) -> str:
+    """Return *line* as the log keeps it: clean, and with `…` at its end if it had to be cut."""
+    data = line.encode("utf-8", "replace")
+    if len(data) <= LONGEST_LINE:
+        return data.decode()
+    return data[: LONGEST_LINE - len("…".encode())].decode("utf-8", "ignore") + "…"
