@@ -1,5 +1,6 @@
 """What one request can take of a daemon's time and memory, whoever sends it."""
 
+import asyncio
 import json
 import socket
 import time
@@ -14,8 +15,10 @@ from typing import Any
 import pytest
 
 from scenarioctl.model.calls import Call
+from scenarioctl.model.jobs import FinishedRun, MempoolDraft, Retention
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
+from scenarioctl.stores import open_store
 from tests.conftest import BOB
 from tests.daemons import PATIENCE, Daemon
 from tests.pressure import pressed_daemon, send, sizes, under_probe
@@ -306,3 +309,47 @@ def test_many_who_ask_for_the_documentation(running: Daemon, size: int) -> None:
         )
 
     assert found == {200: size}
+
+
+def keep_run(running: Daemon, id: str, *, lines: tuple[str, ...], drafts: tuple[MempoolDraft, ...]) -> None:
+    """Put the end of a run into the daemon's store, as another process does."""
+
+    async def put() -> None:
+        (path,) = running.home.rglob("*.db")
+        store = open_store(path)
+        ran = FinishedRun(job=id, epoch=None, planned=1, started=1, finished=1, lines=lines, drafts=drafts)
+        assert await store.finish_run(ran, retention=Retention())
+        await store.close()
+
+    asyncio.run(put())
+
+
+@sizes(1, 30)
+def test_many_who_ask_for_all_that_is_kept(running: Daemon, size: int) -> None:
+    """Each answer of 28 MiB of drafts, 14 MiB of lines or 12 MiB of events was written on the event loop."""
+    uuid = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+    flow = {
+        "steps": [
+            {"type": "webhook", "name": "hook", "uuid": uuid},
+            {"type": "Remark", "chain": "polkadot", "text": "{{ a }}"},
+        ]
+    }
+    status, created = send(running, "/api/create/flow", {"flow": flow, "syntax": "json"})
+    assert status == 200, created
+    id = created["result"]
+    tx = "0x" + "ab" * (470 * size)
+    draft = MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=1, tx=tx)
+    keep_run(running, id, lines=("é" * (24 * size),) * 10_000, drafts=(draft,) * 1_000)
+    for _ in range(size):
+        assert send(running, f"/webhook/{uuid}", b"[" + b"0," * 249_000 + b"0]")[0] == 200
+
+    def ask(number: int) -> int:
+        if number % 3 == 0:
+            return running.ask(f"/api/webhooks/{uuid}", as_json=False)[0]
+        path = ("/scenario/worker/logs", "/scenario/tx")[number % 3 - 1]
+        return running.ask(path, {"id": id}, server="job worker", as_json=False)[0]
+
+    with under_probe(running, grown=1_500 * 1024 * 1024), ThreadPoolExecutor(6) as pool:
+        found = Counter(pool.map(ask, range(12)))
+
+    assert found == {200: 12}

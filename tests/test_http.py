@@ -19,9 +19,10 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, Conflict
 from scenarioctl.formats.documents import parse_json
+from scenarioctl.model.jobs import FinishedRun, MempoolDraft, Retention
 from scenarioctl.server import bodies, exchange
 from scenarioctl.server.endpoints import ENDPOINTS
-from scenarioctl.server.exchange import encode, read_flat, write_sentences
+from scenarioctl.server.exchange import encode, encode_large, read_flat, write_sentences
 from scenarioctl.stores import StoredScenario
 from tests.conftest import BOB
 from tests.daemons import wait_until
@@ -381,6 +382,47 @@ def test_a_large_body_is_read_without_holding_the_others_up(served: Serving) -> 
 
     assert reply.status == 422
     assert reply.json()["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_large_answer_is_written_beside_the_event_loop(
+    served: Serving, monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+    line, tx = ("x" * 4000, "0x" + "ab" * 1000) if large else ("x", "0x00")
+    draft = MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=1, tx=tx)
+    ran = FinishedRun(
+        job=id, epoch=None, planned=1, started=1, finished=1, lines=(line,) * 200, drafts=(draft,) * 200
+    )
+    served.wait_for(lambda app: app.store.finish_run(ran, retention=Retention()))
+
+    async def find_thread(_: Application) -> threading.Thread:
+        return threading.current_thread()
+
+    loop, threads = served.wait_for(find_thread), set[threading.Thread]()
+
+    def note(answer: object) -> bytes:
+        threads.add(threading.current_thread())
+        return encode(answer)
+
+    monkeypatch.setattr(exchange, "encode", note)
+    log = served.post("/scenario/worker/logs", {"id": id}, port=served.worker).json()
+    mempool = served.post("/scenario/tx", {"id": id}, port=served.worker).json()
+
+    assert log == {"success": True, "result": [line] * 200}
+    assert list(mempool) == ["mempool"]
+    assert [entry["tx"] for entry in mempool["mempool"]] == [tx] * 200
+    assert (loop in threads) is not large
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{}, {"a": []}, {"success": True, "result": ["x", "ü\ud800"], "next": "1"}, {"a": {"b": [1]}, "c": None}],
+)
+def test_an_answer_written_in_pieces_is_the_same(answer: dict[str, Any]) -> None:
+    assert json.loads(encode_large(answer)) == answer
+    if "success" not in answer:
+        assert encode_large(answer) == encode(answer)
 
 
 def test_a_webhook_has_a_limit_of_its_own(served: Serving) -> None:

@@ -369,6 +369,39 @@ def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for(tmp_p
     answers(tmp_path, story)
 
 
+def test_a_mempool_is_read_page_by_page(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await remark(app)
+        short = MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=NOON, tx="0x00")
+        drafts = (
+            *(replace(short, tx=f"0x{number:02}") for number in range(3)),
+            replace(short, tx="0x" + "ab" * 600_000),
+            short,
+        )
+        run = FinishedRun(job=id, epoch=None, planned=NOON, started=NOON, finished=NOON, drafts=drafts)
+        await app.store.finish_run(run, retention=Retention())
+
+        async def read(**fields: Any) -> tuple[list[str], str | None]:
+            answer = (await job_mempool(app, JobMempool(id=id, **fields))).answer()
+            return [entry["tx"][:4] for entry in answer["mempool"]], answer.get("next")
+
+        assert await read() == (["0x00", "0x01", "0x02", "0xab", "0x00"], None)
+        first, cursor = await read(limit=2)
+        assert first == ["0x00", "0x01"]
+        # A page ends with the draft that makes it longer than 1 MiB.
+        second, cursor = await read(after=cursor)
+        assert second == ["0x02", "0xab"]
+        assert (await read(after=cursor, limit="7"))[0] == ["0x00"]
+        _, end = await read(after=cursor)
+        assert await read(after=end) == ([], end)
+        for field in ("after", "limit"):
+            with pytest.raises(InvalidRequest) as refused:
+                await job_mempool(app, JobMempool(**{"id": id, field: "-1"}))
+            assert str(refused.value) == f"{field} '-1' is not a number, expected one from 0"
+
+    answers(tmp_path, story)
+
+
 def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps_them(tmp_path: Path) -> None:
     async def story(app: Application) -> None:
         id = await diagram(app, REMARK)
@@ -529,6 +562,8 @@ def test_a_run_on_the_command_line_prints_its_log_and_is_kept(scenarioctl: Run) 
     log = scenarioctl("job", "logs", id)
     page = scenarioctl("job", "logs", id, "--limit", "1")
     mempool = scenarioctl("job", "mempool", id)
+    drafts = scenarioctl("job", "mempool", id, "--limit", "1")
+    end = scenarioctl("job", "mempool", id, "--after", "1")
 
     assert ran.code == 0
     assert ran.out == log.out
@@ -536,6 +571,8 @@ def test_a_run_on_the_command_line_prints_its_log_and_is_kept(scenarioctl: Run) 
     assert page.out == log.out.splitlines()[0] + "\n"
     assert page.err.startswith("more with --after ")
     assert mempool.out.split("\t")[1:5] == ["Remark", "polkadot", "0", "current"]
+    assert (mempool.err, drafts.out, drafts.err) == ("", mempool.out, "read on with --after 1\n")
+    assert (end.out, end.err) == ("", "")
 
 
 def test_the_exit_code_of_a_run_tells_what_failed(scenarioctl: Run, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from scenarioctl.contracts import metadata as contract
 from scenarioctl.formats import documents, flow
 from scenarioctl.model import diagram, toml
 from scenarioctl.model.jobs import Retention
+from scenarioctl.operations.jobs import MEMPOOL_PAGE
 from scenarioctl.outgoing import answers as outgoing_answers
 from scenarioctl.outgoing import metering
 from scenarioctl.runtime import metadata, scale, types
@@ -84,6 +85,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "bytes": (jobs.PORTION,),
         "values": (streams.PORTION,),
     },
+    "drafts in one page of `/scenario/tx`": {"bytes": (jobs.PORTION,), "values": (MEMPOOL_PAGE,)},
     "one exchange with a node": {
         "bytes": (connection.LARGEST,),
         "values": (connection.MOST_VALUES, connection.MOST_NOTICES),

@@ -306,6 +306,7 @@ def test_answers_of_the_servers_are_as_described(tmp_path: Path) -> None:
             ("jobs.job_log", "/scenario/worker/logs", {"id": remark}),
             ("jobs.job_log", "/scenario/worker/logs", {"id": remark, "after": 0, "limit": 1}),
             ("jobs.job_mempool", "/scenario/tx", {"id": remark}),
+            ("jobs.job_mempool", "/scenario/tx", {"id": remark, "after": 0, "limit": 1}),
             (
                 "transactions.decode_transaction",
                 "/api/tx/decode",

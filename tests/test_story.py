@@ -171,6 +171,8 @@ STORY = (
     step("job logs abcdefghi", "/scenario/worker/logs", {"id": "abcdefghi"}, "not_found"),
     step("job mempool {b}", "/scenario/tx", {"id": "{b}"}),
     step("job mempool {c}", "/scenario/tx", {"id": "{c}"}),
+    step("job mempool {b} --after 0 --limit 1", "/scenario/tx", {"id": "{b}", "after": 0, "limit": 1}),
+    step("job mempool {b} --after x", "/scenario/tx", {"id": "{b}", "after": "x"}, "invalid_request"),
     step("job stop {b}", "/job/stop", {"id": "{b}"}),
     step("job stop {b}", "/job/stop", {"id": "{b}"}),
     step(f"webhook post {UUID} event.json", f"/webhook/{UUID}", {"amount": 5}),

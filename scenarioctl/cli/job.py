@@ -209,9 +209,16 @@ def logs(scenario_id: str, follow: bool, after: str, limit: str) -> None:
 
 @job.command(operation="jobs.job_mempool", example="scenarioctl job mempool 3kf9Qz7aB --json")
 @click.argument("scenario_id", metavar="ID")
-def mempool(scenario_id: str) -> None:
+@option(
+    "--after",
+    metavar="SEQ",
+    default="",
+    help="Only what follows the `next` of an earlier answer (0 begins), about 1 MiB at a time.",
+)
+@option("--limit", metavar="N", default="", help="At most this many drafts (default all, after SEQ 1000).")
+def mempool(scenario_id: str, after: str, limit: str) -> None:
     """Print what a job has drafted, in the order drafted."""
-    answer = perform("jobs.job_mempool", "JobMempool", id=scenario_id).answer()
+    answer = perform("jobs.job_mempool", "JobMempool", id=scenario_id, after=after, limit=limit).answer()
     if asked_for_json():
         click.echo(dump_json(answer))
         return
@@ -225,6 +232,8 @@ def mempool(scenario_id: str) -> None:
     for each in answer["mempool"]:
         if "flag" in each:
             say(f"Warning: {printable(each['Date'])}: {printable(each['flag'])}")
+    if answer["mempool"] and "next" in answer:
+        say(f"read on with --after {answer['next']}")
 
 
 def _follow(scenario_id: str, after: str, limit: str) -> None:

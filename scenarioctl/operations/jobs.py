@@ -1,8 +1,9 @@
 """Jobs: start, stop, run once, look at what became of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
@@ -16,6 +17,7 @@ from scenarioctl.model.jobs import (
     JobState,
     KeptRun,
     MempoolDraft,
+    MempoolEntry,
     Retention,
     Schedule,
 )
@@ -30,6 +32,12 @@ __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "star
 EXECUTED = "workload executed"
 #: So many of its newest runs the status of a job tells of.
 _LAST_RUNS = 5
+#: Drafts in a page, unless the client says how many.
+MEMPOOL_PAGE = 1000
+#: Characters of lines or drafts above which an answer is written beside the event loop.
+_LARGE = 256 * 1024
+#: Characters of a draft in an answer, about, without its transaction.
+_ENTRY_SIZE = 200
 _DAY = 24 * 60 * 60 * SECOND
 
 
@@ -136,6 +144,9 @@ class RunJob:
 @dataclass(frozen=True, kw_only=True)
 class RunReport:
     """A run that went well; of one that did not, the error has the same fields."""
+
+    #: A daemon writes the answer beside its event loop.
+    large: ClassVar[bool] = True
 
     lines: tuple[str, ...]
     mempool: tuple[dict[str, Any], ...]
@@ -307,6 +318,8 @@ class JobLines:
     lines: tuple[str, ...]
     #: Where to go on; empty for who asked for the whole log.
     next: str = ""
+    #: A daemon writes the answer beside its event loop.
+    large: bool = False
 
     def answer(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"success": True, "result": list(self.lines)}
@@ -321,28 +334,52 @@ async def job_log(app: Application, request: JobLog) -> JobLines:
     return JobLines(
         lines=tuple(line.text for line in lines),
         next=str(lines[-1].seq if lines else after) if paged else "",
+        large=sum(len(line.text) for line in lines) > _LARGE,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobMempool:
-    """Read what a job has drafted, in the order drafted."""
+    """Read what a job has drafted, in the order drafted: all of it, or with `after` or `limit` about 1 MiB at a time."""
 
     id: str
+    #: Only what follows this `next` of an earlier answer; `0` is the beginning.
+    after: str | int = ""
+    #: At most this many drafts; 1000 if only `after` is given.
+    limit: str | int = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mempool:
     mempool: tuple[dict[str, Any], ...]
+    #: Where to go on; empty for a client that asked for all drafts.
+    next: str = ""
+    #: A daemon writes the answer beside its event loop.
+    large: bool = False
 
     def answer(self) -> dict[str, Any]:
-        return {"mempool": list(self.mempool)}
+        answer: dict[str, Any] = {"mempool": list(self.mempool)}
+        return {**answer, "next": self.next} if self.next else answer
 
 
 async def job_mempool(app: Application, request: JobMempool) -> Mempool:
-    now = app.clock()
-    entries = await app.store.read_mempool(request.id)
-    return Mempool(mempool=tuple(mempool_fields(entry.draft, flag=entry.flag, now=now) for entry in entries))
+    after = _read_number(request.after, field="after")
+    limit = _read_number(request.limit, field="limit")
+    paged = request.after != "" or request.limit != ""
+    entries = await app.store.read_mempool(
+        request.id, after=after, limit=limit or (MEMPOOL_PAGE if paged else 0)
+    )
+    large = sum(_ENTRY_SIZE + len(entry.draft.tx) for entry in entries) > _LARGE
+    write = partial(_write_entries, entries, app.clock())
+    return Mempool(
+        mempool=await app.aside(write) if large else write(),
+        next=str(entries[-1].seq if entries else after) if paged else "",
+        large=large,
+    )
+
+
+def _write_entries(entries: Sequence[MempoolEntry], now: int) -> tuple[dict[str, Any], ...]:
+    return tuple(mempool_fields(entry.draft, flag=entry.flag, now=now) for entry in entries)
 
 
 def mempool_fields(draft: MempoolDraft, *, flag: str, now: int) -> dict[str, Any]:

@@ -63,6 +63,9 @@ class ListEvents:
 
 @dataclass(frozen=True, kw_only=True)
 class Events:
+    #: A daemon writes the answer beside its event loop: events are up to 16 MiB of JSON.
+    large: ClassVar[bool] = True
+
     events: tuple[dict[str, Any], ...]
 
     def answer(self) -> dict[str, Any]:

@@ -458,7 +458,7 @@ ANSWERS: Mapping[str, Answered] = {
         answer={"success": True, "result": ["Starting worker", "workload executed", "Sleeping"]},
     ),
     "jobs.job_mempool": Answered(
-        schema=fields(mempool=items(ENTRY)),
+        schema=fields(("next",), mempool=items(ENTRY), next=TEXT),
         request={"id": "Xq3b9LmZt"},
         answer={
             "mempool": [
