@@ -738,7 +738,7 @@ WRAPPED = (
     row(
         "a batch too heavy for a block",
         *(H, "refused", "not included"),
-        lambda x: batch(*[x.transfer(H, R, "native", KSM, x.a)] * 1200),
+        lambda x: batch(*[execute(withdraw(K), deposit(x.a))] * 20),
         "too heavy for a block",
     ),
     row("somebody else's money", H, "ok", "arrives", approved),

@@ -139,7 +139,8 @@ class Reality:
         tx = "0x" + sign(app, self.chain, data, ALICE).hex()
         try:
             finish(app.client(self.chain).submit("author_submitExtrinsic", tx))
-        except (ChainRefused, InvalidRequest):
+        except (ChainRefused, InvalidRequest) as error:
+            print(f"\n{error}")
             return "not included"
         if not self._wait():
             return "not included"
@@ -175,6 +176,9 @@ class Reality:
 
     def _judge(self, events: dict[str, list[Event]]) -> str:
         everywhere = [event for each in events.values() for event in each]
+        if not any(_pays(event, ALICE.public_key) for event in events[self.chain.name]):
+            # Whoever makes a block may drop what the pool took, and make it without.
+            return "not included"
         if any(event.name == "AssetsTrapped" for event in everywhere):
             return "trapped"
         if any(_is_failure(event) for event in events[self.chain.name]):
@@ -190,6 +194,10 @@ class Reality:
     def _head(self, chain: Chain) -> int:
         number: int = finish(self.network.app.client(chain).head())[0]
         return number
+
+
+def _pays(event: Event, account: bytes) -> bool:
+    return str(event) == "TransactionPayment.TransactionFeePaid" and event.fields["who"] == account
 
 
 def _is_failure(event: Event) -> bool:
