@@ -1281,7 +1281,7 @@ IMPORTS = [
         '{"nodes": [], "edges": [], "x": ' + "[" * 1000 + "]" * 1000 + "}",
     ),
     imports("lists a million deep", "diagram holds more than 250000 values", "[" * 1_000_000, "too_large"),
-    imports("lists of a thousand levels", "diagram nests deeper than 100 levels", "[" * 1000),
+    imports("lists of a thousand levels", "diagram nests deeper than 100 levels", "[" * 1000 + "]" * 1000),
     imports(
         "more nodes than a diagram may have",
         "diagram has 10001 nodes, the limit is 10000",

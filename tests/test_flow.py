@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -76,9 +77,11 @@ body = { amount = 1.50, to = ["a"] }
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Application:
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     path = tmp_path_factory.mktemp("app")
-    return Application(Settings(config=path / "c", store=path / "s", cache=path / "r", offline=True))
+    made = Application(Settings(config=path / "c", store=path / "s", cache=path / "r", offline=True))
+    yield made
+    wait(made.close())
 
 
 def canvas() -> Canvas:
@@ -646,10 +649,12 @@ class TestCreation:
     """What a flow file cannot mean is refused where it is created, in the words of the file."""
 
     @pytest.fixture
-    def served(self, tmp_path: Any) -> Application:
-        return Application(
+    def served(self, tmp_path: Any) -> Iterator[Application]:
+        made = Application(
             Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True)
         )
+        yield made
+        wait(made.close())
 
     def refusal(self, app: Application, *steps: str) -> str:
         with pytest.raises(InvalidRequest) as refused:

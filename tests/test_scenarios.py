@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64decode
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -42,10 +43,12 @@ REORDERED = (
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Application:
-    return Application(
+def app(tmp_path: Path) -> Iterator[Application]:
+    made = Application(
         Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True)
     )
+    yield made
+    wait(made.close())
 
 
 def bring(app: Application, text: str, id: str = "") -> str:
