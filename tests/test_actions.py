@@ -1172,6 +1172,10 @@ def test_no_form_is_so_strange_that_it_cannot_be_told(
     try:
         wait(draft_first(app, found))
     except ScenarioctlError as error:
-        assert str(error).startswith(("this scenario has no step", "the edge", "node ")) or str(error) in {
-            problem.sentence for problem in listed
-        }
+        sentences = {problem.sentence for problem in listed}
+        assert (
+            str(error).startswith(("this scenario has no step", "the edge", "node "))
+            or str(error) in sentences
+            # A draft waits for any placeholder; the list also knows which no step can give.
+            or (isinstance(error, WaitsForWebhook) and any("which no step" in each for each in sentences))
+        )
