@@ -34,22 +34,24 @@ class StorePlace:
         self._paths = (self._path, *(self._path + end for end in _BESIDE))
         with file.reporting():
             database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        self._found = [_look(path) for path in self._paths]
-        self._sizes = [_size(path) for path in self._paths]
+        looks = [_look(path) for path in self._paths]
+        self._found = [found for found, _ in looks]
+        self._sizes = [size for _, size in looks]
         self._told = ""
 
     def check(self) -> None:
         """Raise FilesChanged where another file lies at the store's path than the one that was opened, or none."""
-        if _look(self._path) != self._found[0]:
+        if _look(self._path)[0] != self._found[0]:
             raise FilesChanged(
                 f"store {self._file.name} was moved, deleted or replaced while it was open: put it back, or start the daemon anew"
             )
 
     def is_whole(self) -> bool:
         """Tell whether all files are those that were opened, and none is shorter than it was."""
-        if [_look(path) for path in self._paths] != self._found:
+        looks = [_look(path) for path in self._paths]
+        if [found for found, _ in looks] != self._found:
             return False
-        sizes = [_size(path) for path in self._paths]
+        sizes = [size for _, size in looks]
         if sizes[0] < self._sizes[0] or sizes[1] < self._sizes[1]:
             return False
         self._sizes = sizes
@@ -61,16 +63,16 @@ class StorePlace:
         if self.is_whole():
             return
         for path, found in zip(self._paths[1:], self._found[1:], strict=True):
-            if _look(path) != found:
+            if _look(path)[0] != found:
                 # This process still has it: what it holds goes into the file, where it is safe.
                 saved = "" if _checkpoint(database) else "; what was written last may be lost"
                 self._refuse(f"the file {path!r} was moved, deleted or replaced while it was open{saved}")
-        if _size(self._path) < self._sizes[0] and not _is_sound(self._path):
+        if _look(self._path)[1] < self._sizes[0] and not _is_sound(self._path):
             self._refuse("its file was cut off while it was open: restore a copy")
-        if _size(self._paths[1]) < self._sizes[1] and not _checkpoint(database):
+        if _look(self._paths[1])[1] < self._sizes[1] and not _checkpoint(database):
             # SQLite shortens it too, but only what is in the file already.
             self._refuse(f"the file {self._paths[1]!r} was cut off while it was open")
-        self._sizes = [_size(path) for path in self._paths]
+        self._sizes = [_look(path)[1] for path in self._paths]
 
     def _refuse(self, reason: str) -> None:
         sentence = f"store {self._file.name} takes no more writes, {reason}; restart the daemon"
@@ -80,19 +82,13 @@ class StorePlace:
         raise FilesChanged(sentence)
 
 
-def _look(path: str) -> _Identity | None:
+def _look(path: str) -> tuple[_Identity | None, int]:
+    """Return which file lies at *path*, and its bytes; None and 0 where there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116 - on every request, and three times as fast
     except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size  # noqa: PTH116 - before and after every batch of writes
-    except OSError:
-        return 0
+        return None, 0
+    return (found.st_dev, found.st_ino), found.st_size
 
 
 def _checkpoint(database: sqlite3.Connection) -> bool:
