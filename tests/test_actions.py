@@ -1176,6 +1176,13 @@ def test_no_form_is_so_strange_that_it_cannot_be_told(
         assert (
             str(error).startswith(("this scenario has no step", "the edge", "node "))
             or str(error) in sentences
-            # A draft waits for any placeholder; the list also knows which no step can give.
-            or (isinstance(error, WaitsForWebhook) and any("which no step" in each for each in sentences))
+            # A draft waits for any placeholder; the list also knows which of them no step can give.
+            or (
+                isinstance(error, WaitsForWebhook)
+                and any(
+                    each.startswith(f"{str(error).partition(' waits for ')[0]} needs ")
+                    and each.endswith(", which no step before it can give")
+                    for each in sentences
+                )
+            )
         )
