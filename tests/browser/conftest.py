@@ -18,6 +18,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
+from tests.network import FakeNetwork
+from tests.test_check import fill
+
 #: Seconds that a page may take for anything here; the machine may be busy.
 PATIENCE = 20
 
@@ -154,6 +157,21 @@ def open_browser(folder: Path) -> Iterator[webdriver.Chrome]:
         yield started
     finally:
         started.quit()
+
+
+@contextmanager
+def connected(browser: webdriver.Chrome, folder: Path) -> Iterator[tuple[Page, Daemon, FakeNetwork]]:
+    """Give the page of a daemon whose chains answer."""
+    with FakeNetwork(folder) as network:
+        fill(network)
+        home = folder / "daemon"
+        home.mkdir()
+        running = Daemon(home, config=network.config.read_text(), offline=False)
+        try:
+            yield Page(browser, running.url), running, network
+        finally:
+            browser.get("about:blank")
+            running.stop()
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,9 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser.conftest import Daemon, Page
+from tests.browser.conftest import Daemon, Page, connected
 from tests.conftest import BOB
-from tests.network import FakeNetwork
-from tests.test_check import ALICE, fill
+from tests.test_check import ALICE
 
 pytestmark = pytest.mark.acceptance
 
@@ -282,37 +281,28 @@ def test_what_is_copied_is_the_transaction(page: Page, daemon: Daemon) -> None:
 
 
 def test_a_transaction_is_tried_on_its_chains_for_who_signs_it(browser: Any, tmp_path: Path) -> None:
-    with FakeNetwork(tmp_path) as network:
-        fill(network)
-        folder = tmp_path / "daemon"
-        folder.mkdir()
-        daemon = Daemon(folder, config=network.config.read_text(), offline=False)
-        page = Page(browser, daemon.url)
-        try:
-            page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
-            page.fill("sender", ALICE, within="[aria-labelledby=check]")
-            page.press("Check")
-            page.wait_for("It passes")
+    with connected(browser, tmp_path) as (page, daemon, network):
+        page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
+        page.fill("sender", ALICE, within="[aria-labelledby=check]")
+        page.press("Check")
+        page.wait_for("It passes")
 
-            rows = page.browser.find_elements("css selector", "[aria-labelledby=check] tbody tr")
-            assert [row.text for row in rows[:5]] == [
-                "polkadot transaction fee 0.016 DOT",
-                "polkadot delivery 0.03 DOT",
-                "assetHub execution 0.002 DOT",
-                "assetHub computed arrival 1.498 DOT",
-                "assetHub arrives 1.498 DOT",
-            ]
-            assert [row.text for row in rows[5:]] == [f"assetHub {BOB} 1.498 DOT"]
-            # The other form need not be told again.
-            sender = page.find("[aria-labelledby=payload] [name=sender]")
-            assert sender.get_attribute("value") == ALICE
-            network.chains["polkadot"].api["DryRunApi_dry_run_call"] = {"Err": "Unimplemented"}
-            page.press("Check")
-            page.wait_for("It could not be proven")
-            assert page.complaints() == []
-        finally:
-            browser.get("about:blank")
-            daemon.stop()
+        rows = page.browser.find_elements("css selector", "[aria-labelledby=check] tbody tr")
+        assert [row.text for row in rows[:5]] == [
+            "polkadot transaction fee 0.016 DOT",
+            "polkadot delivery 0.03 DOT",
+            "assetHub execution 0.002 DOT",
+            "assetHub computed arrival 1.498 DOT",
+            "assetHub arrives 1.498 DOT",
+        ]
+        assert [row.text for row in rows[5:]] == [f"assetHub {BOB} 1.498 DOT"]
+        # The other form need not be told again.
+        sender = page.find("[aria-labelledby=payload] [name=sender]")
+        assert sender.get_attribute("value") == ALICE
+        network.chains["polkadot"].api["DryRunApi_dry_run_call"] = {"Err": "Unimplemented"}
+        page.press("Check")
+        page.wait_for("It could not be proven")
+        assert page.complaints() == []
 
 
 def test_the_page_asks_nobody_but_the_daemon(page: Page, daemon: Daemon) -> None:

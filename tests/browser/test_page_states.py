@@ -12,11 +12,10 @@ from selenium.webdriver.support import expected_conditions
 
 from scenarioctl.model.jobs import Retention
 from scenarioctl.stores import open_store
-from tests.browser.conftest import Daemon, Page
+from tests.browser.conftest import Daemon, Page, connected
 from tests.browser.test_page import a_remark, a_transfer, diagram_of, post
 from tests.conftest import BOB
-from tests.network import FakeNetwork
-from tests.test_check import ALICE, fill
+from tests.test_check import ALICE
 from tests.test_store_jobs import JOB, claim, ended, finish
 from tests.test_stores import run as act
 
@@ -82,25 +81,16 @@ def test_no_view_shows_a_value_that_is_no_text(page: Page, daemon: Daemon) -> No
 
 
 def test_verdicts_show_nothing_but_text(browser: Any, tmp_path: Path) -> None:
-    with FakeNetwork(tmp_path) as network:
-        fill(network)
-        folder = tmp_path / "daemon"
-        folder.mkdir()
-        daemon = Daemon(folder, config=network.config.read_text(), offline=False)
-        page = Page(browser, daemon.url)
-        try:
-            page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
-            page.fill("sender", ALICE, within="[aria-labelledby=check]")
-            page.press("Check")
-            page.wait_for("It passes")
-            look(page)
-            network.chains["polkadot"].api["DryRunApi_dry_run_call"] = {"Err": "Unimplemented"}
-            page.press("Check")
-            page.wait_for("It could not be proven")
-            look(page)
-        finally:
-            browser.get("about:blank")
-            daemon.stop()
+    with connected(browser, tmp_path) as (page, daemon, network):
+        page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
+        page.fill("sender", ALICE, within="[aria-labelledby=check]")
+        page.press("Check")
+        page.wait_for("It passes")
+        look(page)
+        network.chains["polkadot"].api["DryRunApi_dry_run_call"] = {"Err": "Unimplemented"}
+        page.press("Check")
+        page.wait_for("It could not be proven")
+        look(page)
 
 
 def test_a_long_log_opens_with_its_newest_lines(browser: Any, tmp_path: Path) -> None:
@@ -203,25 +193,16 @@ def test_the_skip_link_keeps_the_scenario(page: Page, daemon: Daemon) -> None:
 
 
 def test_a_draft_made_anew_keeps_what_was_typed_and_found_out(browser: Any, tmp_path: Path) -> None:
-    with FakeNetwork(tmp_path) as network:
-        fill(network)
-        folder = tmp_path / "daemon"
-        folder.mkdir()
-        daemon = Daemon(folder, config=network.config.read_text(), offline=False)
-        page = Page(browser, daemon.url)
-        try:
-            page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
-            page.fill("sender", ALICE, within="[aria-labelledby=check]")
-            page.press("Check")
-            page.wait_for("It passes")
-            page.press("Draft anew")
-            page.wait(lambda: page.browser.find_elements("css selector", ".says"))
+    with connected(browser, tmp_path) as (page, daemon, _):
+        page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
+        page.fill("sender", ALICE, within="[aria-labelledby=check]")
+        page.press("Check")
+        page.wait_for("It passes")
+        page.press("Draft anew")
+        page.wait(lambda: page.browser.find_elements("css selector", ".says"))
 
-            page.wait_for("It passes")
-            assert page.find("[aria-labelledby=check] [name=sender]").get_attribute("value") == ALICE
-        finally:
-            browser.get("about:blank")
-            daemon.stop()
+        page.wait_for("It passes")
+        assert page.find("[aria-labelledby=check] [name=sender]").get_attribute("value") == ALICE
 
 
 def test_a_verdict_goes_when_the_transaction_changes(page: Page, daemon: Daemon) -> None:
