@@ -30,7 +30,7 @@ import pytest
 from scenarioctl.actions import running
 from scenarioctl.schedules import DAY, HOUR
 from scenarioctl.server import streams
-from scenarioctl.stores import connections
+from scenarioctl.stores.sqlite import database_file
 from tests.canned import GENESIS, answers
 from tests.conftest import DATA
 from tests.daemons import Daemon, daemon, start, wait_until
@@ -1050,7 +1050,7 @@ def another_diagram() -> dict[str, str]:
 def test_a_store_that_takes_nothing_is_to_blame_and_not_the_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: str, trouble: str
 ) -> None:
-    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.1)
     begin, end, code, sentence = STORES[trouble]
     path, fields = WRITES[write]
     document = (DATA / "diagrams" / "webhook_query.json").read_text()

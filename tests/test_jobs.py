@@ -33,7 +33,7 @@ from scenarioctl.operations.jobs import (
     stop_job,
 )
 from scenarioctl.operations.scenarios import ImportScenario, import_scenario
-from scenarioctl.stores.presence import Presence
+from scenarioctl.stores.sqlite.worker_lock import Presence
 from scenarioctl.worker.loop import Worker
 from tests.conftest import Run
 

@@ -16,7 +16,7 @@ from scenarioctl.outgoing import answers as outgoing_answers
 from scenarioctl.outgoing import metering
 from scenarioctl.runtime import metadata, scale, types
 from scenarioctl.server import bodies, connections, exchange, limits, streams, web
-from scenarioctl.stores import jobs
+from scenarioctl.stores.sqlite import job_rows
 from scenarioctl.transactions import bare, remark
 from tests.conftest import ROOT
 
@@ -70,7 +70,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "type of a contract's argument": {"bytes": (contract.LENGTH_MAX,), "depth": (contract.DEPTH_MAX,)},
     "arguments of a contract's messages, all together": {"bytes": (contract.DESCRIPTION_MAX,)},
     "lines of a job's log that are kept": {
-        "bytes": (Retention().log_bytes, jobs.LONGEST_LINE),
+        "bytes": (Retention().log_bytes, job_rows.LONGEST_LINE),
         "values": (DEFAULTS.log_lines,),
     },
     "drafts of a job that are kept": {
@@ -82,10 +82,10 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "values": (DEFAULTS.webhook_events,),
     },
     "drafts in one portion of an event stream": {
-        "bytes": (jobs.PORTION,),
+        "bytes": (job_rows.PORTION,),
         "values": (streams.PORTION,),
     },
-    "drafts in one page of `/scenario/tx`": {"bytes": (jobs.PORTION,), "values": (MEMPOOL_PAGE,)},
+    "drafts in one page of `/scenario/tx`": {"bytes": (job_rows.PORTION,), "values": (MEMPOOL_PAGE,)},
     "one exchange with a node": {
         "bytes": (connection.LARGEST,),
         "values": (connection.MOST_VALUES, connection.MOST_NOTICES),

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from scenarioctl.errors import Conflict, NotFound, StoreBusy, StoreFailed
-from scenarioctl.stores import StoredScenario, connections, served
-from scenarioctl.stores.served import ServedStore
+from scenarioctl.stores import StoredScenario
+from scenarioctl.stores.sqlite import database_file, served
+from scenarioctl.stores.sqlite.served import ServedStore
 from tests.test_stores import FIRST, SECOND
 
 
@@ -146,7 +147,7 @@ def test_one_that_is_refused_does_not_take_the_others_along(path: Path) -> None:
 def test_the_loop_goes_on_while_another_process_locks_the_store(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.2)
 
     async def story(store: ServedStore) -> None:
         await store.put_scenario(SECOND)

@@ -16,9 +16,10 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import InvalidRequest, StoreBusy, StoreFailed
 from scenarioctl.model.jobs import NO_TRANSACTION, JobState, LogLine
 from scenarioctl.operations.scenarios import ListScenarios, list_scenarios
-from scenarioctl.stores import SORTS, ScenarioPage, Store, connections, open_store
-from scenarioctl.stores.served import ServedStore
-from scenarioctl.stores.sqlite import SqliteStore
+from scenarioctl.stores import SORTS, ScenarioPage, Store, open_store
+from scenarioctl.stores.sqlite import database_file
+from scenarioctl.stores.sqlite.served import ServedStore
+from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.test_store_jobs import (
     DRAFT,
     HOUR,
@@ -133,7 +134,7 @@ def test_a_read_only_store_refuses_every_write(store: Store, write: str, tmp_pat
 def test_a_locked_store_refuses_every_write_after_a_while(
     kind: str, write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.01)
     with opened(kind, tmp_path) as store, closing(sqlite3.connect(tmp_path / "scenarios.db")) as other:
         run(store.put_scenarios([FIRST, SECOND]))
         set_the_scene(store)
@@ -476,7 +477,7 @@ def test_nothing_is_left_open_where_a_store_was_refused(
         made.append("writer")
         raise StoreFailed("no room for another connection")
 
-    monkeypatch.setattr("scenarioctl.stores.served._Writer.__init__", refuse)
+    monkeypatch.setattr("scenarioctl.stores.sqlite.served._Writer.__init__", refuse)
     with pytest.raises(StoreFailed, match="no room for another connection"):
         open_store(tmp_path / "scenarios.db", served=True)
 

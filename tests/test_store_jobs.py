@@ -27,8 +27,9 @@ from scenarioctl.model.jobs import (
     Schedule,
     WebhookEvent,
 )
-from scenarioctl.stores import JobPage, Store, jobs, open_store
-from scenarioctl.stores.sqlite import SqliteStore
+from scenarioctl.stores import JobPage, Store, open_store
+from scenarioctl.stores.sqlite import job_rows
+from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.test_stores import FIRST, STORES, message, opened, run
 from tests.test_stores import SECOND as OTHER
 
@@ -97,7 +98,7 @@ def fill_jobs(store: Store, count: int) -> None:
     run(store.put_scenarios(replace(FIRST, id=job.id) for job in started))
     assert isinstance(store, SqliteStore)
     # All in one transaction: a test needs no fsync for each.
-    run(store._write(lambda database: [jobs.start(database, job) for job in started]))
+    run(store._write(lambda database: [job_rows.start(database, job) for job in started]))
 
 
 @pytest.mark.parametrize("kind", STORES)
@@ -569,7 +570,7 @@ class TestEveryStore:
     def test_lines_amid_a_run_are_no_more_bytes_than_there_is_room_for(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(jobs, "Retention", lambda: Retention(log_bytes=8_000))
+        monkeypatch.setattr(job_rows, "Retention", lambda: Retention(log_bytes=8_000))
         run(store.start_job(JOB))
         (claimed,) = claim(store)
         for _ in range(5):
@@ -1010,11 +1011,11 @@ class TestSqlite:
     def test_scenarios_stored_before_webhooks_were_indexed_are_told(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from scenarioctl.stores import connections
-        from scenarioctl.stores.tables import MIGRATIONS
+        from scenarioctl.stores.sqlite import database_file
+        from scenarioctl.stores.sqlite.schema import MIGRATIONS
 
         path = tmp_path / "old.db"
-        monkeypatch.setattr(connections, "MIGRATIONS", MIGRATIONS[:1])
+        monkeypatch.setattr(database_file, "MIGRATIONS", MIGRATIONS[:1])
         old = SqliteStore(path)
         old._database.executemany(
             "INSERT INTO scenarios (id, summary, created, updated, size, blob) VALUES (?, '', 1, 1, 1, ?)",

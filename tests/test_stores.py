@@ -30,11 +30,11 @@ from scenarioctl.stores import (
     Store,
     StoredScenario,
     check_id,
-    connections,
     open_store,
 )
-from scenarioctl.stores.sqlite import SqliteStore
-from scenarioctl.stores.tables import MIGRATIONS
+from scenarioctl.stores.sqlite import database_file
+from scenarioctl.stores.sqlite.schema import MIGRATIONS
+from scenarioctl.stores.sqlite.store import SqliteStore
 
 T = TypeVar("T")
 
@@ -742,7 +742,7 @@ class TestSqlite:
         run(store.put_scenario(FIRST))
         run(store.close())
         further = ("CREATE TABLE notes (id TEXT PRIMARY KEY)",)
-        monkeypatch.setattr(connections, "MIGRATIONS", (*MIGRATIONS, further))
+        monkeypatch.setattr(database_file, "MIGRATIONS", (*MIGRATIONS, further))
         newer = SqliteStore(path)
 
         assert newer._database.execute("SELECT count(*) FROM notes").fetchone() == (0,)
@@ -754,7 +754,7 @@ class TestSqlite:
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         before_numbers = 2
-        monkeypatch.setattr(connections, "MIGRATIONS", MIGRATIONS[:before_numbers])
+        monkeypatch.setattr(database_file, "MIGRATIONS", MIGRATIONS[:before_numbers])
         old = SqliteStore(path)
         scenarios = [
             replace(FIRST, id="c", created=3, chains=("hydraDx", "polkadot")),
@@ -798,7 +798,7 @@ class TestSqlite:
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(
-            connections, "MIGRATIONS", (*MIGRATIONS, ("CREATE TABLE notes (id)", "CREATE nonsense"))
+            database_file, "MIGRATIONS", (*MIGRATIONS, ("CREATE TABLE notes (id)", "CREATE nonsense"))
         )
 
         with pytest.raises(sqlite3.OperationalError, match='near "nonsense"'):
@@ -810,7 +810,7 @@ class TestSqlite:
     def test_a_store_that_another_process_locks_is_a_conflict(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
+        monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.05)
         store = SqliteStore(path)
         run(store.put_scenario(SECOND))
         other = sqlite3.connect(path, isolation_level=None)
@@ -828,7 +828,7 @@ class TestSqlite:
     def test_a_store_that_is_locked_while_it_is_created_is_a_conflict(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
+        monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.05)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
 

@@ -32,7 +32,7 @@ from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flo
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
 from scenarioctl.stores import StoredScenario
-from scenarioctl.stores.presence import is_served
+from scenarioctl.stores.sqlite.worker_lock import is_served
 from scenarioctl.worker.identity import is_gone, new_owner
 from scenarioctl.worker.loop import Pace, Worker
 

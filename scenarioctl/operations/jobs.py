@@ -77,7 +77,7 @@ class Told:
 
 async def start_job(app: Application, request: StartJob) -> Told:
     from scenarioctl.schedules import describe_schedule, first_times, read_schedule
-    from scenarioctl.stores.presence import is_served
+    from scenarioctl.stores.sqlite.worker_lock import is_served
 
     fields = {
         "every": request.every,

@@ -288,10 +288,10 @@ def open_store(location: str | Path, *, served: bool = False, create: bool = Tru
     if not text or "\0" in text:
         raise InvalidRequest(f"store {shorten(text)} is not a path, expected one like scenarios.db")
     if served:
-        from scenarioctl.stores.served import ServedStore
+        from scenarioctl.stores.sqlite.served import ServedStore
 
         return ServedStore(Path(text))
-    from scenarioctl.stores.sqlite import SqliteStore
+    from scenarioctl.stores.sqlite.store import SqliteStore
 
     return SqliteStore(Path(text), create=create)
 

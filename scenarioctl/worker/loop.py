@@ -27,7 +27,7 @@ from scenarioctl.model.jobs import (
 from scenarioctl.operations.jobs import carry_out, closing_lines, retention_of
 from scenarioctl.operations.scenarios import open_blob, timestamp
 from scenarioctl.schedules import COUNTED, Times, caught_up, first_times, next_times
-from scenarioctl.stores.presence import Presence
+from scenarioctl.stores.sqlite.worker_lock import Presence
 from scenarioctl.worker.identity import is_gone, new_owner
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from scenarioctl.model.jobs import (
     Schedule,
 )
 from scenarioctl.stores import JobPage, check_id
-from scenarioctl.stores.connections import INTEGER_MAX, one_moment
-from scenarioctl.stores.scenarios import exists, unknown
+from scenarioctl.stores.sqlite.database_file import INTEGER_MAX, one_moment
+from scenarioctl.stores.sqlite.scenario_rows import exists, unknown
 
 #: What a job is read from; `_read_job` takes them in this order.
 _COLUMNS = (

@@ -6,7 +6,7 @@ from typing import Any
 
 from scenarioctl.errors import NotFound, StoreFailed, shorten
 from scenarioctl.model.jobs import Retention, WebhookEvent
-from scenarioctl.stores.connections import INTEGER_MAX
+from scenarioctl.stores.sqlite.database_file import INTEGER_MAX
 
 #: Rows that pruning removes before it lets others write.
 _PRUNED_AT_ONCE = 500

@@ -14,10 +14,11 @@ from queue import Empty, SimpleQueue
 from typing import Any, cast
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
-from scenarioctl.stores import StoredScenario, connections, scenarios
-from scenarioctl.stores.connections import StoreFile, all_or_nothing, is_busy
-from scenarioctl.stores.place import FilesChanged, StorePlace
-from scenarioctl.stores.sqlite import Action, SqliteStore, T
+from scenarioctl.stores import StoredScenario
+from scenarioctl.stores.sqlite import database_file, scenario_rows
+from scenarioctl.stores.sqlite.database_file import StoreFile, all_or_nothing, is_busy
+from scenarioctl.stores.sqlite.file_guard import FilesChanged, StorePlace
+from scenarioctl.stores.sqlite.store import Action, SqliteStore, T
 
 #: Writes that one transaction takes: those that come meanwhile wait for the next one.
 _TOGETHER = 256
@@ -144,7 +145,7 @@ class ServedStore(SqliteStore):
         return found
 
     async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
-        action = partial(scenarios.put, scenario=scenario, replace=replace)
+        action = partial(scenario_rows.put, scenario=scenario, replace=replace)
         brief = not replace and len(scenario.blob) <= _BRIEF_BYTES
         await self._write(action, brief=brief, new=scenario if brief and not scenario.webhooks else None)
 
@@ -228,7 +229,7 @@ class _Writer:
         self._database = file.open(shared=True)
         with file.reporting():
             self._database.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
-        self._patience = int(connections.BUSY_SECONDS * 1000)
+        self._patience = int(database_file.BUSY_SECONDS * 1000)
         self._queue: SimpleQueue[_Asked | _Begun | None] = SimpleQueue()
         #: Held by whoever gives the thread work.
         self._giving = threading.Lock()
@@ -277,7 +278,7 @@ class _Writer:
             added = [asked.new for asked in wanted if asked.new is not None]
             if len(added) == len(wanted):
                 # Most are scenarios that are created: many rows are as quickly added as few statements.
-                scenarios.add_all(database, added)
+                scenario_rows.add_all(database, added)
                 return [(None, None)] * len(batch)
             done = {asked: asked.action(database) for asked in wanted}
             return [(done.get(asked), None) for asked in batch]

@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import closing
 
 from scenarioctl.errors import StoreFailed
-from scenarioctl.stores.connections import BUSY_SECONDS, StoreFile
+from scenarioctl.stores.sqlite.database_file import BUSY_SECONDS, StoreFile
 
 log = logging.getLogger("scenarioctl.store")
 

@@ -16,7 +16,7 @@ from scenarioctl.stores import (
     check_id,
     check_text,
 )
-from scenarioctl.stores.connections import INTEGER_MAX, one_moment
+from scenarioctl.stores.sqlite.database_file import INTEGER_MAX, one_moment
 
 #: The columns a list is sorted by; what came first stands first where they are alike.
 _ORDERS = {"created": ("s.created", "s.seq"), "id": ("s.id",), "summary": ("s.summary", "s.seq")}

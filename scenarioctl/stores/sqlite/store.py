@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file that many processes may have open.
 
-What it does is in the other modules of this room, as plain functions over a connection: `scenarios.py`, `jobs.py`,
-`inbox.py`.  Here is said who calls them when, and within which transaction.
+What it does is in the other modules of this room, as plain functions over a connection: `scenario_rows.py`,
+`job_rows.py`, `event_rows.py`.  Here is said who calls them when, and within which transaction.
 """
 
 import sqlite3
@@ -30,11 +30,9 @@ from scenarioctl.stores import (
     check_limit,
     check_listing,
     check_text,
-    inbox,
-    jobs,
-    scenarios,
 )
-from scenarioctl.stores.connections import StoreFile, all_or_nothing
+from scenarioctl.stores.sqlite import event_rows, job_rows, scenario_rows
+from scenarioctl.stores.sqlite.database_file import StoreFile, all_or_nothing
 
 T = TypeVar("T")
 Action = Callable[[sqlite3.Connection], T]
@@ -88,21 +86,21 @@ class SqliteStore:
         return answer
 
     async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
-        await self._write(partial(scenarios.put, scenario=scenario, replace=replace))
+        await self._write(partial(scenario_rows.put, scenario=scenario, replace=replace))
 
     async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
-        return await self._write(partial(scenarios.put_all, scenarios=all, replace=replace))
+        return await self._write(partial(scenario_rows.put_all, scenarios=all, replace=replace))
 
     async def keep_scenario(self, scenario: StoredScenario) -> str:
-        return await self._write(partial(scenarios.keep, scenario=scenario))
+        return await self._write(partial(scenario_rows.keep, scenario=scenario))
 
     async def get_scenario(self, id: str) -> StoredScenario:
         check_id(id)
-        return await self._read(partial(scenarios.get, id=id))
+        return await self._read(partial(scenario_rows.get, id=id))
 
     async def delete_scenario(self, id: str) -> None:
         check_id(id)
-        await self._write(partial(scenarios.delete, id=id))
+        await self._write(partial(scenario_rows.delete, id=id))
 
     async def list_scenarios(
         self,
@@ -116,7 +114,7 @@ class SqliteStore:
     ) -> ScenarioPage:
         check_listing(limit=limit, after=after, search=search, sort=sort)
         action = partial(
-            scenarios.list_page,
+            scenario_rows.list_page,
             limit=limit,
             after=after,
             chain=check_text(chain, field="chain"),
@@ -130,128 +128,130 @@ class SqliteStore:
 
     async def count_scenarios(self, chain: str = "") -> int:
         check_text(chain, field="chain")
-        return await self._read(partial(scenarios.count, chain=chain))
+        return await self._read(partial(scenario_rows.count, chain=chain))
 
     async def start_job(self, job: Job) -> bool:
-        return await self._write(partial(jobs.start, job=job))
+        return await self._write(partial(job_rows.start, job=job))
 
     async def stop_job(self, id: str, *, now: int) -> bool:
         check_id(id)
-        return await self._write(partial(jobs.stop, id=id, now=now))
+        return await self._write(partial(job_rows.stop, id=id, now=now))
 
     async def get_job(self, id: str) -> Job | None:
         check_id(id)
-        return await self._read(partial(jobs.get, id=id))
+        return await self._read(partial(job_rows.get, id=id))
 
     async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
         check_limit(limit)
         if after:
             check_id(after, field="after")
         return await self._read(
-            partial(jobs.list_page, limit=limit, after=after, state=state), long=limit > _SHORT
+            partial(job_rows.list_page, limit=limit, after=after, state=state), long=limit > _SHORT
         )
 
     async def next_due(self) -> int | None:
-        return await self._read(jobs.next_due)
+        return await self._read(job_rows.next_due)
 
     async def claim_jobs(self, claim: Claim) -> list[ClaimedJob]:
         # A worker asks all the time: where nothing is due, nothing is written.
-        if not await self._read(partial(jobs.may_claim, claim=claim)):
+        if not await self._read(partial(job_rows.may_claim, claim=claim)):
             return []
-        return await self._write(partial(jobs.claim_due, claim=claim))
+        return await self._write(partial(job_rows.claim_due, claim=claim))
 
     async def renew_leases(self, owner: str, *, moment: int, lease: int) -> set[str]:
-        if not await self._read(partial(jobs.holds, owner=owner)):
+        if not await self._read(partial(job_rows.holds, owner=owner)):
             return set()
-        return await self._write(partial(jobs.renew, owner=owner, deadline=moment + lease))
+        return await self._write(partial(job_rows.renew, owner=owner, deadline=moment + lease))
 
     async def lease_owners(self) -> set[str]:
-        return await self._read(jobs.owners)
+        return await self._read(job_rows.owners)
 
     async def free_leases(self, owner: str) -> int:
-        if not await self._read(partial(jobs.holds, owner=owner)):
+        if not await self._read(partial(job_rows.holds, owner=owner)):
             return 0
-        return await self._write(partial(jobs.free, owner=owner))
+        return await self._write(partial(job_rows.free, owner=owner))
 
     async def mark_step(
         self, id: str, *, epoch: int, step: str, lines: tuple[str, ...] = (), now: int = 0
     ) -> bool:
-        action = partial(jobs.mark_step, id=id, epoch=epoch, step=step, lines=lines, now=now)
+        action = partial(job_rows.mark_step, id=id, epoch=epoch, step=step, lines=lines, now=now)
         return await self._write(action)
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
-        return await self._write(partial(jobs.finish, run=run, retention=retention))
+        return await self._write(partial(job_rows.finish, run=run, retention=retention))
 
     async def replan(self, *, now: int) -> int:
-        return await self._write(partial(jobs.replan, now=now))
+        return await self._write(partial(job_rows.replan, now=now))
 
     async def plan_job(self, id: str, *, epoch: int, due: int, planned: int) -> bool:
         return await self._write(
-            lambda database: jobs.plan(database, id, epoch=epoch, due=due, planned=planned)
+            lambda database: job_rows.plan(database, id, epoch=epoch, due=due, planned=planned)
         )
 
     async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
-        action = partial(jobs.read_log, id=_check_job(id), after=after, limit=limit)
+        action = partial(job_rows.read_log, id=_check_job(id), after=after, limit=limit)
         return await self._read(action, long=not 0 < limit <= _SHORT)
 
     async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
-        return await self._read(partial(jobs.find_tail, id=_check_job(id), lines=lines, entries=entries))
+        return await self._read(partial(job_rows.find_tail, id=_check_job(id), lines=lines, entries=entries))
 
     async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
         check_id(id)
-        return await self._read(partial(jobs.last_runs, id=id, limit=limit))
+        return await self._read(partial(job_rows.last_runs, id=id, limit=limit))
 
     async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
-        action = partial(jobs.read_mempool, id=_check_job(id), after=after, limit=limit)
+        action = partial(job_rows.read_mempool, id=_check_job(id), after=after, limit=limit)
         return await self._read(action, long=not 0 < limit <= _SHORT)
 
     async def drafted_for(self) -> list[tuple[str, int]]:
-        return await self._read(jobs.drafted_for)
+        return await self._read(job_rows.drafted_for)
 
     async def read_drafts(
         self, chain: str, spec_version: int, *, after: int = 0, limit: int = 500
     ) -> list[MempoolEntry]:
-        action = partial(jobs.read_drafts, chain=chain, spec_version=spec_version, after=after, limit=limit)
+        action = partial(
+            job_rows.read_drafts, chain=chain, spec_version=spec_version, after=after, limit=limit
+        )
         return await self._read(action, long=True)
 
     async def flag_drafts(self, flags: dict[int, str], *, now: int, lines: dict[str, list[str]]) -> None:
-        await self._write(partial(jobs.flag_drafts, flags=flags, now=now, lines=lines))
+        await self._write(partial(job_rows.flag_drafts, flags=flags, now=now, lines=lines))
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         check_text(uuid, field="webhook")
         # Refused before it waits for its turn to write: anybody may post to any name.
-        await self._read(partial(inbox.check_named, uuid=uuid))
-        text = inbox.write_content(content)
+        await self._read(partial(event_rows.check_named, uuid=uuid))
+        text = event_rows.write_content(content)
         return await self._write(
-            partial(inbox.put, uuid=uuid, content=content, text=text, now=now, retention=retention)
+            partial(event_rows.put, uuid=uuid, content=content, text=text, now=now, retention=retention)
         )
 
     async def newest_event(self, uuid: str, *, job: str, after: int | None = None) -> WebhookEvent | None:
         check_text(uuid, field="webhook")
-        return await self._read(partial(inbox.newest, uuid=uuid, job=job, after=after))
+        return await self._read(partial(event_rows.newest, uuid=uuid, job=job, after=after))
 
     async def check_webhook(self, uuid: str) -> None:
         check_text(uuid, field="webhook")
-        await self._read(partial(inbox.check_named, uuid=uuid))
+        await self._read(partial(event_rows.check_named, uuid=uuid))
 
     async def list_events(self, uuid: str) -> list[WebhookEvent]:
         check_text(uuid, field="webhook")
-        return await self._read(partial(inbox.list_all, uuid=uuid), long=True)
+        return await self._read(partial(event_rows.list_all, uuid=uuid), long=True)
 
     async def get_event(self, id: int) -> WebhookEvent:
-        return await self._read(partial(inbox.get, id=id))
+        return await self._read(partial(event_rows.get, id=id))
 
     async def unindexed(self, *, limit: int = 100) -> list[StoredScenario]:
-        return await self._read(partial(scenarios.unindexed, limit=limit), long=True)
+        return await self._read(partial(scenario_rows.unindexed, limit=limit), long=True)
 
     async def index_webhooks(self, id: str, webhooks: tuple[str, ...]) -> None:
         check_id(id)
-        scenarios.check_webhooks(webhooks)
-        await self._write(partial(scenarios.index_webhooks, id=id, webhooks=webhooks))
+        scenario_rows.check_webhooks(webhooks)
+        await self._write(partial(scenario_rows.index_webhooks, id=id, webhooks=webhooks))
 
     async def prune(self, *, now: int, retention: Retention) -> int:
         removed = 0
-        for prune_some in (jobs.prune_some, inbox.prune_some):
+        for prune_some in (job_rows.prune_some, event_rows.prune_some):
             # Little by little, so that others come to write in between.
             while some := await self._write(partial(prune_some, now=now, retention=retention)):
                 removed += some

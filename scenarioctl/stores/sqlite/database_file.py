@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreFailed, shorten
-from scenarioctl.stores.tables import APPLICATION_ID, MIGRATIONS
+from scenarioctl.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
 #: How long a process waits for another one's write.
 BUSY_SECONDS = 10.0
