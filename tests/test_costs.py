@@ -8,7 +8,7 @@ import pytest
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.balances import NativeBalance
+from scenarioctl.transactions.simulation.balances import NativeBalance
 from tests.conftest import BOB, Run
 from tests.network import FakeNetwork, made_by_root, table_of
 from tests.node import Refusal

@@ -130,7 +130,7 @@ async def check_draft(
     app: "Application", transaction: UnsignedTransaction, sender: bytes
 ) -> UnsignedTransaction:
     """Return *transaction* with the verdict on it, were *sender* to sign it."""
-    from scenarioctl.transactions.checking import check_call
+    from scenarioctl.transactions.simulation.simulate import check_call
 
     if transaction.check is not None:
         return transaction

@@ -12,7 +12,7 @@ from scenarioctl.model.calls import Call
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.dry_run import Hop
+    from scenarioctl.transactions.simulation.dry_run import Hop
 
 XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 #: Instructions whose effects a dry run shows in full: in balances, in messages, or in nothing at all.

@@ -14,9 +14,9 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.cli.base import finish
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage import storage_key
-from scenarioctl.transactions.dry_run import Event
 from scenarioctl.transactions.extrinsic import SigningOptions, signing_payload
 from scenarioctl.transactions.signatures import signed_extrinsic
+from scenarioctl.transactions.simulation.dry_run import Event
 from tests.live.recorder import pause
 
 #: Seconds that a message may take to be executed on the next chain.

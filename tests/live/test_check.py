@@ -18,7 +18,7 @@ from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.checks import CheckTransaction, check_transaction
 from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
 from scenarioctl.runtime.storage import storage_key
-from scenarioctl.transactions.credits import find_credit
+from scenarioctl.transactions.simulation.balance_changes import find_credit
 from scenarioctl.transactions.transfer import Transfer, build_transfer
 from tests.live.conftest import Live
 from tests.live.recorder import fresh

@@ -10,7 +10,7 @@ from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.cli.base import finish
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.dry_run import Event
+from scenarioctl.transactions.simulation.dry_run import Event
 from tests.conftest import DATA, Run
 from tests.live.conftest import Live
 from tests.live.recorder import fresh

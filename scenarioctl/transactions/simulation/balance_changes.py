@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import write_location
-from scenarioctl.transactions.dry_run import Event, Message
+from scenarioctl.transactions.simulation.dry_run import Event, Message
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute
 from scenarioctl.model.checks import Amount, Holding
-from scenarioctl.transactions.arrival import (
+from scenarioctl.transactions.programs import XCM_PALLETS, local_messages
+from scenarioctl.transactions.simulation.arrival import (
     delivery_tolls,
     execution_tolls,
     incoming_assets,
     program_toll,
     query_weight,
 )
-from scenarioctl.transactions.credits import Move, read_moves
-from scenarioctl.transactions.dry_run import Unproven
-from scenarioctl.transactions.findings import Findings, amount_of, asset_at
-from scenarioctl.transactions.programs import XCM_PALLETS, local_messages
+from scenarioctl.transactions.simulation.balance_changes import Move, read_moves
+from scenarioctl.transactions.simulation.dry_run import Unproven
+from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
-    from scenarioctl.transactions.dry_run import Clients, Event, Hop
+    from scenarioctl.transactions.simulation.dry_run import Clients, Event, Hop
 
 #: Pallets' accounts that people know by another name.
 _PALLET_ACCOUNTS = {
@@ -193,7 +193,7 @@ class ReceiverCheck:
                 )
 
     async def _least(self, chain: "Chain", identity: str) -> int:
-        from scenarioctl.transactions.balances import existential_deposit
+        from scenarioctl.transactions.simulation.balances import existential_deposit
 
         asset = asset_at(self.assets, chain, identity)
         return 0 if asset is None else await existential_deposit(self.clients(chain), asset)

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.model.checks import Amount, Check, Step, Stop
-from scenarioctl.transactions.arrival import Arrival, compute_arrival, incoming_assets
-from scenarioctl.transactions.backing import check_backing
-from scenarioctl.transactions.balances import existential_deposit, free_balance
-from scenarioctl.transactions.conditional import pending_calls, say_fallbacks
-from scenarioctl.transactions.costs import CostCheck
-from scenarioctl.transactions.credits import deposit_accounts, find_credit
-from scenarioctl.transactions.dry_run import Clients, Hop, Unproven, trace_call
-from scenarioctl.transactions.findings import Findings, amount_of, asset_at
-from scenarioctl.transactions.opaque import check_opaque
 from scenarioctl.transactions.programs import gives_to_places, named_accounts, read_programs
-from scenarioctl.transactions.receivers import ReceiverCheck
-from scenarioctl.transactions.traps import check_traps
+from scenarioctl.transactions.simulation.arrival import Arrival, compute_arrival, incoming_assets
+from scenarioctl.transactions.simulation.balance_changes import deposit_accounts, find_credit
+from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
+from scenarioctl.transactions.simulation.conditional_calls import pending_calls, say_fallbacks
+from scenarioctl.transactions.simulation.costs import CostCheck
+from scenarioctl.transactions.simulation.dry_run import Clients, Hop, Unproven, trace_call
+from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.simulation.recipients import ReceiverCheck
+from scenarioctl.transactions.simulation.reserves import check_backing
+from scenarioctl.transactions.simulation.trapped_assets import check_traps
+from scenarioctl.transactions.simulation.unsupported_instructions import check_opaque
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets

@@ -8,9 +8,9 @@ from scenarioctl.transactions.programs import FOLLOWED
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.transactions.dry_run import Clients
-    from scenarioctl.transactions.findings import Findings
     from scenarioctl.transactions.programs import Instruction
+    from scenarioctl.transactions.simulation.dry_run import Clients
+    from scenarioctl.transactions.simulation.findings import Findings
 
 #: Calls that move nothing, whoever makes them.
 _HARMLESS = (("System", "remark"), ("System", "remark_with_event"))

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, write_location
-from scenarioctl.transactions.findings import Findings, asset_at
 from scenarioctl.transactions.programs import sends_on
+from scenarioctl.transactions.simulation.findings import Findings, asset_at
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

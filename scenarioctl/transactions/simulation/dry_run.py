@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.connection import NodeError
 from scenarioctl.chains.locations import read_location, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.charging import charged_call, read_charged
 from scenarioctl.transactions.dispatch import explain_balance_error, explain_xcm_error
 from scenarioctl.transactions.programs import chain_at, read_instruction
+from scenarioctl.transactions.simulation.fee_charge import charged_call, read_charged
 from scenarioctl.transactions.transfer import XCM_VERSIONS, known_xcm_versions, shape_location
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.charging import Charge
+    from scenarioctl.transactions.simulation.fee_charge import Charge
 
 #: A message that goes further than this goes in circles.
 MOST_STOPS = 8

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import read_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.dry_run import Unproven, ask
+from scenarioctl.transactions.simulation.dry_run import Unproven, ask
 from scenarioctl.transactions.transfer import shape_location
 
 if TYPE_CHECKING:

@@ -5,15 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.arrival import delivery_tolls
-from scenarioctl.transactions.balances import existential_deposit, free_balance, native_balance
-from scenarioctl.transactions.charging import Charge
-from scenarioctl.transactions.dry_run import Encoded, Hop, Unproven, ask
 from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
-from scenarioctl.transactions.fee_currencies import FeeCurrency, convert_fee, fee_currency, unlisted_currency
-from scenarioctl.transactions.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.signatures import signed_extrinsic
-from scenarioctl.transactions.weight import say_too_heavy
+from scenarioctl.transactions.simulation.arrival import delivery_tolls
+from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, native_balance
+from scenarioctl.transactions.simulation.dry_run import Encoded, Hop, Unproven, ask
+from scenarioctl.transactions.simulation.fee_charge import Charge
+from scenarioctl.transactions.simulation.fee_currency import (
+    FeeCurrency,
+    convert_fee,
+    fee_currency,
+    unlisted_currency,
+)
+from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.simulation.weight_limit import say_too_heavy
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.dry_run import Clients, Encoded, Hop, Message, Unproven, ask_result
 from scenarioctl.transactions.programs import read_instruction
+from scenarioctl.transactions.simulation.dry_run import Clients, Encoded, Hop, Message, Unproven, ask_result
 from scenarioctl.transactions.transfer import Transfer, last_hop, native_fee_message
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import read_location, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.balances import read_storage
-from scenarioctl.transactions.dry_run import Unproven, ask
+from scenarioctl.transactions.simulation.balances import read_storage
+from scenarioctl.transactions.simulation.dry_run import Unproven, ask
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

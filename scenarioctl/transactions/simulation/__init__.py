@@ -1,0 +1,1 @@
+"""Simulate a transaction before it is signed: what `tx check` is made of."""
