@@ -7,7 +7,7 @@ from typing import Any
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.extrinsic import SigningOptions, SigningPayload, signing_payload
-from scenarioctl.transactions.signatures import signed_extrinsic
+from scenarioctl.transactions.signing.signatures import signed_extrinsic
 
 
 @cache

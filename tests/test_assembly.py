@@ -15,8 +15,8 @@ from scenarioctl.transactions.extrinsic import (
     encode_era,
     signing_payload,
 )
-from scenarioctl.transactions.signatures import SCHEMES, signed_extrinsic
-from scenarioctl.transactions.wallets import signer_payload
+from scenarioctl.transactions.signing.signatures import SCHEMES, signed_extrinsic
+from scenarioctl.transactions.signing.wallet_formats import signer_payload
 from tests.conftest import Ended, Run
 from tests.runtimes import bundled, unhex
 from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign

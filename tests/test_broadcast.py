@@ -27,7 +27,7 @@ from scenarioctl.transactions.extrinsic import (
     signing_payload,
 )
 from scenarioctl.transactions.judging import check_form, read_for
-from scenarioctl.transactions.signatures import SIGNED_V4, signed_extrinsic
+from scenarioctl.transactions.signing.signatures import SIGNED_V4, signed_extrinsic
 from scenarioctl.transactions.submission import read_inclusion
 from tests.conftest import DATA, Ended, Run
 from tests.node import Feed, Gone, Node, Refusal

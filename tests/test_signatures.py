@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import SigningOptions, bare_extrinsic, bytes_to_sign, signing_payload
-from scenarioctl.transactions.signatures import (
+from scenarioctl.transactions.signing.signatures import (
     is_signature,
     read_signed,
     signature_forms,

@@ -20,7 +20,12 @@ from scenarioctl.render.qr import make_codes
 from scenarioctl.runtime.digest import metadata_digest
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.extrinsic import IMMORTAL, SigningOptions, encode_era, signing_payload
-from scenarioctl.transactions.wallets import MAX_FRAMES, signer_payload, vault_frames, vault_payload
+from scenarioctl.transactions.signing.wallet_formats import (
+    MAX_FRAMES,
+    signer_payload,
+    vault_frames,
+    vault_payload,
+)
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.runtimes import metadata_table, unhex
 from tests.test_golden import VECTORS, assert_is

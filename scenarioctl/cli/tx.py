@@ -73,7 +73,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
     structured = asked_for_json() or click.get_current_context().meta.get("scenarioctl.field") is not None
     if qr or qr_file is not None:
         from scenarioctl.cli.qr import draw_codes, write_files
-        from scenarioctl.transactions.wallets import vault_frames
+        from scenarioctl.transactions.signing.wallet_formats import vault_frames
 
         frames = vault_frames(bytes.fromhex(result.answer()["vault_payload"][2:]))
         for path in write_files(qr_file, frames) if qr_file is not None else ():

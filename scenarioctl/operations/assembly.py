@@ -12,7 +12,7 @@ from scenarioctl.operations.signing import Signer, default_era, parse_hex, read_
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.assembly import ToSign
+    from scenarioctl.transactions.signing.signed_transaction import ToSign
 
 __all__ = ["assemble_transaction"]
 
@@ -62,7 +62,7 @@ class AssembledTransaction:
 async def assemble_transaction(app: Application, request: AssembleTransaction) -> AssembledTransaction:
     """Return the signed extrinsic; InvalidRequest for a signature that is not the sender's under this payload."""
     from scenarioctl.operations.broadcasts import hash_of
-    from scenarioctl.transactions.assembly import join
+    from scenarioctl.transactions.signing.signed_transaction import join
 
     signature = parse_hex(request.signature, field="signature")
     _check_scheme(request.scheme)
@@ -84,7 +84,7 @@ async def assemble_transaction(app: Application, request: AssembleTransaction) -
 
 
 def _check_scheme(scheme: object) -> None:
-    from scenarioctl.transactions.signatures import SCHEMES
+    from scenarioctl.transactions.signing.signatures import SCHEMES
 
     if scheme not in ("", *SCHEMES):
         raise InvalidRequest(f"scheme {shorten(scheme)} is not known, expected one of: {', '.join(SCHEMES)}")
@@ -93,8 +93,8 @@ def _check_scheme(scheme: object) -> None:
 async def _read_tx(app: Application, request: AssembleTransaction) -> "tuple[Chain, ToSign, RuntimeTable]":
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.operations.transactions import read_transaction
-    from scenarioctl.transactions.assembly import ToSign, read_payload
     from scenarioctl.transactions.extrinsic import signing_payload
+    from scenarioctl.transactions.signing.signed_transaction import ToSign, read_payload
 
     if not request.tx:
         raise InvalidRequest("tx is missing, expected 0x hex of an unsigned transaction, or a payload")
@@ -135,7 +135,7 @@ async def _read_wallet_payload(
     app: Application, request: AssembleTransaction
 ) -> "tuple[Chain, ToSign, RuntimeTable]":
     from scenarioctl.chains.addresses import parse_account
-    from scenarioctl.transactions.assembly import read_wallet_payload
+    from scenarioctl.transactions.signing.signed_transaction import read_wallet_payload
 
     if request.tx:
         raise InvalidRequest("tx and payload are both given, expected one of them")

@@ -12,7 +12,7 @@ from scenarioctl.model.calls import UnsignedTransaction
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.extrinsic import SigningOptions
-    from scenarioctl.transactions.moment import Moment
+    from scenarioctl.transactions.signing.signing_context import Moment
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -92,7 +92,7 @@ async def signing_options(app: Application, chain: "Chain", request: Signer) -> 
     """Return what a signature on *chain* covers, judged, and completed from the chain where one is connected."""
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.transactions.extrinsic import SigningOptions
-    from scenarioctl.transactions.moment import find_moment
+    from scenarioctl.transactions.signing.signing_context import find_moment
 
     offline = app.settings.offline
     if not request.sender:
@@ -208,7 +208,7 @@ def _moment_as_given(
 ) -> "Moment":
     """Return the moment of a signature that is made without asking the chain."""
     from scenarioctl.transactions.extrinsic import IMMORTAL, encode_era, era_start
-    from scenarioctl.transactions.moment import Moment
+    from scenarioctl.transactions.signing.signing_context import Moment
 
     if genesis_hash is None:
         raise InvalidRequest(f"genesis is missing, the genesis hash of {chain.name} is not in the registry")

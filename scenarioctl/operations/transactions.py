@@ -143,7 +143,7 @@ class Payload:
 async def transaction_payload(app: Application, request: TransactionPayload) -> Payload:
     from scenarioctl.chains.addresses import format_account, parse_account
     from scenarioctl.transactions.extrinsic import signing_payload
-    from scenarioctl.transactions.wallets import check_key, signer_payload, vault_payload
+    from scenarioctl.transactions.signing.wallet_formats import check_key, signer_payload, vault_payload
 
     chain = app.registry.find(request.chain)
     data = parse_hex(request.tx, field="tx")

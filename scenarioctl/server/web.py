@@ -93,7 +93,7 @@ class VaultCodes:
 def draw_codes(payload: bytes) -> list[bytes]:
     """Return an SVG for each frame of a payload."""
     from scenarioctl.render.qr import BORDER, make_codes
-    from scenarioctl.transactions.wallets import vault_frames
+    from scenarioctl.transactions.signing.wallet_formats import vault_frames
 
     drawn = []
     for code in make_codes(vault_frames(payload)):

@@ -14,7 +14,7 @@ from scenarioctl.transactions.extrinsic import (
     era_start,
     looks_like_extrinsic,
 )
-from scenarioctl.transactions.signatures import (
+from scenarioctl.transactions.signing.signatures import (
     SCHEMES,
     SIGNED_V4,
     Signed,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.signatures import Signed
+    from scenarioctl.transactions.signing.signatures import Signed
 
 #: What may be waited for.
 IN_BLOCK, FINALIZED = "in-block", "finalized"

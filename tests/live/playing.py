@@ -14,7 +14,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage import storage_key
 from scenarioctl.transactions.dispatch import explain_dispatch_error
 from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
-from scenarioctl.transactions.signatures import signed_extrinsic
+from scenarioctl.transactions.signing.signatures import signed_extrinsic
 from scenarioctl.transactions.simulation.dry_run import Event
 from tests.live.recorder import fresh
 from tests.live.setup import blocks_after

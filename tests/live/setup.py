@@ -15,7 +15,7 @@ from scenarioctl.cli.base import finish
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage import storage_key
 from scenarioctl.transactions.extrinsic import SigningOptions, signing_payload
-from scenarioctl.transactions.signatures import signed_extrinsic
+from scenarioctl.transactions.signing.signatures import signed_extrinsic
 from scenarioctl.transactions.simulation.dry_run import Event
 from tests.live.recorder import pause
 

@@ -15,8 +15,8 @@ from scenarioctl.operations.signing import compute_metadata_hash
 from scenarioctl.operations.transactions import Payload, TransactionPayload, transaction_payload
 from scenarioctl.runtime.digest import metadata_digest
 from scenarioctl.runtime.metadata import read_metadata
-from scenarioctl.transactions.signatures import signed_extrinsic
-from scenarioctl.transactions.wallets import vault_frames
+from scenarioctl.transactions.signing.signatures import signed_extrinsic
+from scenarioctl.transactions.signing.wallet_formats import vault_frames
 from tests.live.conftest import Live
 from tests.signing import dev_key
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
-from scenarioctl.transactions.signatures import signed_extrinsic
+from scenarioctl.transactions.signing.signatures import signed_extrinsic
 from scenarioctl.transactions.simulation.arrival import delivery_tolls
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, native_balance
 from scenarioctl.transactions.simulation.dry_run import Encoded, Hop, Unproven, ask

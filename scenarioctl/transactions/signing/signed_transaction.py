@@ -15,7 +15,7 @@ from scenarioctl.transactions.extrinsic import (
     parse_era,
     signing_payload,
 )
-from scenarioctl.transactions.signatures import (
+from scenarioctl.transactions.signing.signatures import (
     SCHEMES,
     is_signature,
     signature_forms,

@@ -1,0 +1,1 @@
+"""What a sender signs, and signatures made elsewhere: no private key ever enters this program."""
