@@ -11,7 +11,7 @@ from scenarioctl.operations.signing import parse_hex, read_aside
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.submission import Inclusion, Submission
+    from scenarioctl.transactions.submission.submit import Inclusion, Submission
 
 __all__ = ["broadcast"]
 
@@ -59,7 +59,7 @@ async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
     InvalidRequest for what is not a signed transaction of the chain, before the chain is asked; Conflict for a used
     nonce; ChainRefused with the chain's reason; ChainUnreachable says whether it may have been sent.
     """
-    from scenarioctl.transactions.judging import (
+    from scenarioctl.transactions.submission.validation import (
         check_form,
         check_nonce,
         check_signature,
@@ -92,7 +92,7 @@ async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
             raise doubt from None
         raise _kind_of(error)(f"{str(error).removesuffix(_BUILDING)}; nothing was sent") from None
     warnings.append(check_nonce(chain, signed, standing))
-    from scenarioctl.transactions.submission import Submission
+    from scenarioctl.transactions.submission.submit import Submission
 
     submission = Submission(
         client=client, data=data, hash=hash_of(data), signed=signed, number=standing.number, tell=app.tell
@@ -181,7 +181,7 @@ def _other_chains(app: Application, chain: "Chain") -> Any:
 
 def _doubt(chain: "Chain", known: "RuntimeTable | None", data: bytes, others: Any) -> InvalidRequest | None:
     """Return what the runtime known here has against *data*, None for nothing."""
-    from scenarioctl.transactions.judging import read_for
+    from scenarioctl.transactions.submission.validation import read_for
 
     if known is None:
         return None
@@ -193,7 +193,7 @@ def _doubt(chain: "Chain", known: "RuntimeTable | None", data: bytes, others: An
 
 
 async def _read_inclusion(app: Application, submission: "Submission", block: str) -> "Inclusion":
-    from scenarioctl.transactions.submission import read_inclusion
+    from scenarioctl.transactions.submission.submit import read_inclusion
 
     chain = submission.client.chain
     details = {"status": "broadcasted", "hash": submission.hash, "block": block}

@@ -1,0 +1,1 @@
+"""Validate a signed extrinsic, submit it once, and follow it into a block."""
