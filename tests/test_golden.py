@@ -28,7 +28,7 @@ from scenarioctl.transactions.extrinsic import (
 )
 from scenarioctl.transactions.generic import build_call
 from scenarioctl.transactions.remark import build_remark
-from scenarioctl.transactions.swap import Swap, build_swap, parse_route
+from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
 from scenarioctl.transactions.transfer import Transfer, build_transfer
 
 from .conftest import DATA

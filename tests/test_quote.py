@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.quote import PoolSide, minimum_received, sell_to_omnipool
+from scenarioctl.transactions.swap.omnipool_math import PoolSide, minimum_received, sell_to_omnipool
 from tests.conftest import DATA
 
 RESERVES = st.integers(min_value=10**6, max_value=10**30)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
-    from scenarioctl.transactions.swap import Hop
-    from scenarioctl.transactions.terms import Bounds
+    from scenarioctl.transactions.swap.swap_call import Hop
+    from scenarioctl.transactions.swap.swap_limits import Bounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,8 +180,8 @@ async def draft_swap(
     Offline the minimum of *bounds* is used as it stands.  ChainUnreachable if there is neither a minimum nor a chain
     to quote from.
     """
-    from scenarioctl.transactions.swap import Swap, build_swap
-    from scenarioctl.transactions.terms import Terms, find_terms, offline_terms
+    from scenarioctl.transactions.swap.swap_call import Swap, build_swap
+    from scenarioctl.transactions.swap.swap_limits import Terms, find_terms, offline_terms
 
     def swap(minimum: int, hops: "tuple[Hop, ...] | None") -> Swap:
         return Swap(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.shapes import Canvas
-    from scenarioctl.transactions.terms import Bounds
+    from scenarioctl.transactions.swap.swap_limits import Bounds
 
 #: As the mempool calls it.
 TX_TYPE = "swap"
@@ -225,7 +225,7 @@ def check_pair(asset_in: "Asset", asset_out: "Asset", field: str) -> None:
 
 def _read_bounds(options: Mapping[str, Any]) -> "Bounds":
     """Return what `actionData` sets for the swap."""
-    from scenarioctl.transactions.terms import Bounds
+    from scenarioctl.transactions.swap.swap_limits import Bounds
 
     minimum, slippage, impact, exact = (
         settled(options.get(name), field=name)
@@ -295,6 +295,6 @@ def read_route(value: object, field: str) -> Any:
     """Return the hops that *value* lists, None where it is none."""
     if value is None or value == "":
         return None
-    from scenarioctl.transactions.swap import parse_route
+    from scenarioctl.transactions.swap.swap_call import parse_route
 
     return parse_route(value, field=field)

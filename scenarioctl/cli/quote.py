@@ -33,8 +33,8 @@ def quote(**fields: Any) -> None:
 
 
 def _draw(answer: Mapping[str, Any]) -> None:
-    from scenarioctl.transactions.quoting import say_route
-    from scenarioctl.transactions.swap import parse_route
+    from scenarioctl.transactions.swap.route_quote import say_route
+    from scenarioctl.transactions.swap.swap_call import parse_route
 
     impact = answer["impact_percent"]
     facts = {

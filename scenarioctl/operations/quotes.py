@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 
 if TYPE_CHECKING:
-    from scenarioctl.transactions.quoting import Leg, Quote
+    from scenarioctl.transactions.swap.route_quote import Leg, Quote
 
 __all__ = ["quote_swap"]
 
@@ -39,7 +39,7 @@ class SwapQuote:
     warnings: tuple[str, ...] = ()
 
     def answer(self) -> dict[str, Any]:
-        from scenarioctl.transactions.quoting import percent, worded
+        from scenarioctl.transactions.swap.route_quote import percent, worded
 
         quote, omnipool = self.quote, self.quote.omnipool
         return {
@@ -66,9 +66,9 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
     from scenarioctl.actions.swap import check_exchange, check_pair, read_route, read_slippage
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.model.amounts import parse_number, to_raw
-    from scenarioctl.transactions import quoting
-    from scenarioctl.transactions.quote import minimum_received
-    from scenarioctl.transactions.terms import warn_of_slippage
+    from scenarioctl.transactions.swap import route_quote
+    from scenarioctl.transactions.swap.omnipool_math import minimum_received
+    from scenarioctl.transactions.swap.swap_limits import warn_of_slippage
 
     chain = app.registry.find(request.chain)
     check_exchange(app, chain, "chain")
@@ -83,7 +83,7 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
     route = read_route(request.route, "route")
     sender = parse_account(request.sender, field="sender") if request.sender else None
     client = app.client(chain)
-    quote = await quoting.quote_swap(
+    quote = await route_quote.quote_swap(
         client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
     )
     least = minimum_received(quote.amount_out, slippage)
@@ -91,12 +91,12 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
         quote=quote,
         min_amount_out=least,
         spec_version=(await client.table()).spec_version,
-        warnings=(*quote.warnings, *warn_of_slippage(slippage, quoting.worded(asset_out, least))),
+        warnings=(*quote.warnings, *warn_of_slippage(slippage, route_quote.worded(asset_out, least))),
     )
 
 
 def _describe_leg(leg: "Leg") -> dict[str, Any]:
-    from scenarioctl.transactions.quoting import percent
+    from scenarioctl.transactions.swap.route_quote import percent
 
     described: dict[str, Any] = {
         "route": [hop.value for hop in leg.hops],

@@ -12,8 +12,8 @@ from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.registry import Chain
 from scenarioctl.cli.base import finish
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.quoting import POOL_ACCOUNT, Quote, quote_swap
-from scenarioctl.transactions.swap import Swap, build_swap, parse_route
+from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT, Quote, quote_swap
+from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
 from tests.live.setup import send
 from tests.signing import dev_key
 

@@ -17,7 +17,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
 from scenarioctl.operations.checks import CheckTransaction, check_transaction
 from scenarioctl.operations.creation import CreateSwap, create_swap
-from scenarioctl.transactions.swap import Swap, build_swap
+from scenarioctl.transactions.swap.swap_call import Swap, build_swap
 from tests.live.conftest import Live
 from tests.live.cost_rows import CRAFTED, ORDINARY, Row
 from tests.live.market import DOT, HDX, open_market

@@ -18,8 +18,8 @@ from scenarioctl.cli.base import finish
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import decode_extrinsic
-from scenarioctl.transactions.quoting import Quote, say_route
-from scenarioctl.transactions.swap import parse_route
+from scenarioctl.transactions.swap.route_quote import Quote, say_route
+from scenarioctl.transactions.swap.swap_call import parse_route
 from tests.conftest import Run
 from tests.live.conftest import Live
 from tests.live.market import DOT, HDX, USDT, Market, open_market

@@ -16,7 +16,7 @@ from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.transactions.extrinsic import decode_extrinsic
-from scenarioctl.transactions.quoting import POOL_ACCOUNT, Quote
+from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT, Quote
 from tests.live.conftest import Live, Wire
 from tests.live.market import DOT, HDX, LRNA, POOLED, Market, open_market
 
@@ -74,7 +74,7 @@ def test_random_sells_bring_what_was_quoted(
 
 def _dry_run(market: Market, quote: Quote) -> int | None:
     """Return what the chain's own dry run says, with the fees of the block that it runs on."""
-    from scenarioctl.transactions.quoting import _Market
+    from scenarioctl.transactions.swap.route_quote import _Market
 
     try:
         pools = _Market(market.client, market.table, quote.block_hash, ())

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.amounts import to_text, to_whole
-from scenarioctl.transactions.quote import minimum_received
+from scenarioctl.transactions.swap.omnipool_math import minimum_received
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
-    from scenarioctl.transactions.quoting import Quote
-    from scenarioctl.transactions.swap import Hop
+    from scenarioctl.transactions.swap.route_quote import Quote
+    from scenarioctl.transactions.swap.swap_call import Hop
 
 #: Per cent from which a slippage gives most of the money away.
 _WIDE_SLIPPAGE = 50
@@ -62,7 +62,7 @@ async def find_terms(
     InvalidRequest if the swap's size worsens its price by more than the limit, or if the quote is below the minimum.
     An exact minimum stands also above a quote, or where the chain gives none; then that is a warning.
     """
-    from scenarioctl.transactions.quoting import NotQuotable, quote_swap, worded
+    from scenarioctl.transactions.swap.route_quote import NotQuotable, quote_swap, worded
 
     try:
         quote = await quote_swap(
@@ -90,7 +90,7 @@ def offline_terms(
     *, asset_in: "Asset", asset_out: "Asset", amount: int, minimum: int, route: "tuple[Hop, ...] | None"
 ) -> Terms:
     """Return the terms of a swap that no chain is asked about: the minimum given."""
-    from scenarioctl.transactions.quoting import worded
+    from scenarioctl.transactions.swap.route_quote import worded
 
     least = worded(asset_out, minimum)
     warnings = []
@@ -117,7 +117,7 @@ def warn_of_slippage(slippage: Decimal, least: str) -> tuple[str, ...]:
 
 
 def _quoted_terms(quote: "Quote", bounds: Bounds) -> Terms:
-    from scenarioctl.transactions.quoting import worded
+    from scenarioctl.transactions.swap.route_quote import worded
 
     floor = bounds.minimum or 0
     if quote.amount_out < floor:
@@ -148,7 +148,7 @@ def _quoted_terms(quote: "Quote", bounds: Bounds) -> Terms:
 
 
 def _exact_terms(quote: "Quote", bounds: Bounds, minimum: int) -> Terms:
-    from scenarioctl.transactions.quoting import worded
+    from scenarioctl.transactions.swap.route_quote import worded
 
     least = worded(quote.asset_out, minimum)
     note = f"{quote.describe()}; at least {least}, exactly as given"

@@ -16,20 +16,20 @@ from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.amounts import to_text, to_whole
 from scenarioctl.runtime.storage import storage_key
 from scenarioctl.transactions.dispatch import explain_dispatch_error
-from scenarioctl.transactions.dynamic_fees import (
+from scenarioctl.transactions.swap.dynamic_fees import (
     FeeParameters,
     TradedVolume,
     recalculate_asset_fee,
     recalculate_protocol_fee,
 )
-from scenarioctl.transactions.quote import (
+from scenarioctl.transactions.swap.omnipool_math import (
     MILLION,
     PoolSide,
     Sale,
     sell_hub_asset,
     sell_to_omnipool,
 )
-from scenarioctl.transactions.swap import Hop, check_route, parse_route
+from scenarioctl.transactions.swap.swap_call import Hop, check_route, parse_route
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset

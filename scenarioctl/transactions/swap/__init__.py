@@ -1,0 +1,1 @@
+"""Swaps on the exchange chain: routes, quotes, and the call."""
