@@ -21,7 +21,7 @@ from scenarioctl.render.text import draw_text
 from scenarioctl.transactions.explain import describe_call
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.swap.route_quote import worded
-from scenarioctl.transactions.wording import say_call
+from scenarioctl.transactions.wording.calls import say_call
 from tests.drawing import make_app
 from tests.runtimes import ASSETS, BOB, BOB_ADDRESS, REGISTRY, bundled
 

@@ -9,7 +9,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.transactions.extrinsic import Extrinsic
-from scenarioctl.transactions.wording import say_call, say_extrinsic
+from scenarioctl.transactions.wording.calls import say_call, say_extrinsic
 from tests.conftest import BOB, BOB_HEX
 
 REGISTRY = Registry()

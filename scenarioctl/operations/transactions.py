@@ -69,7 +69,7 @@ def _decode(app: Application, chain: "Chain", table: "RuntimeTable", data: bytes
     from hashlib import blake2b
 
     from scenarioctl.transactions.explain import describe_call, describe_signature
-    from scenarioctl.transactions.wording import say_call, say_extrinsic
+    from scenarioctl.transactions.wording.calls import say_call, say_extrinsic
 
     extrinsic = read_transaction(table, chain, data)
     form, signature = "call", None

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.program_wording import (
+from scenarioctl.transactions.programs import XCM_PALLETS
+from scenarioctl.transactions.wording.phrases import Speaker, Unworded
+from scenarioctl.transactions.wording.xcm_programs import (
     Where,
     say_asset_id,
     say_assets,
@@ -20,8 +22,6 @@ from scenarioctl.transactions.program_wording import (
     say_receiver,
     unversioned,
 )
-from scenarioctl.transactions.programs import XCM_PALLETS
-from scenarioctl.transactions.speaker import Speaker, Unworded
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

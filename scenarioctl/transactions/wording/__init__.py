@@ -1,0 +1,1 @@
+"""Calls and XCM programs in words, for the person who signs."""
