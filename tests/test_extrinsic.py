@@ -461,7 +461,7 @@ def test_every_runtime_at_hand_can_be_signed_for() -> None:
 
 
 def test_a_transaction_has_a_length_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarioctl.transactions.bare.LARGEST", 5)
+    monkeypatch.setattr("scenarioctl.transactions.bare_extrinsic.LARGEST", 5)
 
     with pytest.raises(InvalidRequest) as refused:
         bare_extrinsic(b"12345")

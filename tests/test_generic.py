@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.call_builder import build_call
 from scenarioctl.transactions.drafts import Draft
-from scenarioctl.transactions.generic import build_call
 from scenarioctl.transactions.remark import build_remark
 from scenarioctl.transactions.values import ValueReader
 from tests.runtimes import BOB, BOB_ADDRESS, bundled

@@ -16,6 +16,7 @@ from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import Codec
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.runtime.types import TypeTable
+from scenarioctl.transactions.call_builder import build_call
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.extrinsic import (
     SigningOptions,
@@ -26,7 +27,6 @@ from scenarioctl.transactions.extrinsic import (
     era_start,
     signing_payload,
 )
-from scenarioctl.transactions.generic import build_call
 from scenarioctl.transactions.remark import build_remark
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
 from scenarioctl.transactions.transfer import Transfer, build_transfer

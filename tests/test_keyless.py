@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.transactions.keyless import describe_unheld
+from scenarioctl.transactions.keyless_accounts import describe_unheld
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.serving import Serving
 

@@ -17,7 +17,7 @@ from scenarioctl.outgoing import metering
 from scenarioctl.runtime import metadata, scale, types
 from scenarioctl.server import bodies, connections, exchange, limits, streams, web
 from scenarioctl.stores.sqlite import job_rows
-from scenarioctl.transactions import bare, remark
+from scenarioctl.transactions import bare_extrinsic, remark
 from tests.conftest import ROOT
 
 DEFAULTS = Settings(config=Path(), store=Path(), cache=Path())
@@ -39,7 +39,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "depth": (toml.MAX_KEY_PARTS,),
     },
     "transaction, call data, or signing payload": {
-        "bytes": (bare.LARGEST,),
+        "bytes": (bare_extrinsic.LARGEST,),
         "values": (scale.MAX_CALL_VALUES,),
         "depth": (scale.MAX_DEPTH,),
     },

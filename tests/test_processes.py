@@ -130,7 +130,7 @@ def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: P
         "scenarioctl.chains.transport",
         "scenarioctl.runtime.cache",
         "scenarioctl.runtime.storage",
-        "scenarioctl.transactions.connected",
+        "scenarioctl.transactions.connected_transfer",
     ]
 
 

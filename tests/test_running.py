@@ -22,7 +22,7 @@ from scenarioctl.operations.scenarios import store_document
 from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.stores import StoredScenario
-from scenarioctl.transactions.querying import Answered
+from scenarioctl.transactions.runtime_query import Answered
 from tests import test_actions
 from tests.conftest import BOB, BOB_HEX, DATA, ROOT
 from tests.network import FakeNetwork

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.shapes import Canvas
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.querying import Answered, Asked, Item
+    from scenarioctl.transactions.runtime_query import Answered, Asked, Item
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,13 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
 
     A constant is answered offline too, from the runtime table at hand.
     """
-    from scenarioctl.transactions.querying import DEFAULT_LIMIT, Answered, Constant, read_constant, read_item
+    from scenarioctl.transactions.runtime_query import (
+        DEFAULT_LIMIT,
+        Answered,
+        Constant,
+        read_constant,
+        read_item,
+    )
 
     try:
         client = app.client(query.chain)
@@ -178,7 +184,7 @@ class Watch:
 
     async def _judge(self) -> None:
         """Refuse what can never change."""
-        from scenarioctl.transactions.querying import Constant
+        from scenarioctl.transactions.runtime_query import Constant
 
         try:
             item: Item | None = judge(await self.client.table(), self._query).item
@@ -196,7 +202,7 @@ class Watch:
 
     async def _read(self, number: int, block: str) -> Change | None:
         """Read block *number* with the hash *block*; None where the answer is what it was."""
-        from scenarioctl.transactions.querying import DEFAULT_LIMIT, read_item
+        from scenarioctl.transactions.runtime_query import DEFAULT_LIMIT, read_item
 
         if block == self._block:
             return None
@@ -264,7 +270,7 @@ def check_watch(app: "Application", query: Query) -> None:
 
 
 def _refuse_constant(item: "Item | None") -> None:
-    from scenarioctl.transactions.querying import Constant
+    from scenarioctl.transactions.runtime_query import Constant
 
     if isinstance(item, Constant):
         raise InvalidRequest(
@@ -286,7 +292,7 @@ def judge(
     method_field: str = "method_name",
 ) -> "Asked":
     """Return what *query* means to the runtime of *table*; InvalidRequest names what that has not."""
-    from scenarioctl.transactions.querying import find_item, read_params
+    from scenarioctl.transactions.runtime_query import find_item, read_params
 
     item = find_item(
         table, query.pallet_name, query.method_name, pallet_field=pallet_field, method_field=method_field
@@ -365,7 +371,7 @@ def _spelled(
     Only what is known on this machine is asked: a scenario can be written where there is no network.
     """
     from scenarioctl.runtime.entries import ApiMethod
-    from scenarioctl.transactions.querying import find_item, read_params
+    from scenarioctl.transactions.runtime_query import find_item, read_params
 
     pallet, method = fields.filled("pallet_name"), fields.filled("method_name")
     table = app.known_runtime(chain)

@@ -81,7 +81,7 @@ async def draft_transfer(
             transfer, table, registry=app.registry, assets=app.assets, destination_table=destination_table
         )
         return _encode(app, source, table, draft)
-    from scenarioctl.transactions.connected import TransferBuilder
+    from scenarioctl.transactions.connected_transfer import TransferBuilder
 
     builder = TransferBuilder(
         app.client, app.registry, app.assets, transfer, table=table, known_destination=destination_table
@@ -249,14 +249,14 @@ async def draft_call(
     app: "Application", *, chain: "Chain", pallet: str, method: str, params: "Mapping[str, str]"
 ) -> UnsignedTransaction:
     """Return the transaction of any call, its arguments given as text."""
-    from scenarioctl.transactions.generic import build_call
+    from scenarioctl.transactions.call_builder import build_call
 
     table = await app.runtime(chain)
     return _encode(app, chain, table, build_call(pallet, method, params, table))
 
 
 def _encode(app: "Application", chain: "Chain", table: "RuntimeTable", draft: "Draft") -> UnsignedTransaction:
-    from scenarioctl.transactions.bare import check_length
+    from scenarioctl.transactions.bare_extrinsic import check_length
 
     call_data = table.encode_call(draft.call)
     check_length(len(call_data))

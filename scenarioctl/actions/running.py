@@ -184,7 +184,7 @@ class Run:
             self._keep_failure(handler, diagram, node, error)
 
     async def _draft(self, handler: "Drafter", diagram: Diagram, node: Node) -> None:
-        from scenarioctl.transactions.bare import bare_extrinsic
+        from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 
         drafted = await handler.draft(self.app, diagram, node)
         transaction = drafted.transaction

@@ -19,7 +19,7 @@ from scenarioctl.formats.documents import canonical_json
 from scenarioctl.formats.shapes import Canvas, Stencil
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
 from scenarioctl.model.diagram import Diagram, Node
-from scenarioctl.transactions.keyless import CONFIRM, check_receiver
+from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application

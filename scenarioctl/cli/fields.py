@@ -52,7 +52,7 @@ def transfer_options(
     return _adding(options)
 
 
-#: Confirms a receiver that `transactions/keyless.py` refuses.
+#: Confirms a receiver that `transactions/keyless_accounts.py` refuses.
 yes_option = click.option(
     "--yes",
     is_flag=True,

@@ -87,7 +87,7 @@ async def _build(app: Application, request: CheckTransaction, sender: bytes) -> 
     from scenarioctl.actions.drafting import draft_transfer
     from scenarioctl.actions.fields import read_xcm_version
     from scenarioctl.model.amounts import parse_raw
-    from scenarioctl.transactions.keyless import read_receiver
+    from scenarioctl.transactions.keyless_accounts import read_receiver
 
     for name in _TRANSFER:
         if getattr(request, name) == "":

@@ -69,7 +69,7 @@ def read_request(app: Application, request: QueryChain) -> "Query":
 
 def entry_limit(value: int | str) -> int:
     """Return how many entries of a map are wanted."""
-    from scenarioctl.transactions.querying import LARGEST_LIMIT
+    from scenarioctl.transactions.runtime_query import LARGEST_LIMIT
 
     digits = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if isinstance(digits, str) and digits.isascii() and digits.isdigit() and len(digits) < 10:

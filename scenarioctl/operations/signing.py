@@ -61,7 +61,7 @@ async def write_transaction(app: Application, transaction: UnsignedTransaction, 
     """Return *transaction* as 0x hex in the form that *request* wants."""
     if request.output_format == "extrinsic":
         # Who only lists scenarios comes by here too, and needs no codec.
-        from scenarioctl.transactions.bare import bare_extrinsic
+        from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 
         return "0x" + bare_extrinsic(transaction.call_data).hex()
     if request.output_format == "call":
@@ -298,7 +298,7 @@ def parse_hash(value: str, *, field: str) -> bytes:
 
 def parse_hex(value: object, *, field: str) -> bytes:
     """Return the bytes of 0x hex text; TooLarge for more than a transaction may have."""
-    from scenarioctl.transactions.bare import LARGEST
+    from scenarioctl.transactions.bare_extrinsic import LARGEST
 
     text = value.strip() if isinstance(value, str) else ""
     digits = text[2:] if text[:2] in {"0x", "0X"} else ""

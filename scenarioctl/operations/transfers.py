@@ -9,7 +9,7 @@ from scenarioctl.application import Application
 from scenarioctl.model.amounts import parse_raw
 from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
 from scenarioctl.operations.signing import check_output_format, payload_warnings, write_transaction
-from scenarioctl.transactions.keyless import read_receiver
+from scenarioctl.transactions.keyless_accounts import read_receiver
 
 if TYPE_CHECKING:
     pass

@@ -600,7 +600,7 @@ class Worker:
                 )
 
     async def _check_chain(self, chain: str, versions: list[int]) -> None:
-        from scenarioctl.actions.hygiene import current_spec, judge_drafts
+        from scenarioctl.actions.stale_drafts import current_spec, judge_drafts
 
         async with self.app.session() as session:
             current = await current_spec(session, chain)

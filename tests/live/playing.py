@@ -12,7 +12,7 @@ from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage import storage_key
-from scenarioctl.transactions.dispatch import explain_dispatch_error
+from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
 from scenarioctl.transactions.signing.signatures import signed_extrinsic
 from scenarioctl.transactions.simulation.dry_run import Event

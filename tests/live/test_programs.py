@@ -18,10 +18,10 @@ from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check, Holding
 from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.transactions.programs import XCM_PALLETS
 from scenarioctl.transactions.simulation.dry_run import Event
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.transfer import Transfer, build_transfer
+from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 from tests.live.conftest import ASSETS, Live
 from tests.live.programs import ROWS, USD, Actors, Row, give
 from tests.live.recorder import fresh, pause

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account, parse_account
 from scenarioctl.errors import InvalidRequest, TooLarge, shorten
-from scenarioctl.transactions.bare import LARGEST
+from scenarioctl.transactions.bare_extrinsic import LARGEST
 from scenarioctl.transactions.extrinsic import (
     HASHED_ABOVE,
     SigningOptions,

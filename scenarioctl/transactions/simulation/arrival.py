@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.programs import read_instruction
 from scenarioctl.transactions.simulation.dry_run import Clients, Encoded, Hop, Message, Unproven, ask_result
 from scenarioctl.transactions.transfer import Transfer, last_hop, native_fee_message
+from scenarioctl.transactions.xcm_programs import read_instruction
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from scenarioctl.transactions.dispatch import explain_dispatch_error
-from scenarioctl.transactions.programs import inner_calls
+from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
+from scenarioctl.transactions.xcm_programs import inner_calls
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import Call

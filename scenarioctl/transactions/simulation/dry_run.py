@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.connection import NodeError
 from scenarioctl.chains.locations import read_location, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.dispatch import explain_balance_error, explain_xcm_error
-from scenarioctl.transactions.programs import chain_at, read_instruction
+from scenarioctl.transactions.dispatch_errors import explain_balance_error, explain_xcm_error
 from scenarioctl.transactions.simulation.fee_charge import charged_call, read_charged
 from scenarioctl.transactions.transfer import XCM_VERSIONS, known_xcm_versions, shape_location
+from scenarioctl.transactions.xcm_programs import chain_at, read_instruction
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute
 from scenarioctl.model.checks import Amount, Holding
-from scenarioctl.transactions.programs import XCM_PALLETS, local_messages
 from scenarioctl.transactions.simulation.arrival import (
     delivery_tolls,
     execution_tolls,
@@ -19,6 +18,7 @@ from scenarioctl.transactions.simulation.arrival import (
 from scenarioctl.transactions.simulation.balance_changes import Move, read_moves
 from scenarioctl.transactions.simulation.dry_run import Unproven
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.xcm_programs import XCM_PALLETS, local_messages
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, write_location
-from scenarioctl.transactions.programs import sends_on
 from scenarioctl.transactions.simulation.findings import Findings, asset_at
+from scenarioctl.transactions.xcm_programs import sends_on
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.programs import Instruction
+    from scenarioctl.transactions.xcm_programs import Instruction
 
 #: Instructions by which assets come to a chain over one that must back them.
 _INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.model.checks import Amount, Check, Step, Stop
-from scenarioctl.transactions.programs import gives_to_places, named_accounts, read_programs
 from scenarioctl.transactions.simulation.arrival import Arrival, compute_arrival, incoming_assets
 from scenarioctl.transactions.simulation.balance_changes import deposit_accounts, find_credit
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
@@ -22,13 +21,14 @@ from scenarioctl.transactions.simulation.recipients import ReceiverCheck
 from scenarioctl.transactions.simulation.reserves import check_backing
 from scenarioctl.transactions.simulation.trapped_assets import check_traps
 from scenarioctl.transactions.simulation.unsupported_instructions import check_opaque
+from scenarioctl.transactions.xcm_programs import gives_to_places, named_accounts, read_programs
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
-    from scenarioctl.transactions.programs import Instruction
     from scenarioctl.transactions.transfer import Transfer
+    from scenarioctl.transactions.xcm_programs import Instruction
 
 #: Events by which a call that succeeds tells that a call inside it did not.
 _FAILURES = frozenset(("Utility.BatchInterrupted", "Utility.BatchCompletedWithErrors", "Utility.ItemFailed"))

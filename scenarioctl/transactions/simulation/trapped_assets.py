@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.model.checks import Amount
-from scenarioctl.transactions.programs import XCM_PALLETS, chain_at
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.xcm_programs import XCM_PALLETS, chain_at
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

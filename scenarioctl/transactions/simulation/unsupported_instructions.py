@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.programs import FOLLOWED
+from scenarioctl.transactions.xcm_programs import FOLLOWED
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.transactions.programs import Instruction
     from scenarioctl.transactions.simulation.dry_run import Clients
     from scenarioctl.transactions.simulation.findings import Findings
+    from scenarioctl.transactions.xcm_programs import Instruction
 
 #: Calls that move nothing, whoever makes them.
 _HARMLESS = (("System", "remark"), ("System", "remark_with_event"))

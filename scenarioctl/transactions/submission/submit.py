@@ -16,12 +16,12 @@ from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.checks import Amount
 from scenarioctl.runtime.storage import storage_key
-from scenarioctl.transactions.dispatch import explain_dispatch_error
-from scenarioctl.transactions.programs import XCM_PALLETS
+from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.trapped_assets import say_assets, say_claim
 from scenarioctl.transactions.submission.node_errors import ALREADY_IMPORTED, explain_refusal, meaning_of
 from scenarioctl.transactions.values import ValueWriter
+from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.programs import XCM_PALLETS
 from scenarioctl.transactions.wording.phrases import Speaker, Unworded
 from scenarioctl.transactions.wording.xcm_programs import (
     Where,
@@ -22,6 +21,7 @@ from scenarioctl.transactions.wording.xcm_programs import (
     say_receiver,
     unversioned,
 )
+from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

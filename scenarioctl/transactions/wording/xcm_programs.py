@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import write_location
-from scenarioctl.transactions.programs import chain_at, read_instruction
 from scenarioctl.transactions.wording.phrases import Speaker, Unworded
+from scenarioctl.transactions.xcm_programs import chain_at, read_instruction
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain

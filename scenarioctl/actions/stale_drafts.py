@@ -33,7 +33,7 @@ async def judge_drafts(app: "Application", chain: str, spec_version: int, txs: S
     """
     import asyncio
 
-    from scenarioctl.transactions.hygiene import judge_draft
+    from scenarioctl.transactions.draft_compatibility import judge_draft
 
     found = app.registry.find(chain)
     new = await app.client(found).table()
