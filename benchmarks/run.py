@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.digest import has_digest, metadata_digest
 from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.metadata_hash import has_digest, metadata_digest
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -234,8 +234,8 @@ class Application:
         # A table read anew has to compile its encoders anew: each transaction of a long run would pay for it.
         kept = self._known.get(chain.name)
         if kept is None or kept[0] != changed:
-            from scenarioctl.runtime.cache import load_cached, load_unconfirmed, newest_unconfirmed
             from scenarioctl.runtime.table import load_bundled
+            from scenarioctl.runtime.table_cache import load_cached, load_unconfirmed, newest_unconfirmed
 
             table = load_cached(chain.genesis, directory)
             if table is None and load_bundled(chain.name) is None:
@@ -267,8 +267,8 @@ class Application:
 
     def older_runtime(self, chain: Chain, spec_version: int) -> "RuntimeTable | None":
         """Return the table of that version of *chain*, None where it is not on this machine (any more)."""
-        from scenarioctl.runtime.cache import load_cached, load_unconfirmed
         from scenarioctl.runtime.table import load_bundled
+        from scenarioctl.runtime.table_cache import load_cached, load_unconfirmed
 
         bundled = load_bundled(chain.name)
         if bundled is not None and bundled.spec_version == spec_version:

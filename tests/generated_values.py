@@ -8,7 +8,7 @@ from typing import Any
 
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.runtime.types import TypeTable
+from scenarioctl.runtime.type_table import TypeTable
 
 #: Deeper than this the shortest value is taken.
 DEEP = 6

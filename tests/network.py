@@ -10,7 +10,7 @@ import tomli_w
 
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from tests.node import Node
 

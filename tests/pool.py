@@ -7,7 +7,7 @@ from typing import Any
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import Registry
 from scenarioctl.config import Settings
-from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT
 from tests.node import Node

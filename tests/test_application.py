@@ -9,9 +9,9 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.config import Settings, load_settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
-from scenarioctl.runtime.cache import save_cached
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import load_bundled
+from scenarioctl.runtime.table_cache import save_cached
 from tests.canned import answers
 from tests.conftest import DATA
 from tests.node import Node

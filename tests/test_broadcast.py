@@ -18,7 +18,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.broadcasts import describe_inclusion
-from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.extrinsic import (
     SigningOptions,
     bare_extrinsic,
@@ -196,7 +196,7 @@ def by_ecdsa() -> str:
 
 
 def digest() -> bytes:
-    from scenarioctl.runtime.digest import metadata_digest
+    from scenarioctl.runtime.metadata_hash import metadata_digest
 
     return metadata_digest(TABLE, ss58_prefix=0, decimals=10, symbol="DOT")
 
@@ -225,7 +225,7 @@ def test_every_good_signature_is_found_good(send: Send, make: Callable[[], str])
 
 
 def test_a_metadata_hash_is_computed_with_the_symbol_that_the_node_tells_too(send: Send) -> None:
-    from scenarioctl.runtime.digest import metadata_digest
+    from scenarioctl.runtime.metadata_hash import metadata_digest
 
     other = metadata_digest(TABLE, ss58_prefix=0, decimals=12, symbol="UNIT")
     tx = signed(given=options(mode=1, metadata_hash=other))

@@ -10,9 +10,9 @@ from scenarioctl.chains.connection import connect
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainUnreachable
-from scenarioctl.runtime.cache import load_cached
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
+from scenarioctl.runtime.table_cache import load_cached
 from tests.conftest import BOB, DATA, Run
 from tests.node import Gone, Node
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.runtime.digest import _root, accessible_types, metadata_digest
+from scenarioctl.runtime.metadata_hash import _root, accessible_types, metadata_digest
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
-from scenarioctl.runtime.types import TypeTable
+from scenarioctl.runtime.type_table import TypeTable
 
 from .runtimes import bundled, metadata_table, vectors
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.entries import Extension
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.runtime.table_entries import Extension
 from scenarioctl.transactions.extrinsic import (
     IMMORTAL,
     Extrinsic,

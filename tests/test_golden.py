@@ -15,7 +15,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import Codec
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
-from scenarioctl.runtime.types import TypeTable
+from scenarioctl.runtime.type_table import TypeTable
 from scenarioctl.transactions.call_builder import build_call
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.extrinsic import (

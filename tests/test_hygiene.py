@@ -12,9 +12,9 @@ from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.cache import save_cached
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.runtime.table_cache import save_cached
 from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 from scenarioctl.transactions.draft_compatibility import judge_draft
 from tests.canned import answers

@@ -14,7 +14,7 @@ from scenarioctl.model.jobs import Retention
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
 from scenarioctl.outgoing import answers as outgoing_answers
 from scenarioctl.outgoing import metering
-from scenarioctl.runtime import metadata, scale, types
+from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, connections, exchange, limits, streams, web
 from scenarioctl.stores.sqlite import job_rows
 from scenarioctl.transactions import bare_extrinsic, remark
@@ -99,7 +99,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
     "metadata of a runtime": {"bytes": (metadata.MAX_BYTES,)},
     "SCALE bytes that are decoded": {"values": (scale.MAX_VALUES,), "depth": (scale.MAX_DEPTH,)},
-    "the name of a type": {"values": (types.NAME_PARTS,)},
+    "the name of a type": {"values": (type_table.NAME_PARTS,)},
     "headers of an answer to an http step, with all interim answers": {"bytes": (metering.MAX_HEADERS,)},
     "body of an answer to an http step": {"bytes": (outgoing_answers.MAX_BODY, metering.MAX_SENT)},
     "a run of a job without a `timeout`": {"time": (DEFAULTS.run_seconds,)},

@@ -12,7 +12,7 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime import metadata
 from scenarioctl.runtime.metadata import MetadataError, read_metadata
 from scenarioctl.runtime.scale import MAX_VALUES, Codec, decode_compact, encode_compact
-from scenarioctl.runtime.types import NAME_PARTS, TypeTable
+from scenarioctl.runtime.type_table import NAME_PARTS, TypeTable
 from scenarioctl.transactions.values import ValueReader
 from tests.conftest import DATA
 from tests.runtimes import bundled

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.runtime.entries import ApiMethod, Extension, Field, StorageEntry
 from scenarioctl.runtime.metadata import MetadataError, read_metadata, unwrap_metadata
 from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.runtime.table_entries import ApiMethod, Extension, Field, StorageEntry
 from tests.conftest import DATA, SHARED
 
 FILES = {

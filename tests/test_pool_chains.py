@@ -14,9 +14,9 @@ from scenarioctl.chains import pool as pool_module
 from scenarioctl.chains.pool import Backoff, Pool, PooledClient
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainRefused, ChainUnreachable
-from scenarioctl.runtime.cache import load_cached
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.runtime.table_cache import load_cached
 from tests.canned import GENESIS, answers
 from tests.conftest import DATA
 from tests.node import Feed, Gone, Node, Refusal

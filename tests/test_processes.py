@@ -128,8 +128,8 @@ def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: P
         "scenarioctl.chains.connection",
         "scenarioctl.chains.tables",
         "scenarioctl.chains.transport",
-        "scenarioctl.runtime.cache",
-        "scenarioctl.runtime.storage",
+        "scenarioctl.runtime.storage_keys",
+        "scenarioctl.runtime.table_cache",
         "scenarioctl.transactions.connected_transfer",
     ]
 

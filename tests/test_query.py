@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.runtime.storage import read_key, storage_key
+from scenarioctl.runtime.storage_keys import read_key, storage_key
 from tests.canned import (
     ALICE,
     ALICE_HEX,

@@ -11,7 +11,7 @@ import pytest
 
 from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainRefused, ScenarioctlError
-from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.swap.route_quote import STAND_IN, Quote, quote_swap, say_route
 from scenarioctl.transactions.swap.swap_call import parse_route
 from tests.conftest import BOB_HEX, Run

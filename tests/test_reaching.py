@@ -15,10 +15,10 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.cli.base import finish
 from scenarioctl.contracts.presence import is_contract
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.runtime.cache import load_cached, save_cached
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.runtime.types import TypeTable
+from scenarioctl.runtime.table_cache import load_cached, save_cached
+from scenarioctl.runtime.type_table import TypeTable
 from tests.canned import BOB_KEY, GENESIS, answers, opaque, prefix, two_x64_concat
 from tests.conftest import BOB, DATA, Run
 from tests.node import Node, Refusal, Silent

@@ -16,7 +16,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import MAX_CALL_VALUES, MAX_DEPTH, MAX_EMPTY, Codec, Fixed, encode_compact
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
-from scenarioctl.runtime.types import TypeTable
+from scenarioctl.runtime.type_table import TypeTable
 from tests.conftest import DATA, SHARED
 from tests.generated_values import INTEGERS, PRIMITIVES, Generator, random_types
 

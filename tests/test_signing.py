@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import tomli_w
 
-from scenarioctl.runtime.digest import has_digest
+from scenarioctl.runtime.metadata_hash import has_digest
 from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.extrinsic import encode_era
 from tests.conftest import BOB, BOB_HEX, DATA, Run

@@ -12,10 +12,10 @@ import pytest
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.cache import load_cached, save_cached
-from scenarioctl.runtime.entries import Field, StorageEntry
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
+from scenarioctl.runtime.table_cache import load_cached, save_cached
+from scenarioctl.runtime.table_entries import Field, StorageEntry
 from tests.conftest import DATA, ROOT
 from tools import bundle_runtimes
 from tools.bundle_runtimes import FOLDER, build, read_module
@@ -123,7 +123,7 @@ def test_importing_the_runtime_imports_nothing_heavy() -> None:
         "enum34",
     }
     assert not heavy & set(modules)
-    assert "scenarioctl.runtime.entries" not in modules
+    assert "scenarioctl.runtime.table_entries" not in modules
 
 
 # Files

@@ -15,7 +15,9 @@ from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainUnreachable
-from scenarioctl.runtime.cache import (
+from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.runtime.table_cache import (
     MOST_UNCONFIRMED,
     load_cached,
     load_unconfirmed,
@@ -23,8 +25,6 @@ from scenarioctl.runtime.cache import (
     save_cached,
     teller,
 )
-from scenarioctl.runtime.metadata import read_metadata
-from scenarioctl.runtime.table import RuntimeTable
 from tests.canned import GENESIS, answers, opaque
 from tests.conftest import BOB, DATA, Run
 from tests.node import Node, Silent

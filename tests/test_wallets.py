@@ -17,7 +17,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.cli.qr import draw_code, draw_codes
 from scenarioctl.errors import InvalidRequest, TooLarge
 from scenarioctl.render.qr import make_codes
-from scenarioctl.runtime.digest import metadata_digest
+from scenarioctl.runtime.metadata_hash import metadata_digest
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.extrinsic import IMMORTAL, SigningOptions, encode_era, signing_payload
 from scenarioctl.transactions.signing.wallet_formats import (

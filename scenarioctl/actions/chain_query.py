@@ -370,7 +370,7 @@ def _spelled(
 
     Only what is known on this machine is asked: a scenario can be written where there is no network.
     """
-    from scenarioctl.runtime.entries import ApiMethod
+    from scenarioctl.runtime.table_entries import ApiMethod
     from scenarioctl.transactions.runtime_query import find_item, read_params
 
     pallet, method = fields.filled("pallet_name"), fields.filled("method_name")

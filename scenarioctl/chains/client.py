@@ -12,9 +12,9 @@ from scenarioctl.chains.connection import OPENING, PROMPT, SMALL, Connection, Re
 from scenarioctl.chains.registry import Chain
 from scenarioctl.chains.tables import Runs, Tables, runtime_of
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
-from scenarioctl.runtime.cache import load_cached, save_cached, teller
-from scenarioctl.runtime.storage import StorageKey, read_key, storage_key
+from scenarioctl.runtime.storage_keys import StorageKey, read_key, storage_key
 from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.runtime.table_cache import load_cached, save_cached, teller
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from math import inf
 from typing import Any
 
-from scenarioctl.runtime.cache import teller
 from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.runtime.table_cache import teller
 
 #: So many tables of a chain are kept in memory: the current one, and those of older blocks.
 _TABLES = 8

@@ -129,8 +129,8 @@ def refresh(chains: tuple[str, ...]) -> None:
 
 
 def _refresh_one(app: "Application", each: "Chain") -> dict[str, Any]:
-    from scenarioctl.runtime.cache import save_cached
     from scenarioctl.runtime.table import load_bundled
+    from scenarioctl.runtime.table_cache import save_cached
 
     client = app.client(each)
     table = finish(client.fetch_table())
@@ -167,7 +167,7 @@ def _bundled_words(row: dict[str, Any]) -> str:
 
 def _describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> dict[str, Any]:
     """Return what the endpoints of a chain told, and whether the table at hand is the one they run."""
-    from scenarioctl.runtime.cache import load_cached
+    from scenarioctl.runtime.table_cache import load_cached
 
     tables = [app.known_runtime(each)]
     runs = {(one.spec_name, one.spec_version) for one in probes if one.healthy}

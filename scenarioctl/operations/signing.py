@@ -148,7 +148,7 @@ def signing_warnings(app: Application, request: Signer) -> tuple[str, ...]:
 
 async def compute_metadata_hash(app: Application, chain: "Chain") -> bytes:
     """Return the digest that the runtime of *chain*, connected or at hand, expects under CheckMetadataHash."""
-    from scenarioctl.runtime.digest import metadata_digest
+    from scenarioctl.runtime.metadata_hash import metadata_digest
 
     table = await app.runtime(chain)
     # The runtime's own prefix, which is hashed, and not the registry's, which is printed.
@@ -158,7 +158,7 @@ async def compute_metadata_hash(app: Application, chain: "Chain") -> bytes:
 
 async def _commits(app: Application, chain: "Chain") -> bool:
     """Tell whether a signature can commit to the metadata of the runtime that *chain* has now."""
-    from scenarioctl.runtime.digest import has_digest
+    from scenarioctl.runtime.metadata_hash import has_digest
 
     return has_digest(await app.runtime(chain))
 

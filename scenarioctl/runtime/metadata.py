@@ -12,7 +12,7 @@ from typing import Any
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.runtime.scale import Codec
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.runtime.types import TypeTable
+from scenarioctl.runtime.type_table import TypeTable
 
 #: The metadata versions that can be read, the best first: what to ask a node for.
 VERSIONS = (16, 15, 14)

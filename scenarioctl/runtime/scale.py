@@ -30,7 +30,7 @@ from threading import RLock
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.runtime.types import DEFINITION, KIND, PATH, TypeTable
+from scenarioctl.runtime.type_table import DEFINITION, KIND, PATH, TypeTable
 
 #: Takes a value and how deep it stands.
 Encoder = Callable[[Any, int], bytes]

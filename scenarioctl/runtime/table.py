@@ -4,7 +4,7 @@ A table's file is JSON, one type, pallet or runtime API to a line, so that two v
 Nothing but the first line is parsed before it is asked for: one call needs a twentieth of it.
 
     {"format":1, "spec_name":…, …, "pallets":[[name, index, type of its calls or null], …], "lines":[types, pallets, apis],
-    "types":[                       rows as in `runtime/types.py`
+    "types":[                       rows as in `runtime/type_table.py`
     ],"pallets":[                   {"name", "storage":[prefix, entries], "constants", "event", "error", …}
     ],"apis":[                      {"name", "methods":[[name, [[parameter, type id], …], output type id], …]}
     ],"checksum":"…"}               CRC-32 of all before the last line
@@ -20,10 +20,10 @@ from zlib import crc32
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.scale import CallInput, Codec, Decoder, Encoder, Refusal, invalid
-from scenarioctl.runtime.types import TypeTable
+from scenarioctl.runtime.type_table import TypeTable
 
 if TYPE_CHECKING:
-    from scenarioctl.runtime.entries import ApiMethod, Extension, Field, StorageEntry
+    from scenarioctl.runtime.table_entries import ApiMethod, Extension, Field, StorageEntry
 
 FORMAT = 1
 
@@ -125,7 +125,7 @@ class RuntimeTable:
         """Return the arguments of a call in their order."""
         known = self._call_fields.get((pallet, method))
         if known is None:
-            from scenarioctl.runtime.entries import Field
+            from scenarioctl.runtime.table_entries import Field
 
             known = self._call_fields[pallet, method] = tuple(
                 Field(name=name, type_id=type_id, type_name=type_name or "")
@@ -173,7 +173,7 @@ class RuntimeTable:
 
     def storage_entry(self, pallet: object, name: object) -> "StorageEntry":
         """Return how a storage item is found and read; names as people type them."""
-        from scenarioctl.runtime.entries import StorageEntry
+        from scenarioctl.runtime.table_entries import StorageEntry
 
         found = self.find_pallet(pallet)
         prefix, entries = self._pallet(found)["storage"] or ("", [])
@@ -203,7 +203,7 @@ class RuntimeTable:
 
     def api_method(self, api: object, method: object) -> "ApiMethod":
         """Return the inputs and the output of one runtime API method; names as people type them."""
-        from scenarioctl.runtime.entries import ApiMethod, Field
+        from scenarioctl.runtime.table_entries import ApiMethod, Field
 
         names = self.apis
         found = find_name(api, names, what="runtime API", where=str(self))
@@ -243,7 +243,7 @@ class RuntimeTable:
     @property
     def extensions(self) -> "tuple[Extension, ...]":
         """The signed extensions, in the order in which they stand in an extrinsic."""
-        from scenarioctl.runtime.entries import Extension
+        from scenarioctl.runtime.table_entries import Extension
 
         return tuple(
             Extension(identifier=identifier, type_id=type_id, additional_type_id=additional)

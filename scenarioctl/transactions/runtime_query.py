@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
-from scenarioctl.runtime.entries import ApiMethod, StorageEntry
-from scenarioctl.runtime.storage import HASHERS, StorageKey, read_key, storage_key
+from scenarioctl.runtime.storage_keys import HASHERS, StorageKey, read_key, storage_key
 from scenarioctl.runtime.table import fold
+from scenarioctl.runtime.table_entries import ApiMethod, StorageEntry
 from scenarioctl.transactions.values import ValueReader, ValueWriter
 
 if TYPE_CHECKING:

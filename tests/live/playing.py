@@ -11,7 +11,7 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
 from scenarioctl.transactions.signing.signatures import signed_extrinsic

@@ -13,7 +13,7 @@ from scenarioctl.application import Application
 from scenarioctl.chains.registry import Chain
 from scenarioctl.cli.base import finish
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.extrinsic import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import signed_extrinsic
 from scenarioctl.transactions.simulation.dry_run import Event

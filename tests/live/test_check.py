@@ -17,7 +17,7 @@ from scenarioctl.model.checks import Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.checks import CheckTransaction, check_transaction
 from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
-from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.simulation.balance_changes import find_credit
 from scenarioctl.transactions.transfer import Transfer, build_transfer
 from tests.live.conftest import Live

@@ -13,8 +13,8 @@ from scenarioctl.model.calls import Call
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.signing import compute_metadata_hash
 from scenarioctl.operations.transactions import Payload, TransactionPayload, transaction_payload
-from scenarioctl.runtime.digest import metadata_digest
 from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.metadata_hash import metadata_digest
 from scenarioctl.transactions.signing.signatures import signed_extrinsic
 from scenarioctl.transactions.signing.wallet_formats import vault_frames
 from tests.live.conftest import Live

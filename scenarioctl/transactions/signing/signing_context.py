@@ -94,7 +94,7 @@ def _period_of(era: bytes | int) -> int:
 
 
 async def _account_key(client: "Client", account: bytes) -> str:
-    from scenarioctl.runtime.storage import storage_key
+    from scenarioctl.runtime.storage_keys import storage_key
 
     return storage_key(await client.table(), "System", "Account", (account,)).hex
 

@@ -15,7 +15,7 @@ from scenarioctl.chains.connection import NodeError
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.checks import Amount
-from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.trapped_assets import say_assets, say_claim

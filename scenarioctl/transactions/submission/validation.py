@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, shorten
-from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.extrinsic import (
     HASHED_ABOVE,
     bytes_to_sign,
@@ -348,7 +348,7 @@ async def _hashes_as_told(client: "Client", table: "RuntimeTable") -> tuple[byte
 
 def _digest(chain: "Chain", table: "RuntimeTable") -> bytes | None:
     try:
-        from scenarioctl.runtime.digest import has_digest, metadata_digest
+        from scenarioctl.runtime.metadata_hash import has_digest, metadata_digest
 
         if not has_digest(table):
             return None

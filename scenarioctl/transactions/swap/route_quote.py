@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.amounts import to_text, to_whole
-from scenarioctl.runtime.storage import storage_key
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.swap.dynamic_fees import (
     FeeParameters,

@@ -13,7 +13,7 @@ from scenarioctl.errors import InvalidRequest, shorten
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.runtime.types import TypeTable
+    from scenarioctl.runtime.type_table import TypeTable
 
 #: The oldest version of metadata that tells the digest.
 OLDEST = 15

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from scenarioctl.runtime.entries import StorageEntry
     from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.runtime.table_entries import StorageEntry
 
 
 def twox(data: bytes, rounds: int) -> bytes:
