@@ -308,14 +308,14 @@ def test_answers_of_the_servers_are_as_described(tmp_path: Path) -> None:
             ("jobs.job_mempool", "/scenario/tx", {"id": remark}),
             ("jobs.job_mempool", "/scenario/tx", {"id": remark, "after": 0, "limit": 1}),
             (
-                "transactions.decode_transaction",
+                "decoded_transactions.decode_transaction",
                 "/api/tx/decode",
                 {"tx": "0x240400071468656c6c6f", "chain": "polkadot"},
             ),
             (
-                "transactions.transaction_payload",
+                "decoded_transactions.transaction_payload",
                 "/api/tx/payload",
-                ANSWERS["transactions.transaction_payload"].request,
+                ANSWERS["decoded_transactions.transaction_payload"].request,
             ),
             (
                 "transfers.asset_transfer",

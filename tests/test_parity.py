@@ -36,8 +36,8 @@ ONLY_ON_THE_LINE = {
     ("scenarios.export_scenario", "form"): "how the answer is printed",
     ("previews.preview_scenario", "output"): "where the picture is written",
     ("previews.preview_scenario", "draw"): "how the terminal is shown it",
-    ("transactions.transaction_payload", "qr"): "a drawing of vault_payload",
-    ("transactions.transaction_payload", "qr_file"): "a drawing of vault_payload",
+    ("decoded_transactions.transaction_payload", "qr"): "a drawing of vault_payload",
+    ("decoded_transactions.transaction_payload", "qr_file"): "a drawing of vault_payload",
 }
 
 #: Parameters of a command that have another name in the request, and why.

@@ -21,7 +21,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.operations.checks import CheckTransaction, check_transaction
+from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
 
 FILE = Path(__file__).parents[1] / "scenarioctl" / "transactions" / "tolls.json"
 ALICE = "0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"

@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from scenarioctl.cli.base import Group, field_option, option, perform, print_answer, read_text
-from scenarioctl.cli.checking import check_option, sender_option, show_check
+from scenarioctl.cli.check_report import check_option, sender_option, show_check
 from scenarioctl.cli.fields import TOKENS, swap_options, transfer_options, xcm_version_option, yes_option
-from scenarioctl.cli.signing import transaction_options
+from scenarioctl.cli.signing_options import transaction_options
 from scenarioctl.errors import InvalidRequest
 
 #: A flow file is written by hand; one larger than this is something else.

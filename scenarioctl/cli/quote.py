@@ -11,7 +11,7 @@ from scenarioctl.cli.fields import swap_options
 
 @click.command(
     cls=Command,
-    operation="quotes.quote_swap",
+    operation="swap_quotes.quote_swap",
     example="scenarioctl quote --assetin DOT --assetout HDX --amount 2\n"
     "  scenarioctl quote --assetin DOT --assetout HDX --amount 2 --field min_amount_out",
 )
@@ -28,7 +28,7 @@ def quote(**fields: Any) -> None:
 
     Nothing is built or stored: `create swap` asks anew. Amounts are in the smallest unit, the price in whole tokens.
     """
-    result = perform("quotes.quote_swap", "QuoteSwap", **fields)
+    result = perform("swap_quotes.quote_swap", "QuoteSwap", **fields)
     print_answer(result, draw=lambda: _draw(result.answer()))
 
 

@@ -20,10 +20,10 @@ from scenarioctl.cli.base import (
     read_text,
     say,
 )
-from scenarioctl.cli.checking import check_option, show_check
+from scenarioctl.cli.check_report import check_option, show_check
 from scenarioctl.cli.fields import yes_option
 from scenarioctl.cli.preview import preview
-from scenarioctl.cli.signing import transaction_options
+from scenarioctl.cli.signing_options import transaction_options
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge, shorten
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.assembly import assemble
 from scenarioctl.cli.base import (
     Group,
     asked_for_json,
@@ -16,7 +15,8 @@ from scenarioctl.cli.base import (
     printable,
     read_tx,
 )
-from scenarioctl.cli.signing import signer_options
+from scenarioctl.cli.signing_options import signer_options
+from scenarioctl.cli.tx_assemble import assemble
 from scenarioctl.cli.tx_check import check
 
 
@@ -26,7 +26,7 @@ def tx() -> None:
 
 
 @tx.command(
-    operation="transactions.decode_transaction",
+    operation="decoded_transactions.decode_transaction",
     example="scenarioctl --offline tx decode 0x00071468656c6c6f --chain polkadot",
 )
 @click.argument("tx", metavar="HEX|-")
@@ -34,12 +34,12 @@ def tx() -> None:
 @field_option
 def decode(tx: str, **fields: Any) -> None:
     """Say what a transaction does: an extrinsic, signed or not, or call data."""
-    result = perform("transactions.decode_transaction", "DecodeTransaction", tx=read_tx(tx), **fields)
+    result = perform("decoded_transactions.decode_transaction", "DecodeTransaction", tx=read_tx(tx), **fields)
     print_answer(result, draw=lambda: draw_json(result.answer()))
 
 
 @tx.command(
-    operation="transactions.transaction_payload",
+    operation="decoded_transactions.transaction_payload",
     example="scenarioctl --offline tx payload 0x00071468656c6c6f --chain polkadot --nonce 0 \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
@@ -66,13 +66,15 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
     for Polkadot Vault. With a connected chain, nonce, era, block and metadata hash need not be given.
     """
     if qr_file is not None:
-        from scenarioctl.cli.qr import check_file
+        from scenarioctl.cli.qr_output import check_file
 
         check_file(qr_file)
-    result = perform("transactions.transaction_payload", "TransactionPayload", tx=read_tx(tx), **fields)
+    result = perform(
+        "decoded_transactions.transaction_payload", "TransactionPayload", tx=read_tx(tx), **fields
+    )
     structured = asked_for_json() or click.get_current_context().meta.get("scenarioctl.field") is not None
     if qr or qr_file is not None:
-        from scenarioctl.cli.qr import draw_codes, write_files
+        from scenarioctl.cli.qr_output import draw_codes, write_files
         from scenarioctl.transactions.signing.wallet_formats import vault_frames
 
         frames = vault_frames(bytes.fromhex(result.answer()["vault_payload"][2:]))

@@ -5,14 +5,14 @@ from typing import Any
 import click
 
 from scenarioctl.cli.base import Command, field_option, option, perform, print_answer, read_tx
-from scenarioctl.cli.checking import draw_check
+from scenarioctl.cli.check_report import draw_check
 from scenarioctl.cli.fields import RAW, transfer_options, xcm_version_option, yes_option
 
 
 @click.command(
     "check",
     cls=Command,
-    operation="checks.check_transaction",
+    operation="transaction_checks.check_transaction",
     example="scenarioctl tx check --from polkadot --to assetHub --assetid DOT --amount 15000000000 \\\n"
     "    --destinationaddress 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
@@ -32,7 +32,7 @@ def check(tx: str, **fields: Any) -> None:
     """
     from scenarioctl.operations.outcomes import OUTCOMES
 
-    result = perform("checks.check_transaction", "CheckTransaction", tx=read_tx(tx), **fields)
+    result = perform("transaction_checks.check_transaction", "CheckTransaction", tx=read_tx(tx), **fields)
     print_answer(result, draw=lambda: draw_check(result.answer()))
     verdict = result.answer()["verdict"]
     if verdict != "ok":

@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from scenarioctl.cli.base import Group, perform, print_answer
-from scenarioctl.cli.checking import check_option, show_check
+from scenarioctl.cli.check_report import check_option, show_check
 from scenarioctl.cli.fields import RAW, transfer_options, xcm_version_option, yes_option
-from scenarioctl.cli.signing import transaction_options
+from scenarioctl.cli.signing_options import transaction_options
 
 
 @click.group(cls=Group)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of, passed
+from scenarioctl.operations.built_transactions import Built, Checked, check_sender, facts_of, passed
 from scenarioctl.operations.scenarios import Facts, store_document, store_written
-from scenarioctl.operations.signing import check_output_format, payload_warnings, write_transaction
+from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 
 if TYPE_CHECKING:
     from scenarioctl.actions.drafting import Drafted

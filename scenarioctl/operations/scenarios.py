@@ -9,8 +9,8 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.documents import canonical_json, write_json
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
-from scenarioctl.operations.signing import check_output_format, payload_warnings, write_transaction
+from scenarioctl.operations.built_transactions import Built, Checked, check_sender, facts_of
+from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.stores import StoredScenario, check_id
 
 if TYPE_CHECKING:

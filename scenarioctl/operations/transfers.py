@@ -7,8 +7,8 @@ from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.actions.fields import note_native, read_xcm_version
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import parse_raw
-from scenarioctl.operations.checking import Built, Checked, check_sender, facts_of
-from scenarioctl.operations.signing import check_output_format, payload_warnings, write_transaction
+from scenarioctl.operations.built_transactions import Built, Checked, check_sender, facts_of
+from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.transactions.keyless_accounts import read_receiver
 
 if TYPE_CHECKING:

@@ -249,7 +249,7 @@ ANSWERS: Mapping[str, Answered] = {
         },
         answer={"result": "Xq3b9LmZt"},
     ),
-    "quotes.quote_swap": Answered(
+    "swap_quotes.quote_swap": Answered(
         schema=fields(
             sold=TEXT,
             received=TEXT,
@@ -393,7 +393,7 @@ ANSWERS: Mapping[str, Answered] = {
         request={"id": "Xq3b9LmZt"},
         answer={"success": True, "longUrl": _DIAGRAM},
     ),
-    "transactions.decode_transaction": Answered(
+    "decoded_transactions.decode_transaction": Answered(
         schema=fields(
             ("signature", "offline"),
             chain=TEXT,
@@ -407,11 +407,11 @@ ANSWERS: Mapping[str, Answered] = {
         ),
         request={"tx": _REMARK, "chain": "polkadot"},
     ),
-    "checks.check_transaction": Answered(
+    "transaction_checks.check_transaction": Answered(
         schema=fields(chain=TEXT, **_CHECK, txdata=HEX, spec_version=NUMBER),
         request={"sender": _ACCOUNT, "tx": _REMARK, "chain": "polkadot"},
     ),
-    "transactions.transaction_payload": Answered(
+    "decoded_transactions.transaction_payload": Answered(
         schema=fields(
             ("offline",),
             chain=TEXT,
@@ -425,7 +425,7 @@ ANSWERS: Mapping[str, Answered] = {
         ),
         request={"tx": _REMARK, "chain": "polkadot", "sender": _ACCOUNT, "nonce": 0},
     ),
-    "assembly.assemble_transaction": Answered(
+    "signed_transactions.assemble_transaction": Answered(
         schema=fields(("offline",), chain=TEXT, tx=HEX, hash=HEX, scheme=TEXT, **_BUILT),
         request={
             "chain": "polkadot",

@@ -41,7 +41,7 @@ ENDPOINTS = (
     _row("POST", "/api/create/remark", "creation.create_remark", scope="create"),
     _row("POST", "/api/create/query", "creation.create_query", scope="create"),
     _row("POST", "/api/create/flow", "creation.create_flow", scope="create"),
-    _row("POST", "/api/swap/quote", "quotes.quote_swap"),
+    _row("POST", "/api/swap/quote", "swap_quotes.quote_swap"),
     _row("POST", "/api/xcm/asset-transfer", "transfers.asset_transfer"),
     _row("POST", "/api/hrmp/{relay}/openchannels", "channels.open_channels", "/{relay}/openchannels"),
     _row("POST", "/api/actions/query", "queries.query_chain"),
@@ -75,10 +75,10 @@ ENDPOINTS = (
         server="both",
         flag="success",
     ),
-    _row("POST", "/api/tx/decode", "transactions.decode_transaction"),
-    _row("POST", "/api/tx/check", "checks.check_transaction"),
-    _row("POST", "/api/tx/payload", "transactions.transaction_payload"),
-    _row("POST", "/api/tx/assemble", "assembly.assemble_transaction"),
+    _row("POST", "/api/tx/decode", "decoded_transactions.decode_transaction"),
+    _row("POST", "/api/tx/check", "transaction_checks.check_transaction"),
+    _row("POST", "/api/tx/payload", "decoded_transactions.transaction_payload"),
+    _row("POST", "/api/tx/assemble", "signed_transactions.assemble_transaction"),
     _row("POST", "/job/start", "jobs.start_job", scope="jobs", server="worker", flag="success"),
     _row(
         "POST", "/job/stop", "jobs.stop_job", scope="jobs", server="worker", flag="success", destructive=True

@@ -15,7 +15,7 @@ from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
 from scenarioctl.model.checks import Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
-from scenarioctl.operations.checks import CheckTransaction, check_transaction
+from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
 from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.simulation.balance_changes import find_credit

@@ -15,8 +15,8 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
-from scenarioctl.operations.checks import CheckTransaction, check_transaction
 from scenarioctl.operations.creation import CreateSwap, create_swap
+from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap
 from tests.live.conftest import Live
 from tests.live.cost_rows import CRAFTED, ORDINARY, Row

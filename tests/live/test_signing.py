@@ -11,8 +11,8 @@ from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
-from scenarioctl.operations.signing import compute_metadata_hash
-from scenarioctl.operations.transactions import Payload, TransactionPayload, transaction_payload
+from scenarioctl.operations.decoded_transactions import Payload, TransactionPayload, transaction_payload
+from scenarioctl.operations.signing_fields import compute_metadata_hash
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.metadata_hash import metadata_digest
 from scenarioctl.transactions.signing.signatures import signed_extrinsic

@@ -7,7 +7,7 @@ from scenarioctl.cli.base import option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The fields of `operations/signing.py: Signer`, in its order.
+#: The fields of `operations/signing_fields.py: Signer`, in its order.
 SIGNER = (
     option("--sender", metavar="ADDRESS", default="", help="Account that will sign: SS58 or 0x public key."),
     option(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.operations.signing import Signing
+from scenarioctl.operations.signing_fields import Signing
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction

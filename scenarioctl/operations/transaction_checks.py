@@ -7,8 +7,8 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
-from scenarioctl.operations.checking import parse_sender
-from scenarioctl.operations.signing import parse_hex, read_aside
+from scenarioctl.operations.built_transactions import parse_sender
+from scenarioctl.operations.signing_fields import parse_hex, read_aside
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
@@ -114,7 +114,7 @@ async def _build(app: Application, request: CheckTransaction, sender: bytes) -> 
 async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":
     from scenarioctl.actions.drafting import check_draft
     from scenarioctl.model.calls import UnsignedTransaction
-    from scenarioctl.operations.transactions import read_transaction
+    from scenarioctl.operations.decoded_transactions import read_transaction
 
     data = parse_hex(request.tx, field="tx")
     if not request.chain:

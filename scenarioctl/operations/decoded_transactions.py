@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.signing import Signer, parse_hex, read_aside, signing_options, signing_warnings
+from scenarioctl.operations.signing_fields import (
+    Signer,
+    parse_hex,
+    read_aside,
+    signing_options,
+    signing_warnings,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain

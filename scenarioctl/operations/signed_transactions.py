@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.signing import Signer, default_era, parse_hex, read_aside, signing_options
+from scenarioctl.operations.signing_fields import Signer, default_era, parse_hex, read_aside, signing_options
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -92,7 +92,7 @@ def _check_scheme(scheme: object) -> None:
 
 async def _read_tx(app: Application, request: AssembleTransaction) -> "tuple[Chain, ToSign, RuntimeTable]":
     from scenarioctl.chains.addresses import parse_account
-    from scenarioctl.operations.transactions import read_transaction
+    from scenarioctl.operations.decoded_transactions import read_transaction
     from scenarioctl.transactions.extrinsic import signing_payload
     from scenarioctl.transactions.signing.signed_transaction import ToSign, read_payload
 

@@ -14,12 +14,12 @@ from scenarioctl.cli.base import (
     read_text,
     read_tx,
 )
-from scenarioctl.cli.signing import signer_options
+from scenarioctl.cli.signing_options import signer_options
 
 
 @click.command(
     cls=Command,
-    operation="assembly.assemble_transaction",
+    operation="signed_transactions.assemble_transaction",
     example="scenarioctl tx payload 0x00071468656c6c6f --chain polkadot \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 --json > payload.json\n"
     "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl broadcast polkadot -",
@@ -53,6 +53,10 @@ def assemble(tx: str, payload: str | None, **fields: Any) -> None:
 
         given = parse_json(read_text(payload, field="payload", limit=TX_LIMIT), field="payload")
     result = perform(
-        "assembly.assemble_transaction", "AssembleTransaction", tx=read_tx(tx), payload=given, **fields
+        "signed_transactions.assemble_transaction",
+        "AssembleTransaction",
+        tx=read_tx(tx),
+        payload=given,
+        **fields,
     )
     print_answer(result, plain=result.answer()["tx"])
