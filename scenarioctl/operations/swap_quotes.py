@@ -66,8 +66,9 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
     from scenarioctl.actions.swap import check_exchange, check_pair, read_route, read_slippage
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.model.amounts import parse_number, to_raw
-    from scenarioctl.transactions.swap import route_quote
     from scenarioctl.transactions.swap.omnipool_math import minimum_received
+    from scenarioctl.transactions.swap.route_quote import quote_swap as fetch_quote
+    from scenarioctl.transactions.swap.route_quote import worded
     from scenarioctl.transactions.swap.swap_limits import warn_of_slippage
 
     chain = app.registry.find(request.chain)
@@ -83,7 +84,7 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
     route = read_route(request.route, "route")
     sender = parse_account(request.sender, field="sender") if request.sender else None
     client = app.client(chain)
-    quote = await route_quote.quote_swap(
+    quote = await fetch_quote(
         client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
     )
     least = minimum_received(quote.amount_out, slippage)
@@ -91,7 +92,7 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
         quote=quote,
         min_amount_out=least,
         spec_version=(await client.table()).spec_version,
-        warnings=(*quote.warnings, *warn_of_slippage(slippage, route_quote.worded(asset_out, least))),
+        warnings=(*quote.warnings, *warn_of_slippage(slippage, worded(asset_out, least))),
     )
 
 
