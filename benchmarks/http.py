@@ -23,7 +23,7 @@ from typing import Any
 ACCOUNT = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 CONNECTIONS = 32
 #: Least share of the echo's requests per second.
-GOALS = {"scenario/info": 0.60, "xcm/asset-transfer": 0.40, "create/scenario": 0.25}
+GOALS = {"scenario/info": 0.45, "xcm/asset-transfer": 0.33, "create/scenario": 0.20}
 SCENARIO = {
     "source_chain": "assetHub",
     "dest_chain": "hydraDx",

@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 METADATA = ROOT / "tests" / "data" / "metadata"
 BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 ACCOUNT = bytes.fromhex("8eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a48")
+#: Most that a whole process may take, in multiples of `python -c pass`.
+GOALS = {"scenarioctl --help": 6, "--offline xcm asset-transfer": 10}
 TRANSFER = ["--from", "polkadot", "--to", "assetHub", "--assetid", "DOT", "--amount", "12345678900"]
 
 
@@ -67,6 +69,8 @@ def cold(rounds: int) -> None:
     yardstick = statistics.median(times["python -c pass"])
     for name, taken in times.items():
         report(f"cold: {name}", statistics.median(taken), yardstick, "python -c pass")
+        if name in GOALS and statistics.median(taken) > GOALS[name] * yardstick:
+            print(f"  missed its goal: {GOALS[name]} x", flush=True)
     full = seconds(lambda: run([sys.executable, "-m", "benchmarks.substrate"], dict(os.environ)))
     report(
         "cold: the same through SubstrateInterface",

@@ -38,8 +38,7 @@ def _answers_are_as_described() -> None:
     import jsonschema_rs
 
     from scenarioctl.server.answers import ANSWERS
-    from scenarioctl.server.app import find_handler
-    from scenarioctl.server.endpoints import ENDPOINTS
+    from scenarioctl.server.endpoints import ENDPOINTS, find_handler
 
     described: dict[type, list[Any]] = {}
     for row in ENDPOINTS:

@@ -18,11 +18,10 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, Conflict
-from scenarioctl.formats.documents import parse_json
 from scenarioctl.model.jobs import FinishedRun, MempoolDraft, Retention
 from scenarioctl.server import bodies, exchange
 from scenarioctl.server.endpoints import ENDPOINTS
-from scenarioctl.server.exchange import encode, encode_large, read_flat, write_sentences
+from scenarioctl.server.exchange import encode, encode_large, write_sentences
 from scenarioctl.stores import StoredScenario
 from tests.conftest import BOB
 from tests.daemons import wait_until
@@ -1284,24 +1283,6 @@ def test_a_hundred_thousand_requests_leave_the_memory_as_it_was(tmp_path: Path) 
         after = resident()
 
     assert after - before < 8 * 1024 * 1024
-
-
-@pytest.mark.parametrize(
-    "number",
-    ["1.5", "-0.0", "1e5", "1.0e+2", "0.30000000000000004", "7", "-0", "1e10"],
-)
-def test_numbers_of_a_flat_body_are_read_as_in_any_other(number: str) -> None:
-    body = f'{{"a":{number}}}'.encode()
-
-    assert repr(read_flat(body)) == repr(parse_json(body, field="the body"))
-
-
-@pytest.mark.parametrize(
-    "number",
-    ["1E400", "1e-400", "0.1000000000000000055511151231257827", "9" * 81, "NaN", "-Infinity", "1.", ".5"],
-)
-def test_a_flat_body_with_a_number_that_is_refused_is_left_to_who_says_why(number: str) -> None:
-    assert read_flat(f'{{"a":{number}}}'.encode()) is None
 
 
 # -- clients that leave --------------------------------------------------------------------------------------------

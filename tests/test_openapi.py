@@ -14,10 +14,9 @@ import pytest
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.server.access import SCOPES
 from scenarioctl.server.answers import ANSWERS
-from scenarioctl.server.app import decoder_of, find_handler
-from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
+from scenarioctl.server.decoding import decoder_of
+from scenarioctl.server.endpoints import ENDPOINTS, PAGES, Endpoint, find_handler
 from scenarioctl.server.openapi import body_schema, describe, field_notes
-from scenarioctl.server.pages import PAGES
 from tests.conftest import ROOT
 from tests.serving import Serving
 

@@ -1,8 +1,7 @@
 """The two servers, of the tables of endpoints and pages.  `server/daemon.py` gives them sockets."""
 
 from collections.abc import Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
@@ -10,8 +9,8 @@ from scenarioctl import __version__
 from scenarioctl.application import Application
 from scenarioctl.server.access import Access
 from scenarioctl.server.connections import Connection
-from scenarioctl.server.decoding import Decoder
-from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
+from scenarioctl.server.decoding import decoder_of
+from scenarioctl.server.endpoints import ENDPOINTS, Endpoint, find_handler
 from scenarioctl.server.exchange import Front, Operation, Point, Terms
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.metrics import Metrics, figures_of
@@ -121,19 +120,6 @@ def _rows(points: Sequence[Point]) -> list[tuple[str, str, Point]]:
     return [(point.row.method, path, point) for point in points for path in (point.row.path, *point.row.also)]
 
 
-def find_handler(row: Endpoint) -> tuple[Any, Any]:
-    """Return the handler of *row*, and the type of its requests."""
-    module, _, name = row.operation.partition(".")
-    handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
-    return handler, get_type_hints(handler)["request"]
-
-
 def _operation(row: Endpoint, terms: Terms) -> Operation:
     handler, request_type = find_handler(row)
     return Operation(row, terms, handler, decoder_of(row, request_type))
-
-
-def decoder_of(row: Endpoint, request_type: type) -> Decoder:
-    """Return what makes the requests of *row*."""
-    in_path = [part[1:-1] for part in row.path.split("/") if part.startswith("{")]
-    return Decoder(request_type, in_path=in_path, whole_body=getattr(request_type, "whole_body", ""))

@@ -10,6 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.server.endpoints import Endpoint
 
 #: Another spelling of a field -> the field, where a request has it.
 ALIASES = {"deschain": "destchain"}
@@ -188,6 +189,12 @@ class Decoder:
             return ""
         needed = [name for name in self.given if name in self._needed] or list(self.given)
         return f" with {', '.join(needed)}"
+
+
+def decoder_of(row: Endpoint, request_type: type) -> Decoder:
+    """Return what makes the requests of *row*."""
+    in_path = [part[1:-1] for part in row.path.split("/") if part.startswith("{")]
+    return Decoder(request_type, in_path=in_path, whole_body=getattr(request_type, "whole_body", ""))
 
 
 def _kinds(hint: Any) -> tuple[tuple[str, ...], bool]:

@@ -1,7 +1,8 @@
 """THE table of endpoints.  To add one, add a row; the handler must be in its module's `__all__`."""
 
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import Any, get_type_hints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,3 +95,21 @@ ENDPOINTS = (
         "POST", "/api/webhooks/replay", "webhooks.replay_event", scope="jobs", server="both", flag="success"
     ),
 )
+
+#: What a server tells of itself; `pages.py` answers.  Commands have other ways to all of it.
+PAGES = (
+    _row("GET", "/healthz", "health", scope="open", server="both"),
+    _row("GET", "/readyz", "readiness", scope="open", server="both"),
+    _row("GET", "/version", "version", scope="open", server="both"),
+    _row("GET", "/metrics", "metrics", server="both"),
+    _row("GET", "/openapi.json", "openapi", scope="open", server="both"),
+    _row("GET", "/docs", "docs", scope="open", server="both"),
+    _row("GET", "/job/events", "events", server="worker"),
+)
+
+
+def find_handler(row: Endpoint) -> tuple[Any, Any]:
+    """Return the handler of *row*, and the type of its requests."""
+    module, _, name = row.operation.partition(".")
+    handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
+    return handler, get_type_hints(handler)["request"]

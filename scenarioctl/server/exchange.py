@@ -11,14 +11,13 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from email.utils import formatdate
 from functools import lru_cache
-from time import perf_counter, time
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import parse_qsl, quote
 
 import msgspec
-from aiohttp import ClientPayloadError, HttpVersion11, web
+from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 from multidict import CIMultiDict
 
@@ -36,7 +35,7 @@ from scenarioctl.errors import (
     UnsupportedType,
     shorten,
 )
-from scenarioctl.formats.documents import parse_json, read_float
+from scenarioctl.formats.documents import parse_json
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.server.access import Access, address_of
 from scenarioctl.server.bodies import AT_ONCE, Bodies, Body
@@ -58,10 +57,6 @@ _CURL = "application/x-www-form-urlencoded"
 LARGE = 64 * 1024
 #: Seconds between two looks at whether a body that does not come was given up.
 _LOOK = 0.25
-_PLAIN = 2**63
-#: Bodies below this are tried as a flat object first.
-_SMALL = 4096
-_FLAT = msgspec.json.Decoder(float_hook=read_float)
 #: Bytes of a header with notes or warnings.
 _HEADER_MAX = 4096
 #: Where `OPTIONS` comes from a web page: what it may send and read.
@@ -78,10 +73,6 @@ _COMMON = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
 }
-#: The head of a short answer in JSON, of which its id, warnings or the like, length and date differ.
-_LINES = "".join(f"{name}: {value}\r\n" for name, value in {**_COMMON, "Content-Type": JSON}.items())
-_HEAD = f"HTTP/1.1 200 OK\r\n{_LINES}X-Request-Id: %s\r\n%sContent-Length: %d\r\nDate: %s\r\n\r\n"
-_NAMES = frozenset({*_COMMON, "Content-Type", "X-Request-Id"})
 #: What such a page may read of an answer, beside its body.
 _EXPOSED = "X-Request-Id, Retry-After, Scenarioctl-Notes, Scenarioctl-Warnings"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
@@ -215,23 +206,13 @@ class Operation:
             body = await self._terms.app.aside(encode_large, answer)
         else:
             body = encode(answer)
-        if (
-            len(body) < LARGE
-            and request.keep_alive
-            and request.version == HttpVersion11
-            and request.method != "HEAD"
-        ):
-            return cast("web.StreamResponse", Reply(body, headers))
         return web.Response(body=body, headers=headers)
 
     async def _read(self, request: web.BaseRequest, body: bytes, limit: int) -> Any:
         """Return the fields, as far as the path does not say them."""
         value: Any
         if body:
-            value = read_flat(body) if len(body) < _SMALL else None
-            if value is not None:
-                pass
-            elif len(body) <= LARGE:
+            if len(body) <= LARGE:
                 value = parse_json(body, field="the body", limit=limit)
             else:
                 value = await self._terms.app.aside(parse_json, body, field="the body", limit=limit)
@@ -255,40 +236,6 @@ class Operation:
                 # What is begun is not left half done because nobody waits for it any more; what waited for its place is dropped.
                 cast("Connection", request.protocol).gives_up = False
             return await self._handler(session, decoded)
-
-
-class Reply:
-    """A small JSON answer, written in one piece: all that aiohttp's protocol asks of an answer, and no more."""
-
-    __slots__ = ("_data", "keep_alive")
-
-    status = 200
-
-    def __init__(self, body: bytes, headers: Mapping[str, str]) -> None:
-        more = ""
-        if len(headers) > len(_NAMES):
-            more = "".join([f"{name}: {value}\r\n" for name, value in headers.items() if name not in _NAMES])
-        head = _HEAD % (headers["X-Request-Id"], more, len(body), _date())
-        self._data = head.encode("ascii") + body
-        self.keep_alive = True
-
-    def force_close(self) -> None:
-        """Tell the client that its connection ends with this answer."""
-        self._data = self._data.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
-        self.keep_alive = False
-
-    async def prepare(self, request: web.BaseRequest) -> None:
-        transport = request.transport
-        if transport is None:
-            raise ConnectionResetError("the client has gone")
-        writer = request.writer
-        writer.output_size += len(self._data)
-        transport.write(self._data)
-        # A client that asks on and on without reading has to wait here.
-        await writer.drain()
-
-    async def write_eof(self) -> None:
-        """Do nothing: it was written whole."""
 
 
 class Front:
@@ -518,31 +465,6 @@ def check_type(request: web.BaseRequest, *, present: bool) -> None:
             raise UnsupportedType(f"the body has the Content-Type {shorten(given)}, expected UTF-8")
 
 
-def read_flat(body: bytes) -> dict[str, Any] | None:
-    """Return what parse_json would give for *body*; None where that is not certain: most requests are flat and plain."""
-    if b"\\" in body:
-        return None
-    try:
-        value = _FLAT.decode(body)
-    except Exception:
-        # parse_json says what it is.
-        return None
-    if type(value) is not dict:
-        return None
-    texts = len(value)
-    for each in value.values():
-        kind = type(each)
-        if kind is str:
-            texts += 1
-        elif kind is int:
-            if not -_PLAIN < each < _PLAIN:
-                return None
-        elif kind is not bool and kind is not float and each is not None:
-            return None
-    # Two quotes around each: no key was given twice.
-    return value if body.count(b'"') == 2 * texts else None
-
-
 def read_pairs(query: str) -> list[tuple[str, str]]:
     """Return the names and values of a query string."""
     try:
@@ -588,15 +510,6 @@ def write_sentences(sentences: tuple[str, ...]) -> str:
         else:
             kept = [kept[0][: len(kept[0]) // 2] + "…"]
     return written
-
-
-@lru_cache(2)
-def _date_of(second: int) -> str:
-    return formatdate(second, usegmt=True)
-
-
-def _date() -> str:
-    return _date_of(int(time()))
 
 
 def _one_line(error: Exception) -> str:

@@ -10,10 +10,8 @@ from typing import Any
 from scenarioctl import __version__
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.server.answers import ANSWERS, PAGE_ANSWERS
-from scenarioctl.server.app import decoder_of, find_handler
-from scenarioctl.server.decoding import ALIASES, Decoder, Shape
-from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.pages import PAGES
+from scenarioctl.server.decoding import ALIASES, Decoder, Shape, decoder_of
+from scenarioctl.server.endpoints import PAGES, Endpoint, find_handler
 from scenarioctl.server.streams import FollowJobs
 
 _JSON = "application/json"

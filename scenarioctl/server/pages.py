@@ -1,4 +1,4 @@
-"""What a server tells of itself: how it is, what it does, how to call it.  To add a page, add a row to PAGES."""
+"""What a server tells of itself: how it is, what it does, how to call it.  To add a page, add a row to `endpoints.PAGES`."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from scenarioctl import __version__
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotReady, ScenarioctlError, shorten
 from scenarioctl.server.access import Access
-from scenarioctl.server.endpoints import Endpoint
+from scenarioctl.server.endpoints import PAGES, Endpoint
 from scenarioctl.server.exchange import JSON, Point, encode
 from scenarioctl.server.metrics import CONTENT_TYPE, Metrics
 from scenarioctl.server.streams import EventStream, Follower
@@ -44,22 +44,6 @@ class Grounds:
     follower: Follower
     worker: "Worker | None" = None
     stopping: bool = False
-
-
-def _row(path: str, operation: str, *, scope: str = "open", server: str = "both") -> Endpoint:
-    return Endpoint(method="GET", path=path, operation=operation, scope=scope, server=server)
-
-
-#: No operations of the service: commands have other ways to all of it.
-PAGES = (
-    _row("/healthz", "health"),
-    _row("/readyz", "readiness"),
-    _row("/version", "version"),
-    _row("/metrics", "metrics", scope="read"),
-    _row("/openapi.json", "openapi"),
-    _row("/docs", "docs"),
-    _row("/job/events", "events", scope="read", server="worker"),
-)
 
 
 class Page:
