@@ -3,6 +3,7 @@
 The environment names a relay chain and its Asset Hub: SCENARIOCTL_LIVE_RELAY, SCENARIOCTL_LIVE_ASSET_HUB.
 """
 
+import asyncio
 import os
 import resource
 import shutil
@@ -14,9 +15,9 @@ from pathlib import Path
 from benchmarks.run import ACCOUNT, BOB, each, report, run, seconds
 from scenarioctl.application import Application
 from scenarioctl.chains.connection import Connection
-from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
 
+RUNNER = asyncio.Runner()
 HERE = Path(__file__).resolve().parent
 ROUNDS = 25
 
@@ -31,7 +32,7 @@ def main() -> None:
         app = Application(load_settings({"config": str(config)}, {}))
         round_trip(app)
         warm(app)
-        finish(app.close())
+        RUNNER.run(app.close())
         cold(Path(folder), config, endpoint)
 
 
@@ -60,9 +61,9 @@ def genesis_of(endpoint: str) -> str:
 
 def round_trip(app: Application) -> None:
     client = app.client(app.registry.find("liveRelay"))
-    finish(client.table())
+    RUNNER.run(client.table())
     taken = statistics.median(
-        seconds(lambda: finish(client.call("chain_getBlockHash", 0))) for _ in range(101)
+        seconds(lambda: RUNNER.run(client.call("chain_getBlockHash", 0))) for _ in range(101)
     )
     print(f"{'one round trip to the node':<62} {taken * 1000:9.2f} ms", flush=True)
 
@@ -75,7 +76,7 @@ def warm(app: Application) -> None:
     asset = app.assets.native(source)
 
     def build() -> object:
-        return finish(
+        return RUNNER.run(
             draft_transfer(
                 app,
                 source=source,

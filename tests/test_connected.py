@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
@@ -17,6 +16,7 @@ from scenarioctl.transactions.transfer import Transfer, build_transfer
 from tests.conftest import BOB, Run
 from tests.network import FakeNetwork, call_tried, table_of
 from tests.node import Refusal
+from tests.runner import finish
 from tests.test_check import (
     ALICE,
     ALICE_KEY,

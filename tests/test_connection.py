@@ -8,13 +8,13 @@ import pytest
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import connect
 from scenarioctl.chains.registry import Chain, Registry
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.runtime.table_cache import load_cached
 from tests.conftest import BOB, DATA, Run
 from tests.node import Gone, Node
+from tests.runner import finish
 
 POLKADOT_GENESIS = "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3"
 OLDER = DATA / "metadata" / "polkadot-1006000.v15.scale"

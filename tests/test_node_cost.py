@@ -20,10 +20,10 @@ from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import connect
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainUnreachable
 from tests.canned import answers
 from tests.node import Node
+from tests.runner import finish
 from tests.runtimes import bundled
 from tests.web import Visit, serving
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainRefused, ScenarioctlError
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.swap.route_quote import STAND_IN, Quote, quote_swap, say_route
@@ -37,6 +36,7 @@ from tests.pool import (
     table,
     write_config,
 )
+from tests.runner import finish
 
 TWO_DOT = 2 * 10**10
 #: Trades have moved the fees of both assets.

@@ -12,7 +12,6 @@ import pytest
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.probing import probe
 from scenarioctl.chains.registry import Registry
-from scenarioctl.cli.base import finish
 from scenarioctl.contracts.presence import is_contract
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.metadata import read_metadata
@@ -22,6 +21,7 @@ from scenarioctl.runtime.type_table import TypeTable
 from tests.canned import BOB_KEY, GENESIS, answers, opaque, prefix, two_x64_concat
 from tests.conftest import BOB, DATA, Run
 from tests.node import Node, Refusal, Silent
+from tests.runner import finish
 from tests.runtimes import bundled
 
 CONTRACT = "0x" + "12" * 20

@@ -9,9 +9,9 @@ import pytest
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import Connection
 from scenarioctl.chains.registry import Chain, Registry
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainUnreachable
 from tests.conftest import BOB_HEX, Run
+from tests.runner import finish
 
 ENDPOINT = os.environ.get("SCENARIOCTL_REGISTRY_NODE", "")
 

@@ -15,11 +15,11 @@ from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import connect
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainUnreachable
 from tests.canned import answers
 from tests.loopback import Server
 from tests.node import Feed, Node, Silent
+from tests.runner import finish
 from tests.runtimes import bundled
 
 NOWHERE = "ws://127.0.0.1:1/"

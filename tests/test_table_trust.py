@@ -13,7 +13,6 @@ from scenarioctl.chains import client
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
@@ -28,6 +27,7 @@ from scenarioctl.runtime.table_cache import (
 from tests.canned import GENESIS, answers, opaque
 from tests.conftest import BOB, DATA, Run
 from tests.node import Node, Silent
+from tests.runner import finish
 from tests.runtimes import bundled
 
 METADATA = (DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes()

@@ -8,6 +8,7 @@ Run it against Polkadot's own chains if you can reach them.  On the chains of an
 `_PUBLISHED`, the one figure of Polkadot that is published.
 """
 
+import asyncio
 import json
 import sys
 import tempfile
@@ -18,7 +19,6 @@ from typing import Any
 from scenarioctl.application import Application
 from scenarioctl.chains.connection import Connection
 from scenarioctl.chains.registry import Registry
-from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
@@ -42,7 +42,7 @@ ROUTES = {
 }
 
 
-def main() -> None:
+async def main() -> None:
     app = _application(sys.argv[1:4])
     known = json.loads(FILE.read_text())
     measured: dict[str, dict[str, int]] = {}
@@ -56,7 +56,7 @@ def main() -> None:
             destinationaddress=BOB,
         )
         try:
-            answer = finish(check_transaction(app, request)).answer()
+            answer = (await check_transaction(app, request)).answer()
         except ScenarioctlError as error:
             print(f"{route}: {error}", file=sys.stderr)
             continue
@@ -65,7 +65,7 @@ def main() -> None:
             measured[route] = taken
         else:
             print(f"{route}: {answer['verdict']}: {answer['reasons']}", file=sys.stderr)
-    finish(app.close())
+    await app.close()
     symbol = app.registry.find("relay").symbol
     rows = {**known["raw"].get(symbol, {}), **measured}
     raw = {**known["raw"], symbol: rows}
@@ -126,4 +126,4 @@ def _application(urls: list[str]) -> Application:
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

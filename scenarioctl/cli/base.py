@@ -12,6 +12,8 @@ import click
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, TooLarge, shorten
 
 if TYPE_CHECKING:
+    import asyncio
+
     from scenarioctl.application import Application
     from scenarioctl.config import Settings
 
@@ -243,50 +245,44 @@ def open_application() -> "Application":
     app: Application | None = root.meta.get("scenarioctl.application")
     if app is None:
         app = root.meta["scenarioctl.application"] = Application(read_settings())
-        root.call_on_close(lambda: _close(root, app))
+        runner = _open_runner()
+        # Callbacks run in the reverse order: the loop that it lived on is closed after it.
+        root.call_on_close(lambda: runner.run(app.close()))
     return app
 
 
-def _close(root: click.Context, app: "Application") -> None:
-    # One that waited was closed on its own loop.
-    if root.meta.get("scenarioctl.application") is app:
-        finish(app.close())
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return what *coroutine* returns, run on the event loop of this command."""
+    return _open_runner().run(coroutine)
 
 
-def finish(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a handler that never waits: on the command line stores and chains block instead.
-
-    Importing asyncio would cost as much as all the rest of a short command.
-    """
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        value: T = done.value
-        return value
-    raise RuntimeError("a handler waited on the command line")
-
-
-def wait_for(handler: Callable[..., Coroutine[Any, Any, T]], request: object) -> T:
-    """Run a handler that waits, for a time or for an answer, on an event loop of its own."""
+def _open_runner() -> "asyncio.Runner":
     import asyncio
 
-    app = open_application()
+    root = click.get_current_context().find_root()
+    runner: asyncio.Runner | None = root.meta.get("scenarioctl.runner")
+    if runner is None:
+        _interrupt_at_once()
+        runner = root.meta["scenarioctl.runner"] = asyncio.Runner()
+        root.call_on_close(runner.close)
+    return runner
 
-    async def run() -> T:
-        try:
-            return await handler(app, request)
-        finally:
-            # What it opened belongs to this loop, and ends with it.
-            del click.get_current_context().find_root().meta["scenarioctl.application"]
-            await app.close()
 
-    return asyncio.run(run())
+def _interrupt_at_once() -> None:
+    """Let Ctrl-C end a handler that blocks: asyncio would cancel it, which it notices only when it awaits."""
+    import signal
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
 
 
 def perform(operation: str, request_type: str, *, waits: bool = False, **fields: Any) -> Any:
     """Run the operation `module.handler` with a request of *fields*, show its notes and warnings, return its result.
 
-    With *waits* the handler may wait; all others never do on the command line. With `--url` a daemon runs it.
+    With `--url` a daemon runs it; with *waits* it is given all the time it takes.
     """
     from importlib import import_module
 
@@ -299,10 +295,8 @@ def perform(operation: str, request_type: str, *, waits: bool = False, **fields:
         from scenarioctl.cli.remote import ask
 
         result = ask(settings, operation, request, waits=waits)
-    elif waits:
-        result = wait_for(getattr(module, name), request)
     else:
-        result = finish(getattr(module, name)(open_application(), request))
+        result = run(getattr(module, name)(open_application(), request))
     for note in getattr(result, "notes", ()):
         click.echo(printable(note), err=True)
     for warning in getattr(result, "warnings", ()):

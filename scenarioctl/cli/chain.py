@@ -11,10 +11,10 @@ from scenarioctl.cli.base import (
     asked_for_json,
     draw_table,
     dump_json,
-    finish,
     open_application,
     option,
     perform,
+    run,
 )
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.operations.chains import SORT_KEYS, source_of
@@ -133,7 +133,7 @@ def _refresh_one(app: "Application", each: "Chain") -> dict[str, Any]:
     from scenarioctl.runtime.table_cache import save_cached
 
     client = app.client(each)
-    table = finish(client.fetch_table())
+    table = run(client.fetch_table())
     # Whoever asks for it by hand vouches for the endpoints.
     agreed, table.told_by = not table.told_by, ""
     path = None

@@ -14,13 +14,13 @@ from scenarioctl.cli.base import (
     draw_json,
     dump_json,
     field_option,
-    finish,
     open_application,
     option,
     perform,
     print_answer,
     printable,
     read_settings,
+    run,
     say,
 )
 from scenarioctl.errors import (
@@ -146,15 +146,15 @@ def _changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Sequence[str
 
         try:
             while True:
-                change = finish(following())
+                change = run(following())
                 yield change.block, change.text, change.warnings
         except ChainUnreachable as error:
             if watch.number is None:
                 raise
-            finish(watch.leave())
+            run(watch.leave())
             patience.wait(error, watch.number)
         finally:
-            finish(changes.aclose())
+            run(changes.aclose())
 
 
 def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Sequence[str]]]:

@@ -19,7 +19,6 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.chains.connection import Connection
 from scenarioctl.chains.registry import Registry
-from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
 from tests.conftest import DATA
 from tests.live.recorder import (
@@ -32,6 +31,7 @@ from tests.live.recorder import (
     repeatable,
     write_conversations,
 )
+from tests.runner import finish
 
 #: Variable -> the chain's name in the tests, and what the configuration says of it.
 CHAINS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -10,11 +10,11 @@ from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.registry import Chain
-from scenarioctl.cli.base import finish
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT, Quote, quote_swap
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
 from tests.live.setup import send
+from tests.runner import finish
 from tests.signing import dev_key
 
 #: Id -> decimals, of what the Omnipool of the rig holds.

@@ -8,7 +8,6 @@ from substrateinterface import Keypair
 
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import Chain
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import storage_key
@@ -18,6 +17,7 @@ from scenarioctl.transactions.signing.signatures import signed_extrinsic
 from scenarioctl.transactions.simulation.dry_run import Event
 from tests.live.recorder import fresh
 from tests.live.setup import blocks_after
+from tests.runner import finish
 
 #: Events by which a call that succeeds tells that a call inside it did not.
 _PARTS = ("Utility.BatchInterrupted", "Utility.BatchCompletedWithErrors", "Utility.ItemFailed")

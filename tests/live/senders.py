@@ -5,13 +5,13 @@ from functools import cached_property
 from typing import Any
 
 from scenarioctl.application import Application
-from scenarioctl.cli.base import finish
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.simulation.costs import dispatch_info
 from scenarioctl.transactions.transfer import Transfer, account_argument, build_transfer
 from tests.live.playing import endow, new_key, put
 from tests.live.recorder import fresh
 from tests.live.setup import send
+from tests.runner import finish
 from tests.signing import dev_key
 
 ALICE = dev_key("//Alice")

@@ -11,13 +11,13 @@ from substrateinterface import Keypair
 
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import Chain
-from scenarioctl.cli.base import finish
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.extrinsic import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import signed_extrinsic
 from scenarioctl.transactions.simulation.dry_run import Event
 from tests.live.recorder import pause
+from tests.runner import finish
 
 #: Seconds that a message may take to be executed on the next chain.
 PATIENCE = 60.0

@@ -11,11 +11,11 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
 from tests.conftest import Ended, Run
 from tests.live.conftest import Live
 from tests.live.recorder import fresh, pause
+from tests.runner import finish
 from tests.signing import dev_key, ecdsa_signature, ed25519_key
 
 pytestmark = pytest.mark.live

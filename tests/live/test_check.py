@@ -9,7 +9,6 @@ import pytest
 from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import Chain
-from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
@@ -32,6 +31,7 @@ from tests.live.setup import (
     sign,
     wait_for_quiet,
 )
+from tests.runner import finish
 from tests.signing import dev_key
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]

@@ -8,13 +8,13 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.cli.base import finish
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.simulation.dry_run import Event
 from tests.conftest import DATA, Run
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.live.setup import send
+from tests.runner import finish
 from tests.signing import dev_key
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call
@@ -24,6 +23,7 @@ from tests.live.market import DOT, HDX, open_market
 from tests.live.playing import Played, play
 from tests.live.senders import ALICE, MEAGER, NATIVE, UNIT, USDT, USDT_PLACE, Sender, batch
 from tests.live.setup import create_fee_pool, has_prices, price_fees, send
+from tests.runner import finish
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
 

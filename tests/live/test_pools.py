@@ -14,7 +14,6 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import decode_extrinsic
@@ -24,6 +23,7 @@ from tests.conftest import Run
 from tests.live.conftest import Live
 from tests.live.market import DOT, HDX, USDT, Market, open_market
 from tests.live.setup import act_as_root, send
+from tests.runner import finish
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
 

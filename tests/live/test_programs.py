@@ -12,7 +12,6 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import parse_account
 from scenarioctl.chains.registry import Chain
-from scenarioctl.cli.base import finish
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call
@@ -34,6 +33,7 @@ from tests.live.setup import (
     sign,
 )
 from tests.live.test_check import ROUTES, USDT_PLACE, Network, accepted_assets
+from tests.runner import finish
 from tests.signing import dev_key
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]

@@ -11,11 +11,11 @@ import pytest
 from substrateinterface import SubstrateInterface
 
 from scenarioctl.application import Application
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainRefused
 from tests.canned import prefix, two_x64_concat
 from tests.conftest import DATA, Ended, Run
 from tests.live.conftest import Live
+from tests.runner import finish
 from tests.signing import dev_key
 
 pytestmark = pytest.mark.live

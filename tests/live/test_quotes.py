@@ -11,7 +11,6 @@ from fractions import Fraction
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.creation import CreateSwap, create_swap
@@ -19,6 +18,7 @@ from scenarioctl.transactions.extrinsic import decode_extrinsic
 from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT, Quote
 from tests.live.conftest import Live, Wire
 from tests.live.market import DOT, HDX, LRNA, POOLED, Market, open_market
+from tests.runner import finish
 
 pytestmark = pytest.mark.live
 

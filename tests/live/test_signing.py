@@ -7,7 +7,6 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.registry import Chain
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
@@ -18,6 +17,7 @@ from scenarioctl.runtime.metadata_hash import metadata_digest
 from scenarioctl.transactions.signing.signatures import signed_extrinsic
 from scenarioctl.transactions.signing.wallet_formats import vault_frames
 from tests.live.conftest import Live
+from tests.runner import finish
 from tests.signing import dev_key
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.cli.base import finish
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.creation import CreateSwap, create_swap
@@ -13,6 +12,7 @@ from scenarioctl.transactions.extrinsic import decode_extrinsic
 from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT
 from tests.live.conftest import Live
 from tests.live.market import DOT, HDX, Market, open_market
+from tests.runner import finish
 
 # Runtime APIs are in no recording, and neither is this module.
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("runtime_apis")]
