@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: demo test acceptance check soak live bench bench-live generate clean
+.PHONY: demo test messages acceptance check soak live bench bench-live generate clean
 
 demo: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
@@ -12,6 +12,10 @@ demo: $(VENV)/.installed
 # What is live is replayed here, see docs/live.md.
 test: $(VENV)/.developed
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not soak and not acceptance"
+
+# Write the sentences that the tests see to tests/data/messages.toml; read its diff as prose.
+messages: $(VENV)/.developed
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not soak and not acceptance" --update-messages
 
 # A browser, other people's clients (npm), fuzzed requests and load: about two minutes more.
 acceptance: $(VENV)/.developed
