@@ -1,10 +1,8 @@
 """What the nodes of a diagram do: pills, forms, summaries, drafts."""
 
-import json
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
@@ -33,16 +31,14 @@ from scenarioctl.actions.delay import read_delay
 from scenarioctl.actions.drafting import Drafted
 from scenarioctl.actions.http import read_request
 from scenarioctl.actions.pills import Data, WaitsForWebhook, display, find_pills, has_pill, resolve, settled
-from scenarioctl.actions.transfer import plan, write_plan
 from scenarioctl.actions.webhook import read_webhook
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.formats.blob import pack, unpack
-from scenarioctl.formats.documents import canonical_json
 from scenarioctl.formats.flow import STEPS
-from scenarioctl.formats.shapes import Canvas, Stencil
+from scenarioctl.formats.shapes import Canvas
 from scenarioctl.model.diagram import Diagram, Node, read_diagram
 from scenarioctl.outgoing import WebRequest
 from tests.conftest import BOB, BOB_HEX
@@ -981,49 +977,6 @@ class TestCreated:
 
         assert document["nodes"][1]["formData"]["actionData"]["source"]["assetId"] == 1000
         assert wait(draft_first(app, read_diagram(document))).asset == "0"
-
-    def test_a_daemon_writes_transfers_as_they_are_drawn(self, tmp_path: Path) -> None:
-        served = Application(
-            Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True),
-            served=True,
-        )
-        written = []
-        for source in ("polkadot", "assetHub", "hydraDx", "kusama", "assetHub_kusama"):
-            chain = served.registry.find(source)
-            for destination in ("polkadot", "assetHub", "hydraDx", "kusama", "assetHub_kusama"):
-                for asset in [each for each in served.assets.all(chain) if each.decimals]:
-                    for amount, address in (("0.1", BOB), (20, BOB_HEX)):
-                        fields = {
-                            "source_chain": source,
-                            "dest_chain": destination,
-                            "destination_address": address,
-                            "amount": amount,
-                            "assetid": asset.id,
-                        }
-                        text = write_plan(served, plan(served, fields))
-                        suffixes = [node["id"].rpartition("_")[2] for node in json.loads(text)["nodes"]]
-                        drawn = transfer_diagram(served, canvas=Canvas(iter(suffixes).__next__), **fields)
-                        written.append((text, canonical_json(drawn)))
-
-        assert len(written) > 1000
-        assert [one for one, other in written if one != other] == []
-        # Ids are drawn anew for each.
-        assert len({json.loads(text)["nodes"][0]["id"] for text, _ in written}) > len(written) - 10
-
-    def test_a_stencil_takes_any_text_and_no_id_twice(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def draw(canvas: Canvas, texts: Sequence[str]) -> None:
-            first = canvas.add("chain", {"chain": texts[0], "share": "50 % of %s", "again": texts[0]})
-            canvas.connect(first, canvas.add("chain", {"chain": texts[1]}))
-
-        stencil = Stencil(draw, 2)
-        drawn = iter([b"\1\2\3\1\2\3", b"\1\2\3\4\5\6"])
-        monkeypatch.setattr("scenarioctl.formats.shapes.os.urandom", lambda _: next(drawn))
-
-        text = stencil.write('say "%s"\n', "\u2028 \\ é")
-
-        expected = Canvas(iter(["010203", "040506"]).__next__)
-        draw(expected, ['say "%s"\n', "\u2028 \\ é"])
-        assert text == canonical_json(expected.document())
 
     def test_a_created_swap_keeps_its_bounds(self, app: Application) -> None:
         document = swap_diagram(

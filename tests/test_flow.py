@@ -17,6 +17,7 @@ from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLar
 from scenarioctl.formats.flow import STEPS, read_flow
 from scenarioctl.formats.shapes import Canvas
 from scenarioctl.formats.share import read_share, write_share
+from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.operations.creation import (
     CreateFlow,
@@ -30,6 +31,7 @@ from scenarioctl.operations.creation import (
     create_scenario,
     create_swap,
 )
+from scenarioctl.runtime.table import RuntimeTable
 from tests.conftest import BOB, ROOT
 from tests.test_documents import documents
 from tests.test_samples import wait
@@ -813,3 +815,39 @@ class TestCreation:
 
             assert str(refused.value) == f"{field} needs 'a', which no step before it can give"
         assert wait(served.store.count_scenarios()) == 0
+
+    def test_every_creation_encodes_its_transfer_anew(
+        self, served: Application, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A smaller amount of a transfer that was created before is not taken on trust."""
+        encode_call, encoded = RuntimeTable.encode_call, []
+
+        def encode(table: RuntimeTable, call: Call) -> bytes:
+            encoded.append(call)
+            if len(encoded) == 3:
+                raise InvalidRequest("this runtime takes it no more")
+            return encode_call(table, call)
+
+        monkeypatch.setattr(RuntimeTable, "encode_call", encode)
+
+        def create(amount: str) -> str:
+            request = CreateScenario(
+                source_chain="hydraDx",
+                dest_chain="polkadot",
+                destination_address=BOB,
+                amount=amount,
+                assetid=5,
+            )
+            try:
+                return ", ".join(wait(create_scenario(served, request)).warnings)
+            except InvalidRequest as error:
+                return str(error)
+
+        said = [create(amount) for amount in ("20", "10", "10", "0.5", "10")]
+
+        assert "half of the amount (10 DOT) is set aside" in said[0]
+        assert "half of the amount (5 DOT) is set aside" in said[1]
+        assert said[2] == "this runtime takes it no more"
+        assert said[3].startswith("amount 0.5 DOT is too little for hydraDx to polkadot")
+        assert said[4] == said[1]
+        assert len(encoded) == 4

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
-from scenarioctl.runtime.scale import MAX_CALL_VALUES, MAX_DEPTH, MAX_EMPTY, Codec, Fixed, encode_compact
+from scenarioctl.runtime.scale import MAX_CALL_VALUES, MAX_DEPTH, MAX_EMPTY, Codec, encode_compact
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
 from tests.conftest import DATA, SHARED
@@ -871,42 +871,6 @@ def test_every_integer_refuses_one_more_than_its_largest() -> None:
         for does_not in (largest + 1, smallest - 1):
             with pytest.raises(InvalidRequest):
                 CODEC.encode(_id(name), does_not)
-
-
-def test_what_is_fixed_is_encoded_as_any_other_and_remembered() -> None:
-    table = _bundled("assetHub")
-    (location,) = table.find_type("xcm::VersionedLocation")
-    plain = {"V5": {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}}
-    inner = Fixed(plain["V5"])
-
-    first, again = (table.encode(location, Fixed(V5=inner)) for _ in range(2))
-
-    assert first == again == table.encode(location, plain)
-    with pytest.raises(InvalidRequest) as refused:
-        table.encode(location, Fixed(V5=Fixed(parents=1, interior={"X1": [{"Parachain": -1}]})))
-    assert str(refused.value) == "V5.interior.X1[0].Parachain: -1 does not fit u32"
-
-
-def test_more_fixed_objects_than_are_remembered_stay_apart() -> None:
-    table = _bundled("assetHub")
-    (location,) = table.find_type("xcm::VersionedLocation")
-
-    def places(kind: type[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [
-            kind({"V5": kind({"parents": 1, "interior": {"X1": [{"Parachain": number}]}})})
-            for number in range(600)
-        ]
-
-    fixed = places(Fixed)
-
-    for _ in range(2):
-        assert [table.encode(location, each) for each in fixed] == [
-            table.encode(location, each) for each in places(dict)
-        ]
-    # One that is gone leaves its id, and not its bytes, to the next.
-    for number in range(600):
-        one = Fixed({"V5": {"parents": 1, "interior": {"X1": [{"Parachain": number}]}}})
-        assert table.decode(location, table.encode(location, one)) == one
 
 
 def test_a_call_has_no_more_values_than_are_decoded() -> None:

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.drafts import Draft
-from scenarioctl.transactions.transfer import Transfer, build_transfer, choose_xcm_version, judge_transfer
+from scenarioctl.transactions.transfer import Transfer, build_transfer, choose_xcm_version
 from tests.runtimes import ASSETS, BOB, REGISTRY, RIG, bundled, metadata_table, unhex, vectors
 
 _VECTOR_CHAINS = {"relay": "polkadot", "AH": "assetHub", "Hydration": "hydraDx"}
@@ -594,7 +593,6 @@ def test_a_runtime_without_the_call_is_named(monkeypatch: pytest.MonkeyPatch) ->
         "has_call",
         lambda _, pallet, method: (pallet, method) == ("XcmPallet", "limited_teleport_assets"),
     )
-    # What was found out about a table is not asked of it again.
     table = bundled("polkadot").dump()
     with pytest.raises(InvalidRequest) as across:
         build("polkadot", "hydraDx", "DOT", DOT, table=RuntimeTable.load(table))
@@ -634,95 +632,6 @@ def test_no_call_is_built_that_the_chain_would_resolve_to_a_reserve_of_its_own_c
         assert draft.call.args["fees_transfer_type"] == expected
 
 
-_WAYS = [
-    (source, destination, asset)
-    for source, assets in {
-        "polkadot": ("DOT",),
-        "assetHub": ("DOT", 1984, 1337, 23),
-        "hydraDx": (0, 5, 10, 22, 222),
-        "kusama": ("KSM",),
-        "assetHub_kusama": ("KSM", 1984),
-    }.items()
-    for destination in ("polkadot", "assetHub", "hydraDx", "kusama", "assetHub_kusama")
-    for asset in assets
-]
-
-
-def outcome(wanted: Transfer, *, judged: bool, assets: Assets) -> tuple[str, ...] | str:
-    """Return the warnings of a transfer, or why there is none."""
-    table = bundled(wanted.source.name)
-    there = bundled(wanted.destination.name) if wanted.source.name != wanted.destination.name else None
-    try:
-        if judged:
-            return judge_transfer(wanted, table, registry=REGISTRY, assets=assets, destination_table=there)
-        draft = build_transfer(wanted, table, registry=REGISTRY, assets=assets, destination_table=there)
-        table.encode_call(draft.call)
-    except InvalidRequest as error:
-        return str(error)
-    return draft.warnings
-
-
-@settings(max_examples=400, deadline=None)
-@given(
-    st.sampled_from(_WAYS),
-    st.integers(0, 130).flatmap(lambda bits: st.integers(0, 2**bits)),
-    st.binary(min_size=32, max_size=32),
-)
-def test_a_transfer_is_judged_as_it_is_drafted(
-    way: tuple[str, str, object], amount: int, account: bytes
-) -> None:
-    wanted = transfer(*way, amount, account)
-
-    judged = outcome(wanted, judged=True, assets=ASSETS)
-
-    # Whatever was judged before it, it is what assets say that nobody has asked yet.
-    assert judged == outcome(wanted, judged=False, assets=Assets(REGISTRY))
-
-
-def test_a_larger_amount_than_any_before_is_encoded_to_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Tables of its own, since one of them is changed.
-    tables = [RuntimeTable.load(bundled(name).dump()) for name in ("assetHub", "hydraDx")]
-    encoded: list[int] = []
-
-    def encode(call: Call) -> bytes:
-        amount = call.args["assets"][next(iter(call.args["assets"]))][0]["fun"]["Fungible"]
-        encoded.append(amount)
-        if amount >= 2**64:
-            raise InvalidRequest(f"{amount} does not fit u64")
-        return b""
-
-    monkeypatch.setattr(tables[0], "encode_call", encode)
-    assets = Assets(REGISTRY)
-
-    def judge(amount: int) -> tuple[str, ...] | str:
-        source = REGISTRY.find("assetHub")
-        wanted = Transfer(
-            source=source,
-            destination=REGISTRY.find("hydraDx"),
-            asset=assets.find(source, 1984),
-            amount=amount,
-            beneficiary=BOB,
-        )
-        try:
-            return judge_transfer(
-                wanted, tables[0], registry=REGISTRY, assets=assets, destination_table=tables[1]
-            )
-        except InvalidRequest as error:
-            return str(error)
-
-    said = [judge(amount) for amount in (10**7, 10**6, 10**8, 2**64, 10**8, 2**64)]
-
-    assert said == [
-        said[0],
-        said[0],
-        said[0],
-        f"{2**64} does not fit u64",
-        said[0],
-        f"{2**64} does not fit u64",
-    ]
-    assert encoded == [10**7, 10**8, 2**64, 2**64]
-
-
 #: Route, and the smallest amount of which nothing is said: what is taken on the way and the existential deposit there.
 LEAST: tuple[tuple[str, str, object, int], ...] = (
     ("polkadot", "assetHub", "DOT", 30_980_000 + 10**8),
@@ -746,14 +655,6 @@ def test_an_amount_that_the_way_eats_up_is_warned_of(
 ) -> None:
     def warned(amount: int) -> bool:
         draft = build(source, destination, asset, amount, destination_table=bundled(destination))
-        judged = judge_transfer(
-            transfer(source, destination, asset, amount),
-            bundled(source),
-            registry=REGISTRY,
-            assets=ASSETS,
-            destination_table=bundled(destination),
-        )
-        assert judged == draft.warnings
         return any(warning.startswith(FEES) for warning in draft.warnings)
 
     assert warned(least - 1)

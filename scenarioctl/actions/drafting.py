@@ -92,40 +92,6 @@ async def draft_transfer(
     return _with_check(_encode(app, source, table, draft), check)
 
 
-def judge_transfer(
-    app: "Application",
-    *,
-    source: "Chain",
-    destination: "Chain",
-    asset: "Asset",
-    amount: int,
-    beneficiary: bytes,
-    xcm_version: int | None = None,
-) -> tuple[str, ...]:
-    """Return the warnings of what `draft_transfer` would return offline; InvalidRequest says why it would not.
-
-    Nothing is said where *source* has no runtime table.
-    """
-    from scenarioctl.transactions.transfer import Transfer, check_way, judge_transfer
-
-    transfer = Transfer(
-        source=source,
-        destination=destination,
-        asset=asset,
-        amount=amount,
-        beneficiary=beneficiary,
-        xcm_version=xcm_version,
-    )
-    table = app.known_runtime(source)
-    if table is None:
-        check_way(transfer, app.registry, app.assets)
-        return ()
-    destination_table = app.known_runtime(destination) if destination.name != source.name else None
-    return judge_transfer(
-        transfer, table, registry=app.registry, assets=app.assets, destination_table=destination_table
-    )
-
-
 async def check_draft(
     app: "Application", transaction: UnsignedTransaction, sender: bytes
 ) -> UnsignedTransaction:

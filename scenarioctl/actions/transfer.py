@@ -2,21 +2,20 @@
 
 # Every module of this package answers the same questions, whether it needs all that it is told or not.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.chain import draw_chain, editor_id
-from scenarioctl.actions.drafting import Drafted, draft_transfer, judge_transfer
+from scenarioctl.actions.drafting import Drafted, draft_transfer
 from scenarioctl.actions.fields import Fields, known_decimals, note_native, read_xcm_version
 from scenarioctl.actions.pills import has_pill, settled
 from scenarioctl.actions.sides import Side, action_data, outline_source, read_sides
 from scenarioctl.actions.words import side_words
 from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.formats.documents import canonical_json
-from scenarioctl.formats.shapes import Canvas, Stencil
+from scenarioctl.formats.shapes import Canvas
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.model.calls import UnsignedTransaction
 
 #: As the mempool calls it.
 TX_TYPE = "xTransfer"
@@ -131,6 +131,11 @@ class Plan:
     xcm_version: int | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def has_placeholder(self) -> bool:
+        """Whether a field is filled in only when the scenario runs."""
+        return isinstance(self.asset, str) or self.raw is None or self.account is None
+
 
 def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> Plan:
     """Return what *values* say, as `xTransfer` has them in `formats/flow.py`."""
@@ -174,22 +179,19 @@ def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> P
     )
 
 
-def judge_plan(app: "Application", planned: Plan) -> tuple[str, ...] | None:
-    """Return the warnings of the transaction that `draft` would make of the drawn plan; None where a pill has to come first.
-
-    No node is asked.  InvalidRequest where there would be none; without a runtime table at hand the first draft will judge.
-    """
-    asset = planned.asset
-    if isinstance(asset, str) or planned.raw is None or planned.account is None:
-        return None
-    return judge_transfer(
+async def draft_plan(app: "Application", planned: Plan, sender: bytes | None = None) -> "UnsignedTransaction":
+    """Return the transaction of a transfer that waits for no pill; with a *sender* it is checked."""
+    if isinstance(planned.asset, str) or planned.raw is None or planned.account is None:
+        raise InvalidRequest("the transfer has a placeholder, expected none")
+    return await draft_transfer(
         app,
         source=planned.source,
         destination=planned.destination,
-        asset=asset,
+        asset=planned.asset,
         amount=planned.raw,
         beneficiary=planned.account,
         xcm_version=planned.xcm_version,
+        sender=sender,
     )
 
 
@@ -198,26 +200,6 @@ def draw_document(app: "Application", planned: Plan) -> dict[str, Any]:
     canvas = Canvas()
     draw_plan(canvas, planned, app)
     return canvas.document()
-
-
-def write_plan(app: "Application", planned: Plan) -> bytes:
-    """Return the diagram of a transfer alone, as canonical JSON."""
-    if not app.served or isinstance(planned.asset, str) or _options(planned):
-        return canonical_json(draw_document(app, planned))
-    # A daemon draws the same few chains and assets again and again.
-    source, destination, asset = planned.source, planned.destination, planned.asset
-    key = ("transfer", source.name, destination.name, asset.id)
-    kept = app.assets.kept.get(key)
-    if kept is None or kept[0] is not asset or kept[1] is not source or kept[2] is not destination:
-
-        def draw(canvas: Canvas, texts: Sequence[str]) -> None:
-            amount, address = texts
-            draw_plan(canvas, replace(planned, amount=amount, address=address), app)
-
-        kept = asset, source, destination, Stencil(draw, 2)
-        app.assets.keep(key, kept)
-    written: bytes = kept[3].write(planned.amount, planned.address)
-    return written
 
 
 def draw_plan(canvas: "Canvas", planned: Plan, app: "Application", *, start: str = "") -> tuple[str, str]:

@@ -20,8 +20,6 @@ KINDS = ("native", "assets", "foreign", "tokens", "erc20")
 _U32 = 2**32 - 1
 #: The mark of an asset whose symbol means no asset of its chain for sure.
 UNVERIFIED = "symbol not verified"
-#: Of `Assets.kept`.
-_KEPT = 1000
 #: Where an Asset Hub keeps its own, trust-backed assets.
 _TRUST_BACKED = "0/PalletInstance(50)/GeneralIndex({})"
 
@@ -89,14 +87,6 @@ class Assets:
         self._canonical: dict[str, dict[str, str]] = {}
         #: Chain and id of a listed asset, and destination -> the asset as it is listed there.
         self._counterparts: dict[tuple[str, str, str], Asset] = {}
-        #: What was found out about these assets, and would be found again for each transfer.
-        self.kept: dict[tuple[object, ...], Any] = {}
-
-    def keep(self, key: tuple[object, ...], value: object) -> None:
-        """Keep *value* for whoever asks again; ids are the client's choice, and may be any number."""
-        if len(self.kept) >= _KEPT:
-            self.kept.clear()
-        self.kept[key] = value
 
     def find(
         self,

@@ -1,13 +1,10 @@
 """Nodes and edges in the shape that the web editor saves, laid out from left to right."""
 
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
-from json.encoder import encode_basestring
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from scenarioctl.errors import TooLarge
-from scenarioctl.formats.documents import canonical_json
 from scenarioctl.model.diagram import MAX_NODES
 
 #: What the editor draws for a node: its label, its picture, width and height.
@@ -123,38 +120,6 @@ class Canvas:
             y = _MIDDLE + rows[identifier] * _ROW - node["height"] // 2
             node["position"] = {"x": x, "y": y}
             node["positionAbsolute"] = {"x": x, "y": y}
-
-
-class Stencil:
-    """A diagram drawn once and written many times, each time with other texts in it and other ids."""
-
-    def __init__(self, draw: Callable[[Canvas, Sequence[str]], object], texts: int) -> None:
-        """Let *draw* draw it with so many *texts* of its own, each of which it takes whole into a form."""
-        # Nothing else in the diagram looks like one of these.
-        mark = os.urandom(16).hex()
-        marks = [f"<{mark}{number}>" for number in range(texts)]
-        suffixes: list[str] = []
-
-        def suffix() -> str:
-            suffixes.append(f"<{mark}{texts + len(suffixes)}>")
-            return suffixes[-1]
-
-        canvas = Canvas(suffix)
-        draw(canvas, marks)
-        parts = re.split(f"<{mark}([0-9]+)>", canonical_json(canvas.document()).decode())
-        self._pattern = "%s".join([part.replace("%", "%%") for part in parts[::2]])
-        self._order = tuple(map(int, parts[1::2]))
-        self._suffixes = len(suffixes)
-
-    def write(self, *texts: str) -> bytes:
-        """Return what `canonical_json` would give for the diagram, drawn with *texts* and fresh ids."""
-        count = self._suffixes
-        digits = os.urandom(3 * count).hex()
-        suffixes = [digits[at : at + 6] for at in range(0, 6 * count, 6)]
-        if len(set(suffixes)) < count:
-            return self.write(*texts)
-        values = [*[encode_basestring(text)[1:-1] for text in texts], *suffixes]
-        return (self._pattern % tuple([values[place] for place in self._order])).encode()
 
 
 def _edge(source: str, target: str) -> dict[str, Any]:

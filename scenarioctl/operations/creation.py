@@ -7,12 +7,15 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.built_transactions import Built, Checked, check_sender, facts_of, passed
-from scenarioctl.operations.scenarios import Facts, store_document, store_written
+from scenarioctl.operations.scenarios import store_document
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from scenarioctl.actions.drafting import Drafted
     from scenarioctl.actions.flows import DrawnFlow
+    from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.model.checks import Check
 
 __all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "create_swap"]
@@ -58,7 +61,7 @@ class Created:
 
 
 async def create_scenario(app: Application, request: CreateScenario) -> Created:
-    from scenarioctl.actions.transfer import draw_document, judge_plan, plan, write_plan
+    from scenarioctl.actions.transfer import draft_plan, draw_document, plan
 
     fields = {
         "source_chain": request.source_chain,
@@ -71,20 +74,11 @@ async def create_scenario(app: Application, request: CreateScenario) -> Created:
     }
     planned = plan(app, fields)
     sender = check_sender(request.check, request.sender)
-    if sender is not None:
-        created = await _store_checked(app, "xTransfer", draw_document(app, planned), sender)
-        return replace(created, notes=planned.notes)
-    warnings = judge_plan(app, planned)
-    if warnings is None:
-        return await _store_drafting(app, "xTransfer", draw_document(app, planned))
-    source, destination = planned.source.name, planned.destination.name
-    # What would be read of it again, were it somebody else's.
-    facts = Facts(
-        summary=f"{source} > xTransfer > {destination}", chains=tuple(sorted({source, destination}))
-    )
-    return Created(
-        id=await store_written(app, write_plan(app, planned), facts), warnings=warnings, notes=planned.notes
-    )
+    if planned.has_placeholder:
+        _read_single("xTransfer", draw_document(app, planned))
+    transaction = await _draft(app, sender, lambda app: draft_plan(app, planned, sender))
+    created = await _store(app, draw_document(app, planned), transaction)
+    return replace(created, notes=planned.notes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,9 +157,9 @@ async def create_remark(app: Application, request: CreateRemark) -> Created:
 
     document = remark_diagram(app, chain=request.chain, text=request.text, plain=request.plain)
     sender = check_sender(request.check, request.sender)
-    if sender is None:
-        return await _store_drafting(app, "Remark", document)
-    return await _store_checked(app, "Remark", document, sender)
+    diagram = _read_single("Remark", document)
+    transaction = await _draft(app, sender, lambda app: _draft_only(app, diagram, sender))
+    return await _store(app, document, transaction, diagram)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,32 +300,37 @@ def _read_single(kind: str, document: Any) -> Diagram:
     return diagram
 
 
-async def _store_drafting(app: Application, kind: str, document: Any) -> Created:
-    """Store a scenario that must be able to draft: what no runtime would take is refused here.
+async def _draft_only(app: Application, diagram: Diagram, sender: bytes | None) -> "UnsignedTransaction":
+    from scenarioctl.actions import draft_first
 
-    It asks no node: a scenario can be written where there is no network.
+    return (await draft_first(app, diagram, sender=sender)).transaction
+
+
+async def _draft(
+    app: Application, sender: bytes | None, draft: "Callable[[Application], Awaitable[UnsignedTransaction]]"
+) -> "UnsignedTransaction | None":
+    """Return what *draft* makes; without a *sender* no node is asked, and it is None where a runtime is not known.
+
+    A scenario can be written where there is no network: its first run then judges it.
     """
-    from scenarioctl.actions import draft_first
-
-    warnings: tuple[str, ...] = ()
-    diagram = _read_single(kind, document)
+    if sender is not None:
+        return await draft(app)
     try:
-        drafted = await draft_first(app.unconnected(), diagram)
+        return await draft(app.unconnected())
     except ChainUnreachable:
-        # No table of this chain is at hand; the first draft will judge.
-        pass
-    else:
-        warnings = drafted.transaction.warnings
-    return Created(id=await store_document(app, document, diagram), warnings=warnings)
+        return None
 
 
-async def _store_checked(app: Application, kind: str, document: Any, sender: bytes) -> Created:
-    """Store a scenario of one transaction that passes for *sender*."""
-    from scenarioctl.actions import draft_first
-
-    diagram = _read_single(kind, document)
-    drafted = await draft_first(app, diagram, sender=sender)
-    check = passed(drafted.transaction)
+async def _store(
+    app: Application,
+    document: Any,
+    transaction: "UnsignedTransaction | None",
+    diagram: Diagram | None = None,
+) -> Created:
+    """Store a scenario whose *transaction* could be drafted, and passed its check, if it had one."""
+    if transaction is None:
+        return Created(id=await store_document(app, document, diagram))
+    check = passed(transaction)
     return Created(
-        id=await store_document(app, document, diagram), warnings=drafted.transaction.warnings, check=check
+        id=await store_document(app, document, diagram), warnings=transaction.warnings, check=check
     )

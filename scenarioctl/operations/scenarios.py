@@ -397,18 +397,15 @@ class Facts:
 async def store_document(app: Application, document: Any, diagram: Diagram | None = None) -> str:
     """Store a diagram that was drawn here under a fresh id, and return the id; *diagram* is what was read of it already."""
     if len(document["nodes"]) <= _NODES_AT_ONCE:
-        return await store_written(app, *_write_document(app, document, diagram))
-    return await store_written(app, *await app.aside(_write_document, app, document, diagram))
+        text, facts = _write_document(app, document, diagram)
+    else:
+        text, facts = await app.aside(_write_document, app, document, diagram)
+    return (await _store(app, text, facts))[1]
 
 
 def _write_document(app: Application, document: Any, diagram: Diagram | None) -> "tuple[bytes, Facts]":
     facts = _facts_of(app, diagram or read_diagram(document, field="diagram"))
     return canonical_json(document), facts
-
-
-async def store_written(app: Application, text: bytes, facts: Facts) -> str:
-    """Store a diagram, written as compact JSON, under a fresh id, and return the id."""
-    return (await _store(app, text, facts))[1]
 
 
 async def _store(app: Application, text: bytes, facts: Facts, *, known: bool = False) -> tuple[bool, str]:

@@ -48,16 +48,9 @@ MAX_VALUES = 500_000
 #: The same for a call: a batch of 5 MiB could hold a million calls, each of which takes a thousand bytes once it is decoded.
 MAX_CALL_VALUES = 100_000
 
-#: Of each encoder, so many Fixed are remembered.
-_FIXED = 256
-
 _BYTE = [bytes((number,)) for number in range(256)]
 _U16, _U32, _U64 = Struct("<H"), Struct("<I"), Struct("<Q")
 _pack_u16, _pack_u32 = _U16.pack, _U32.pack
-
-
-class Fixed(dict[str, Any]):
-    """An object that is never changed: encoders remember its bytes, for whoever builds with it again."""
 
 
 class Input(bytes):
@@ -673,24 +666,10 @@ def _as_mapping(value: object, names: Iterable[str]) -> dict[str, Any]:
     raise Refusal(f"{_show(value)} is not an object, expected the fields {_choices(names)}")
 
 
-def _encode_fixed(known: dict[int, tuple[Fixed, bytes]], encode: Encoder, value: Fixed, depth: int) -> bytes:
-    """Return what *encode* makes of *value*, which it finds in *known* the next time."""
-    if len(known) >= _FIXED:
-        known.clear()
-    data = encode(dict(value), depth)
-    # With the value itself, so that no other one gets its id.
-    known[id(value)] = value, data
-    return data
-
-
 def _named_encoder(fields: list[tuple[str, Encoder]]) -> Encoder:
     count = len(fields)
-    known: dict[int, tuple[Fixed, bytes]] = {}
 
     def encode(value: Any, depth: int) -> bytes:
-        if type(value) is Fixed:
-            found = known.get(id(value))
-            return found[1] if found is not None else _encode_fixed(known, encode, value, depth)
         if type(value) is not dict:
             value = _as_mapping(value, (name for name, _ in fields))
         out = b""
@@ -890,7 +869,6 @@ def _variant_encoder(codec: Codec, variants: list[list[Any]]) -> Encoder:
     }
     #: Compiled when first met: RuntimeCall alone leads to most of a runtime's types.
     bodies: dict[str, tuple[bytes, Encoder]] = {}
-    known: dict[int, tuple[Fixed, bytes]] = {}
 
     def refuse(value: object) -> Refusal:
         if not variants:
@@ -905,9 +883,6 @@ def _variant_encoder(codec: Codec, variants: list[list[Any]]) -> Encoder:
                 return plain[value]
             except KeyError:
                 raise refuse(value) from None
-        if type(value) is Fixed:
-            found = known.get(id(value))
-            return found[1] if found is not None else _encode_fixed(known, encode, value, depth)
         if type(value) is not dict and isinstance(value, Mapping):
             value = dict(value)
         if type(value) is not dict or len(value) != 1:

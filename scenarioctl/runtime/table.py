@@ -66,8 +66,6 @@ class RuntimeTable:
         self._call_encoders: dict[tuple[str, str], Encoder] = {}
         self._call_fields: dict[tuple[str, str], tuple[Field, ...]] = {}
         self._call_decoders: dict[tuple[int, int], tuple[str, str, Decoder]] = {}
-        #: What builders found out about this runtime, and would find again for each call.
-        self.kept: dict[str, Any] = {}
 
     def __repr__(self) -> str:
         return f"<RuntimeTable {self}>"

@@ -5,15 +5,14 @@ reserve is accepted by the runtimes, and the backing or the funds are gone.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, read_location
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import U128_MAX, to_whole
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.scale import Fixed
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.tolls import expected_tolls
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 #: The versions of XCM whose shapes are known here.
 XCM_VERSIONS = (5, 4, 3)
 _OURS = frozenset(XCM_VERSIONS)
-#: All that has arrived: of one asset, or of two.
-_ALL_COUNTED = {count: Fixed({"Wild": {"AllCounted": count}}) for count in (1, 2)}
 #: What runtimes call it: a relay chain the second.
 _XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 
@@ -73,59 +70,25 @@ def build_transfer(
             )
         return _transfer_within(transfer, table)
     fee_settled = native_fee > 0 or fee_accepted
-    way = _find_way(transfer, registry, assets, fee_settled=fee_settled)
+    route = find_route(transfer, registry, assets, fee_settled=fee_settled)
     hop = _Hop(
         transfer=transfer,
         table=table,
         version=choose_xcm_version(transfer, table, destination_table),
-        hub_id=way.hub_id,
+        hub_id=_para_id(registry.sibling(transfer.source, "asset_hub")),
         last_hop_fee=last_hop_fee,
         native_fee=native_fee,
     )
-    draft = way.route(hop)
+    draft = route(hop)
     warnings = _warn(
         transfer,
         assets,
         destination_table,
-        tolls=way.tolls,
+        tolls=_tolls(transfer, registry),
         last_hop_fee=last_hop_fee,
         fee_settled=fee_settled,
     )
     return Draft(call=draft.call, warnings=(*draft.warnings, *warnings))
-
-
-def judge_transfer(
-    transfer: Transfer,
-    table: "RuntimeTable",
-    *,
-    registry: "Registry",
-    assets: "Assets",
-    destination_table: "RuntimeTable | None" = None,
-) -> tuple[str, ...]:
-    """Return the warnings of `build_transfer`'s draft, whose bytes nobody wants yet; InvalidRequest where it has none.
-
-    How a call is encoded depends on amount and receiver in nothing but their own bytes, so that a larger amount that was
-    encoded on the same way speaks for this one.
-    """
-    way = None
-    if transfer.source.name != transfer.destination.name:
-        _check_transfer(transfer)
-        way = _find_way(transfer, registry, assets)
-        if (
-            transfer.amount <= way.encoded
-            and way.table is table
-            and way.destination_table is destination_table
-            and way.route not in _WITH_LAST_HOP
-            and transfer.xcm_version is None
-        ):
-            return _warn(transfer, assets, destination_table, tolls=way.tolls)
-    draft = build_transfer(
-        transfer, table, registry=registry, assets=assets, destination_table=destination_table
-    )
-    table.encode_call(draft.call)
-    if way is not None and transfer.xcm_version is None:
-        way.table, way.destination_table, way.encoded = table, destination_table, transfer.amount
-    return draft.warnings
 
 
 def build_candidates(
@@ -314,61 +277,6 @@ def choose_xcm_version(
     return wanted
 
 
-class _Way:
-    """What the gate said of an asset between two chains, for the next transfer of it."""
-
-    __slots__ = (
-        "asset",
-        "destination",
-        "destination_table",
-        "encoded",
-        "hub_id",
-        "registry",
-        "route",
-        "source",
-        "table",
-        "tolls",
-    )
-
-    def __init__(self, transfer: Transfer, registry: "Registry", route: "Callable[[_Hop], Draft]") -> None:
-        self.source = transfer.source
-        self.destination = transfer.destination
-        self.asset = transfer.asset
-        self.registry = registry
-        self.route = route
-        hub = registry.sibling(transfer.source, "asset_hub")
-        self.hub_id = _para_id(hub)
-        relay = registry.relay_of(transfer.source)
-        #: About what is taken out of the amount, by chains between and by the last one; None if that is not known.
-        self.tolls: tuple[int, int] | None = None
-        if relay is not None and hub is not None:
-            origin = origin_of(transfer.asset, transfer.source, hub)
-            self.tolls = expected_tolls(relay.symbol, transfer.source.role, transfer.destination.role, origin)
-        #: The largest amount that was encoded for these runtimes.
-        self.encoded = 0
-        self.table: RuntimeTable | None = None
-        self.destination_table: RuntimeTable | None = None
-
-
-def _find_way(
-    transfer: Transfer, registry: "Registry", assets: "Assets", *, fee_settled: bool = False
-) -> _Way:
-    """Return what `find_route` says, which for the same chains and asset it said before."""
-    source, destination, asset = transfer.source, transfer.destination, transfer.asset
-    key = ("way", source.name, destination.name, asset.id, fee_settled)
-    way: _Way | None = assets.kept.get(key)
-    if (
-        way is None
-        or way.asset is not asset
-        or way.source is not source
-        or way.destination is not destination
-        or way.registry is not registry
-    ):
-        way = _Way(transfer, registry, find_route(transfer, registry, assets, fee_settled=fee_settled))
-        assets.keep(key, way)
-    return way
-
-
 class _Hop:
     """A transfer that passed the gate, with what its builder needs."""
 
@@ -390,10 +298,10 @@ class _Hop:
         self.native_fee = native_fee
 
     def location(self, text: str) -> Any:
-        return _location(text, self.version)
+        return shape_location(read_location(text), self.version)
 
     def versioned_location(self, text: str) -> Any:
-        return _versioned_location(text, self.version)
+        return self.versioned(self.location(text))
 
     def versioned(self, value: Any) -> dict[str, Any]:
         return {f"V{self.version}": value}
@@ -406,7 +314,7 @@ class _Hop:
         return {"Concrete": location} if self.version == 3 else location
 
     def versioned_asset_id(self, place: str) -> Any:
-        return self.versioned(self.asset_id(place)) if self.version == 3 else self.versioned_location(place)
+        return self.versioned(self.asset_id(place))
 
     @property
     def beneficiary(self) -> Any:
@@ -415,12 +323,17 @@ class _Hop:
 
     @property
     def deposit(self) -> dict[str, Any]:
-        assets = _ALL_COUNTED[2 if self.native_fee else 1]
+        assets = _all_counted(2 if self.native_fee else 1)
         return {"DepositAsset": {"assets": assets, "beneficiary": self.beneficiary}}
 
     @property
     def asset_place(self) -> str:
         return self.transfer.asset.place
+
+
+def _all_counted(count: int) -> dict[str, Any]:
+    """Return the filter of all that has arrived: of one asset, or of two."""
+    return {"Wild": {"AllCounted": count}}
 
 
 def _teleport(hop: _Hop) -> Draft:
@@ -453,7 +366,7 @@ def _dex_to_relay(hop: _Hop) -> Draft:
     fee, warning = _last_hop_fee(hop)
     onward = {
         "InitiateTeleport": {
-            "assets": _ALL_COUNTED[1],
+            "assets": _all_counted(1),
             "dest": hop.location("1/Here"),
             "xcm": _pay_and_deposit(hop, "0/Here", fee),
         }
@@ -467,7 +380,7 @@ def _relay_to_dex(hop: _Hop) -> Draft:
     fee, warning = _last_hop_fee(hop)
     onward = {
         "DepositReserveAsset": {
-            "assets": _ALL_COUNTED[1],
+            "assets": _all_counted(1),
             "dest": hop.location(f"1/Parachain({_para_id(hop.transfer.destination)})"),
             "xcm": _pay_and_deposit(hop, "1/Here", fee),
         }
@@ -689,23 +602,24 @@ def _warn(
     return tuple(warnings)
 
 
+def _tolls(transfer: Transfer, registry: "Registry") -> tuple[int, int] | None:
+    """Return about what is taken out of the amount, by chains between and by the last one; None if that is not known."""
+    source = transfer.source
+    relay, hub = registry.relay_of(source), registry.sibling(source, "asset_hub")
+    if relay is None or hub is None:
+        return None
+    origin = origin_of(transfer.asset, source, hub)
+    return expected_tolls(relay.symbol, source.role, transfer.destination.role, origin)
+
+
 def _existential_deposit(asset: "Asset", table: "RuntimeTable | None") -> int | None:
     """Return the smallest balance, from the runtime where it says so."""
     if asset.kind == "native" and table is not None:
-        if "existential deposit" not in table.kept:
-            table.kept["existential deposit"] = _read_existential_deposit(table)
-        constant: int | None = table.kept["existential deposit"]
-        if constant is not None:
-            return constant
+        with suppress(InvalidRequest):
+            constant = table.constant("Balances", "ExistentialDeposit")
+            if isinstance(constant, int):
+                return constant
     return asset.existential_deposit
-
-
-def _read_existential_deposit(table: "RuntimeTable") -> int | None:
-    try:
-        constant = table.constant("Balances", "ExistentialDeposit")
-    except InvalidRequest:
-        return None
-    return constant if isinstance(constant, int) else None
 
 
 def _say(raw: int, asset: "Asset") -> str:
@@ -714,12 +628,8 @@ def _say(raw: int, asset: "Asset") -> str:
 
 def _xcm_pallet(hop: _Hop, method: str) -> str:
     """Return what this runtime calls the pallet that has *method*."""
-    known: str | None = hop.table.kept.get(method)
-    if known is not None:
-        return known
     for pallet in _XCM_PALLETS:
         if hop.table.has_call(pallet, method):
-            hop.table.kept[method] = pallet
             return pallet
     raise _refuse(
         hop.transfer, f"the runtime {hop.table.spec_name} {hop.table.spec_version} has no call {method}"
@@ -728,29 +638,11 @@ def _xcm_pallet(hop: _Hop, method: str) -> str:
 
 def known_xcm_versions(table: "RuntimeTable") -> frozenset[int]:
     """Return the versions of VersionedLocation, which `limited_teleport_assets` takes on every chain with XCM."""
-    known: frozenset[int] | None = table.kept.get("xcm versions")
-    if known is None:
-        known = table.kept["xcm versions"] = _read_xcm_versions(table)
-    return known
-
-
-def _read_xcm_versions(table: "RuntimeTable") -> frozenset[int]:
     for pallet in _XCM_PALLETS:
         if table.has_call(pallet, "limited_teleport_assets"):
             names = table.variants(_argument_type(table, pallet, "limited_teleport_assets", "dest"))
             return frozenset(int(name[1:]) for name in names if name[1:].isdigit())
     return frozenset()
-
-
-# The same few places again and again, for every draft; calls are read, never written to.
-@lru_cache(256)
-def _location(text: str, version: int) -> dict[str, Any]:
-    return Fixed(shape_location(read_location(text), version))
-
-
-@lru_cache(256)
-def _versioned_location(text: str, version: int) -> dict[str, Any]:
-    return Fixed({f"V{version}": _location(text, version)})
 
 
 def shape_location(location: dict[str, Any], version: int) -> dict[str, Any]:
