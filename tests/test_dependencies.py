@@ -1,0 +1,48 @@
+"""setup.cfg declares exactly the distributions that the program imports."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from configparser import ConfigParser
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+#: Declared, and never imported by the program.
+NOT_IMPORTED = {
+    "substrate-interface": "the independent implementation that tests compare with; a user's script signs with it (docs/signing.md)",
+    "tzdata": "the time zones that zoneinfo reads where the system has none",
+}
+
+
+def imported(package: Path) -> Iterator[str]:
+    """Give the top-level name of everything that *package* imports, inside functions and for type checkers too."""
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from (alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                yield str(node.module).partition(".")[0]
+
+
+def normalize(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_the_requirements_are_the_distributions_that_are_imported() -> None:
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    declared = {
+        normalize(re.split(r"[<>=!~;\[ ]", line)[0])
+        for line in setup["options"]["install_requires"].split("\n")
+        if line
+    }
+    known = packages_distributions()
+
+    names = set(imported(ROOT / "scenarioctl")) - set(sys.stdlib_module_names) - {"scenarioctl"}
+    used = {normalize(known[name][0]) for name in names}
+
+    assert used - declared == set()
+    assert declared - used == set(NOT_IMPORTED)
