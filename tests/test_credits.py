@@ -6,7 +6,7 @@ import pytest
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
-from scenarioctl.transactions.simulation.balance_changes import find_credit, leaving, read_moves
+from scenarioctl.transactions.simulation.balance_changes import find_credit, leaving, read_balance_changes
 from scenarioctl.transactions.simulation.dry_run import Event
 
 ALICE, BOB, CAROL = (bytes([number]) * 32 for number in (1, 2, 3))
@@ -19,7 +19,7 @@ def event(pallet: str, name: str, **fields: Any) -> Event:
 
 
 def moves(chain: str, *events: Event) -> dict[tuple[bytes, str], int]:
-    found = read_moves(events, REGISTRY.find(chain), ASSETS)
+    found = read_balance_changes(events, REGISTRY.find(chain), ASSETS)
     return {(move.account, move.asset.id): move.value for move in found}
 
 

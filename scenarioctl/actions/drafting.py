@@ -96,12 +96,12 @@ async def check_draft(
     app: "Application", transaction: UnsignedTransaction, sender: bytes
 ) -> UnsignedTransaction:
     """Return *transaction* with the verdict on it, were *sender* to sign it."""
-    from scenarioctl.transactions.simulation.simulate import check_call
+    from scenarioctl.transactions.simulation.simulate import simulate_call
 
     if transaction.check is not None:
         return transaction
     chain = app.registry.find(transaction.chain)
-    check = await check_call(
+    check = await simulate_call(
         app.client, app.registry, app.assets, chain=chain, call=transaction.call, sender=sender
     )
     return _with_check(transaction, check)

@@ -80,7 +80,7 @@ class TransferBuilder:
 
     async def _build_in_one_signature(self) -> "Draft":
         from scenarioctl.transactions.simulation.arrival import quote_last_hop_fee
-        from scenarioctl.transactions.simulation.dry_run import Unproven
+        from scenarioctl.transactions.simulation.dry_run import Inconclusive
 
         transfer = self.transfer
         table = await self._destination_table()
@@ -93,7 +93,7 @@ class TransferBuilder:
                 assets=self.assets,
                 destination_table=table,
             )
-        except Unproven as problem:
+        except Inconclusive as problem:
             raise ChainUnreachable(
                 f"what the last hop of {transfer.source.name} to {transfer.destination.name} costs could not be asked for ({problem})",
                 advice="; --offline sets half of the amount aside for it",
@@ -108,7 +108,7 @@ class TransferBuilder:
         """Send one asset where the Asset Hub takes its fee in it, else a little of the relay's asset beside it."""
         from scenarioctl.transactions.simulation.arrival import accepts_fees_in
         from scenarioctl.transactions.simulation.balances import free_balance
-        from scenarioctl.transactions.simulation.dry_run import Unproven
+        from scenarioctl.transactions.simulation.dry_run import Inconclusive
 
         transfer = self.transfer
         hub = transfer.destination
@@ -139,7 +139,7 @@ class TransferBuilder:
                 raise InvalidRequest(
                     f"{refusal}; {to_whole(fee, native.decimals or 0)} {native.symbol} beside it would pay, but the sender can spend {to_whole(balance, native.decimals or 0)} on {transfer.source.name}"
                 )
-        except (Unproven, ChainUnreachable):
+        except (Inconclusive, ChainUnreachable):
             # The plain form, and its warning; a check will say what could not be proven.
             return self._build(destination_table=self.known_destination)
         self.beside = (held, fee)
@@ -165,7 +165,7 @@ class TransferBuilder:
         return self.assets.at(source, "1/Here"), fee
 
     async def _try_candidates(self, sender: bytes) -> "tuple[Draft, Check] | None":
-        from scenarioctl.transactions.simulation.dry_run import Unproven
+        from scenarioctl.transactions.simulation.dry_run import Inconclusive
 
         known = self.known_destination
         if not self._candidates(known, 0):
@@ -173,7 +173,7 @@ class TransferBuilder:
         held, fee = None, 0
         if self.transfer.destination.role == "asset_hub":
             # Where its price is not known, the ways without it are still tried.
-            with suppress(Unproven, ChainUnreachable):
+            with suppress(Inconclusive, ChainUnreachable):
                 held, fee = await self._fee_beside(await self._destination_table())
         drafts = self._candidates(known, fee if held is not None else 0)
         checks = []
@@ -204,9 +204,9 @@ class TransferBuilder:
         )
 
     async def _check(self, draft: "Draft", sender: bytes) -> "Check":
-        from scenarioctl.transactions.simulation.simulate import check_transfer
+        from scenarioctl.transactions.simulation.simulate import simulate_transfer
 
-        return await check_transfer(
+        return await simulate_transfer(
             self.clients,
             self.registry,
             self.assets,

@@ -12,7 +12,7 @@ from scenarioctl.model.calls import Call
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.simulation.dry_run import Hop
+    from scenarioctl.transactions.simulation.dry_run import DryRunResult
 
 XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 #: Instructions whose effects a dry run shows in full: in balances, in messages, or in nothing at all.
@@ -197,7 +197,7 @@ def local_messages(call: Call) -> Iterator[Mapping[str, Any]]:
             yield inner.args["message"]
 
 
-def read_programs(call: Call, hops: Sequence["Hop"], registry: "Registry") -> list[Instruction]:
+def read_programs(call: Call, hops: Sequence["DryRunResult"], registry: "Registry") -> list[Instruction]:
     """Return every instruction of the programs that *call* executes on its chain, and of the messages of *hops*."""
     found: list[Instruction] = []
     for versioned in local_messages(call):

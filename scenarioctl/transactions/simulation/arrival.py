@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.simulation.dry_run import Clients, Encoded, Hop, Message, Unproven, ask_result
+from scenarioctl.transactions.simulation.dry_run import (
+    Clients,
+    DryRunResult,
+    Encoded,
+    Inconclusive,
+    XcmMessage,
+    query_runtime_api_result,
+)
 from scenarioctl.transactions.transfer import Transfer, last_hop, native_fee_message
 from scenarioctl.transactions.xcm_programs import read_instruction
 
@@ -27,7 +34,7 @@ _PLAIN = frozenset((*INCOMING, *_ONWARD, "BuyExecution", "ClearOrigin", "Deposit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Toll:
+class HopFee:
     """What one hop takes."""
 
     chain: "Chain"
@@ -44,47 +51,47 @@ class Toll:
 class Arrival:
     """What the hops leave."""
 
-    tolls: tuple[Toll, ...]
+    tolls: tuple[HopFee, ...]
     #: identity -> what arrives on the last chain.
     assets: Mapping[str, int]
     #: What each message weighs where it is executed: reference time and proof size.
     weights: Mapping[bytes, tuple[int, int]]
 
 
-async def compute_arrival(clients: Clients, hops: Sequence[Hop]) -> Arrival:
+async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arrival:
     """Return what is left of the first message's assets where the last one ends.
 
     Unproven where a chain does not tell a weight or a price, or a message does more than to pay, send on and
     deposit all.
     """
-    tolls: list[Toll] = []
+    tolls: list[HopFee] = []
     holding: dict[str, int] = {}
     weights: dict[bytes, tuple[int, int]] = {}
     messages = [hop.message for hop in hops if hop.message is not None]
     if any(len(hop.sent) > 1 for hop in hops):
-        raise Unproven("more than one message leaves a chain, and no sum is made over several ways")
+        raise Inconclusive("more than one message leaves a chain, and no sum is made over several ways")
     for number, message in enumerate(messages):
         if message.destination is None:
-            raise Unproven(f"{message.place} is no chain of the registry")
+            raise Inconclusive(f"{message.place} is no chain of the registry")
         names = [name for name, _ in message.instructions]
         if not _PLAIN.issuperset(names):
             other = next(name for name in names if name not in _PLAIN)
-            raise Unproven(f"a message holds {other}, what it leaves is not computed here")
+            raise Inconclusive(f"a message holds {other}, what it leaves is not computed here")
         if not number:
             holding = dict(incoming_assets(message))
         client = clients(message.destination)
         weight = await query_weight(client, message.data)
         weights[message.data] = (weight["ref_time"], weight["proof_size"])
-        taken = await execution_tolls(client, message, weight)
+        taken = await execution_fees(client, message, weight)
         if number + 1 < len(messages):
-            taken += await delivery_tolls(client, messages[number + 1])
+            taken += await delivery_fees(client, messages[number + 1])
         for toll in taken:
             holding[toll.identity] = max(holding.get(toll.identity, 0) - toll.amount, 0)
         tolls += taken
     return Arrival(tolls=tuple(tolls), assets=holding, weights=weights)
 
 
-def incoming_assets(message: Message) -> list[tuple[str, int]]:
+def incoming_assets(message: XcmMessage) -> list[tuple[str, int]]:
     """Return what a message says that it brings: (identity, raw amount)."""
     if message.destination is None:
         return []
@@ -102,21 +109,21 @@ def incoming_assets(message: Message) -> list[tuple[str, int]]:
 async def query_weight(client: "Client", message: Any) -> Any:
     """Return what the chain weighs a VersionedXcm at, given as it is or as its bytes."""
     data = Encoded(message) if isinstance(message, bytes) else message
-    return await ask_result(client, "XcmPaymentApi", "query_xcm_weight", data)
+    return await query_runtime_api_result(client, "XcmPaymentApi", "query_xcm_weight", data)
 
 
-async def execution_tolls(client: "Client", message: Message, weight: Any) -> list[Toll]:
+async def execution_fees(client: "Client", message: XcmMessage, weight: Any) -> list[HopFee]:
     """Return what the destination takes for the *weight* of *message*; nothing where that is not bought."""
     return await _bought(client, message.version, message.program, weight)
 
 
-async def program_toll(client: "Client", versioned: Mapping[str, Any]) -> list[Toll]:
+async def program_fees(client: "Client", versioned: Mapping[str, Any]) -> list[HopFee]:
     """Return what a chain takes for executing a VersionedXcm of one of its accounts."""
     version, program = next(iter(versioned.items()))
     return await _bought(client, int(version[1:]), program, await query_weight(client, versioned))
 
 
-async def _bought(client: "Client", version: int, program: Sequence[Any], weight: Any) -> list[Toll]:
+async def _bought(client: "Client", version: int, program: Sequence[Any], weight: Any) -> list[HopFee]:
     """Return what *program* pays for its *weight*, in the asset that it names for that."""
     instructions = dict(read_instruction(item) for item in reversed(program))
     if "BuyExecution" in instructions:
@@ -128,29 +135,29 @@ async def _bought(client: "Client", version: int, program: Sequence[Any], weight
     amount = await weight_fee(client, weight, {f"V{version}": asset})
     place = write_location(asset)
     identity = absolute(place, client.chain.para_id)
-    return [Toll(chain=client.chain, what="execution", identity=identity, place=place, amount=amount)]
+    return [HopFee(chain=client.chain, what="execution", identity=identity, place=place, amount=amount)]
 
 
-async def delivery_tolls(client: "Client", message: Message) -> list[Toll]:
+async def delivery_fees(client: "Client", message: XcmMessage) -> list[HopFee]:
     """Return what the origin of *message* takes for delivering it."""
     arguments: list[Any] = [message.location, Encoded(message.data)]
     table = await client.table()
     try:
         inputs = table.api_method("XcmPaymentApi", "query_delivery_fees").inputs
     except InvalidRequest:
-        raise Unproven(
+        raise Inconclusive(
             f"the runtime {table} of {client.chain.name} has no XcmPaymentApi_query_delivery_fees"
         ) from None
     if len(inputs) > 2:
         # Newer runtimes want to know in which asset.
         here = {"parents": 0 if client.chain.role == "relay" else 1, "interior": "Here"}
         arguments.append({f"V{message.version}": here})
-    fees = await ask_result(client, "XcmPaymentApi", "query_delivery_fees", *arguments)
+    fees = await query_runtime_api_result(client, "XcmPaymentApi", "query_delivery_fees", *arguments)
     tolls = []
     for item in next(iter(fees.values())):
         place = write_location(item["id"])
         tolls.append(
-            Toll(
+            HopFee(
                 chain=client.chain,
                 what="delivery",
                 identity=absolute(place, client.chain.para_id),
@@ -163,12 +170,16 @@ async def delivery_tolls(client: "Client", message: Message) -> list[Toll]:
 
 async def weight_fee(client: "Client", weight: Any, asset: Mapping[str, Any]) -> int:
     """Return what the chain asks for *weight* in a VersionedAssetId."""
-    return int(await ask_result(client, "XcmPaymentApi", "query_weight_to_asset_fee", weight, asset))
+    return int(
+        await query_runtime_api_result(client, "XcmPaymentApi", "query_weight_to_asset_fee", weight, asset)
+    )
 
 
 async def accepts_fees_in(client: "Client", version: int, place: str) -> bool:
     """Tell whether the chain takes fees in the asset at *place*."""
-    accepted = await ask_result(client, "XcmPaymentApi", "query_acceptable_payment_assets", version)
+    accepted = await query_runtime_api_result(
+        client, "XcmPaymentApi", "query_acceptable_payment_assets", version
+    )
     return any(write_location(next(iter(asset.values()))) == place for asset in accepted)
 
 
@@ -212,5 +223,5 @@ async def quote_native_fee(
 async def _message_fee(client: "Client", message: Mapping[str, Any]) -> int:
     version, instructions = next(iter(message.items()))
     fees = next(item["BuyExecution"] for item in instructions if "BuyExecution" in item)
-    weight = await ask_result(client, "XcmPaymentApi", "query_xcm_weight", message)
+    weight = await query_runtime_api_result(client, "XcmPaymentApi", "query_xcm_weight", message)
     return await weight_fee(client, weight, {version: fees["fees"]["id"]})

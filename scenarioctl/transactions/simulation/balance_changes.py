@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import write_location
-from scenarioctl.transactions.simulation.dry_run import Event, Message
+from scenarioctl.transactions.simulation.dry_run import Event, XcmMessage
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: (pallet, event) -> the fields that name the asset ("" for the native one), who is debited ("" for nobody), who is
 #: credited, and how much.
-MOVES: Mapping[tuple[str, str], tuple[str, str, str, str]] = {
+BALANCE_EVENTS: Mapping[tuple[str, str], tuple[str, str, str, str]] = {
     ("Balances", "Minted"): ("", "", "who", "amount"),
     ("Balances", "Deposit"): ("", "", "who", "amount"),
     ("Balances", "Restored"): ("", "", "who", "amount"),
@@ -64,7 +64,7 @@ _ALIKE = frozenset(("Minted", "Deposit", "Issued", "Deposited"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Move:
+class BalanceChange:
     """So much of one asset that an account gets, or loses."""
 
     account: bytes
@@ -73,7 +73,7 @@ class Move:
     value: int
 
 
-def read_moves(events: Sequence[Event], chain: "Chain", assets: "Assets") -> list[Move]:
+def read_balance_changes(events: Sequence[Event], chain: "Chain", assets: "Assets") -> list[BalanceChange]:
     """Return what *events* of *chain* give to and take from each account, one sum for each of its assets."""
     sums: dict[tuple[bytes, str], int] = defaultdict(int)
     named: dict[str, Asset] = {}
@@ -93,7 +93,7 @@ def read_moves(events: Sequence[Event], chain: "Chain", assets: "Assets") -> lis
     for who, kinds in twins.items():
         sums[who] += _count_once(kinds)
     return [
-        Move(account=account, asset=named[key], value=value)
+        BalanceChange(account=account, asset=named[key], value=value)
         for (account, key), value in sums.items()
         if value
     ]
@@ -116,7 +116,7 @@ def leaving(
     """
     return [
         (move.asset, -move.value)
-        for move in read_moves(events, chain, assets)
+        for move in read_balance_changes(events, chain, assets)
         if move.account == account and move.value < 0
     ]
 
@@ -143,7 +143,7 @@ def _read(events: Sequence[Event]) -> Iterator[tuple[Event, Any, bytes | None, b
         if event.pallet == "Tokens" and isinstance(event.fields, Mapping) and "currency_id" in event.fields
     }
     for event in events:
-        names = MOVES.get((event.pallet, event.name))
+        names = BALANCE_EVENTS.get((event.pallet, event.name))
         fields = event.fields
         if names is None or not isinstance(fields, Mapping):
             continue
@@ -181,7 +181,7 @@ def _is_asset(label: Any, asset: Asset) -> bool:
     return str(label) == asset.id
 
 
-def deposit_accounts(message: Message) -> list[bytes]:
+def deposit_accounts(message: XcmMessage) -> list[bytes]:
     """Return the accounts of 32 bytes that *message* deposits to on the chain that it goes to."""
     accounts: list[bytes] = []
     for name, fields in message.instructions:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import read_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.simulation.dry_run import Unproven, ask
+from scenarioctl.transactions.simulation.dry_run import Inconclusive, query_runtime_api
 from scenarioctl.transactions.transfer import shape_location
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ async def free_balance(client: "Client", asset: "Asset", account: bytes) -> int:
         row = await read_storage(client, "Tokens", "Accounts", account, int(asset.id))
         return max(int(row["free"]) - int(row["frozen"]), 0)
     # Held by a contract: only the runtime can look into it.
-    return int(await ask(client, "CurrenciesApi", "free_balance", int(asset.id), account))
+    return int(await query_runtime_api(client, "CurrenciesApi", "free_balance", int(asset.id), account))
 
 
 async def existential_deposit(client: "Client", asset: "Asset") -> int:
@@ -87,11 +87,11 @@ async def existential_deposit(client: "Client", asset: "Asset") -> int:
     if asset.kind in _PALLETS:
         row = await read_storage(client, _PALLETS[asset.kind], "Asset", await _asset_key(client, asset))
         if row is None:
-            raise Unproven(f"{client.chain.name} has no asset {asset.label}")
+            raise Inconclusive(f"{client.chain.name} has no asset {asset.label}")
         return int(row["min_balance"])
     row = await read_storage(client, "AssetRegistry", "Assets", int(asset.id))
     if row is None:
-        raise Unproven(f"{client.chain.name} has no asset {asset.label}")
+        raise Inconclusive(f"{client.chain.name} has no asset {asset.label}")
     return int(row["existential_deposit"])
 
 
@@ -99,14 +99,14 @@ async def _native_deposit(client: "Client") -> int:
     try:
         return int((await client.table()).constant("Balances", "ExistentialDeposit"))
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Unproven(f"{client.chain.name} did not tell its existential deposit: {error}") from None
+        raise Inconclusive(f"{client.chain.name} did not tell its existential deposit: {error}") from None
 
 
 async def read_storage(client: "Client", pallet: str, entry: str, *keys: Any) -> Any:
     try:
         return await client.storage(pallet, entry, *keys)
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Unproven(f"{client.chain.name} did not tell {pallet}.{entry}: {error}") from None
+        raise Inconclusive(f"{client.chain.name} did not tell {pallet}.{entry}: {error}") from None
 
 
 async def _asset_key(client: "Client", asset: "Asset") -> Any:

@@ -18,7 +18,7 @@ _WAITING = ("NewMultisig", "MultisigApproval")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pending:
+class PendingCall:
     """What a multisig account does once the last signatory approves."""
 
     account: bytes
@@ -26,7 +26,7 @@ class Pending:
     call: "Call | None"
 
 
-def pending_calls(call: "Call", table: "RuntimeTable", events: Sequence["Event"]) -> Iterator[Pending]:
+def pending_calls(call: "Call", table: "RuntimeTable", events: Sequence["Event"]) -> Iterator[PendingCall]:
     """Give the calls inside *call* that now wait for approvals, as *events* tell."""
     waiting = [event.fields for event in events if event.pallet == "Multisig" and event.name in _WAITING]
     if not waiting:
@@ -39,10 +39,10 @@ def pending_calls(call: "Call", table: "RuntimeTable", events: Sequence["Event"]
         if inner is not outer
     }
     for fields in waiting:
-        yield Pending(account=fields["multisig"], call=known.get(fields["call_hash"]))
+        yield PendingCall(account=fields["multisig"], call=known.get(fields["call_hash"]))
 
 
-def say_fallbacks(table: "RuntimeTable", chain: str, events: Sequence["Event"]) -> list[str]:
+def describe_fallbacks(table: "RuntimeTable", chain: str, events: Sequence["Event"]) -> list[str]:
     """Return what *events* tell of calls that have a fallback: which of the two ran."""
     said = []
     for event in events:

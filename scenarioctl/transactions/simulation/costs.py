@@ -7,10 +7,10 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
 from scenarioctl.transactions.signing.signatures import signed_extrinsic
-from scenarioctl.transactions.simulation.arrival import delivery_tolls
+from scenarioctl.transactions.simulation.arrival import delivery_fees
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, native_balance
-from scenarioctl.transactions.simulation.dry_run import Encoded, Hop, Unproven, ask
-from scenarioctl.transactions.simulation.fee_charge import Charge
+from scenarioctl.transactions.simulation.dry_run import DryRunResult, Encoded, Inconclusive, query_runtime_api
+from scenarioctl.transactions.simulation.fee_charge import FeeCharge
 from scenarioctl.transactions.simulation.fee_currency import (
     FeeCurrency,
     convert_fee,
@@ -18,7 +18,7 @@ from scenarioctl.transactions.simulation.fee_currency import (
     unlisted_currency,
 )
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
-from scenarioctl.transactions.simulation.weight_limit import say_too_heavy
+from scenarioctl.transactions.simulation.weight_limit import explain_overweight
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -52,11 +52,11 @@ class CostCheck:
         #: Why no block takes the transaction; empty if one does.
         self.too_heavy = ""
 
-    async def charge(self) -> Charge | None:
+    async def charge(self) -> FeeCharge | None:
         """Return the fee that is taken before the call; None if there is none, or the sender cannot pay it."""
         try:
             info = await dispatch_info(self.client, self.call, self.sender)
-            self.too_heavy = say_too_heavy(await self.client.table(), self.chain, info)
+            self.too_heavy = explain_overweight(await self.client.table(), self.chain, info)
             fee = int(info["partial_fee"])
             currency = await fee_currency(self.client, self.assets, self.call, self.sender)
             amount = await convert_fee(self.client, currency, fee)
@@ -64,13 +64,13 @@ class CostCheck:
             self.can_pay = await self._can_pay(currency, amount)
             if not amount or not self.can_pay:
                 return None
-        except Unproven as problem:
-            self.findings.open.append(str(problem))
+        except Inconclusive as problem:
+            self.findings.unknowns.append(str(problem))
             return None
         label = amount_of(currency.asset, amount)
-        return Charge(sender=self.sender, amount=amount, currency=currency.number, label=label)
+        return FeeCharge(sender=self.sender, amount=amount, currency=currency.number, label=label)
 
-    async def check(self, hop: Hop, sent: "Sequence[tuple[Asset, int]]" = ()) -> None:
+    async def check(self, hop: DryRunResult, sent: "Sequence[tuple[Asset, int]]" = ()) -> None:
         """Add what the call costs to the steps, and hold the balances against it.
 
         *hop* is what the call did, *sent* what a transfer is known to send: it is held against the balances by
@@ -85,7 +85,7 @@ class CostCheck:
             self.findings.add_step(self.chain, "transaction fee", *self.fee)
         try:
             for message in hop.sent:
-                for toll in await delivery_tolls(self.client, message):
+                for toll in await delivery_fees(self.client, message):
                     asset = asset_at(self.assets, self.chain, toll.identity) or self.native
                     names[asset.id] = asset
                     leaving[asset.id] = leaving.get(asset.id, 0) + toll.amount
@@ -95,8 +95,8 @@ class CostCheck:
             # A program may pay out of what it holds: the runtime alone knows.
             for asset_id, amount in leaving.items() if sent and self.can_pay else ():
                 await self._hold(names[asset_id], amount, warned=asset_id in lost)
-        except Unproven as problem:
-            self.findings.open.append(str(problem))
+        except Inconclusive as problem:
+            self.findings.unknowns.append(str(problem))
 
     async def _can_pay(self, currency: FeeCurrency, fee: int) -> bool:
         """Hold the fee alone against the balance, by the rule of the runtime."""
@@ -153,7 +153,7 @@ class CostCheck:
                 else f"{amount_of(asset, left)} would stay with the sender, less than can be held on {self.chain.name}: it can be lost"
             )
 
-    def _add_deposits(self, hop: Hop) -> None:
+    def _add_deposits(self, hop: DryRunResult) -> None:
         """Add what the call reserves of the sender's native asset to the steps."""
         total = 0
         for event in hop.events:
@@ -170,7 +170,7 @@ class CostCheck:
         if total > 0:
             self.findings.add_step(self.chain, "deposit", self.native, total)
 
-    async def _warn_of_dust(self, hop: Hop) -> set[str]:
+    async def _warn_of_dust(self, hop: DryRunResult) -> set[str]:
         """Name what the runtime removes because it is too little to be held; return the assets of which the sender loses some."""
         lost: set[str] = set()
         for account, asset, dust in self._dust(hop):
@@ -193,7 +193,7 @@ class CostCheck:
             )
         return lost
 
-    def _dust(self, hop: Hop) -> "Iterator[tuple[bytes, Asset, int]]":
+    def _dust(self, hop: DryRunResult) -> "Iterator[tuple[bytes, Asset, int]]":
         for event in hop.events:
             fields = event.fields
             if event.name != "DustLost" or not isinstance(fields, Mapping):
@@ -217,9 +217,9 @@ async def dispatch_info(client: "Client", call: "Call", sender: bytes) -> Mappin
         number, _ = await client.head()
         data = _signed_alike(table, table.encode_call(call), sender, nonce, encode_era(64, number))
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Unproven(f"the fee on {client.chain.name} could not be asked for: {error}") from None
+        raise Inconclusive(f"the fee on {client.chain.name} could not be asked for: {error}") from None
     size = len(data).to_bytes(4, "little")
-    info: Mapping[str, Any] = await ask(
+    info: Mapping[str, Any] = await query_runtime_api(
         client, "TransactionPaymentApi", "query_info", Encoded(data), Encoded(size)
     )
     return info

@@ -12,7 +12,7 @@ from scenarioctl.chains.connection import NodeError
 from scenarioctl.chains.locations import read_location, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.dispatch_errors import explain_balance_error, explain_xcm_error
-from scenarioctl.transactions.simulation.fee_charge import charged_call, read_charged
+from scenarioctl.transactions.simulation.fee_charge import call_with_fee, read_charged_run
 from scenarioctl.transactions.transfer import XCM_VERSIONS, known_xcm_versions, shape_location
 from scenarioctl.transactions.xcm_programs import chain_at, read_instruction
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.simulation.fee_charge import Charge
+    from scenarioctl.transactions.simulation.fee_charge import FeeCharge
 
 #: A message that goes further than this goes in circles.
 MOST_STOPS = 8
@@ -30,7 +30,7 @@ MOST_STOPS = 8
 Clients = Callable[["Chain"], "Client"]
 
 
-class Unproven(Exception):
+class Inconclusive(Exception):
     """A question that a chain did not answer, in a sentence."""
 
 
@@ -52,7 +52,7 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
+class XcmMessage:
     """An XCM message on its way."""
 
     origin: "Chain"
@@ -77,33 +77,33 @@ class Message:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hop:
+class DryRunResult:
     """A chain on the way, and what happened there."""
 
     chain: "Chain"
     #: What was tried; None for the call itself.
-    message: Message | None = None
+    message: XcmMessage | None = None
     events: tuple[Event, ...] = ()
     #: Why it does not work there; empty where it does.
     failure: str = ""
     #: Why it could not be tried; empty where it could.
     unknown: str = ""
-    sent: tuple[Message, ...] = ()
+    sent: tuple[XcmMessage, ...] = ()
 
 
-async def ask(client: "Client", api: str, method: str, *arguments: Any) -> Any:
+async def query_runtime_api(client: "Client", api: str, method: str, *arguments: Any) -> Any:
     """Return the decoded answer of a runtime API; Unproven says why there is none."""
     chain = client.chain.name
     try:
         table = await client.table()
         described = table.api_method(api, method)
     except (ChainUnreachable, ChainRefused) as error:
-        raise Unproven(str(error)) from None
+        raise Inconclusive(str(error)) from None
     except InvalidRequest:
-        raise Unproven(f"the runtime {table} of {chain} has no {api}_{method}") from None
+        raise Inconclusive(f"the runtime {table} of {chain} has no {api}_{method}") from None
     name = f"{described.api}_{described.name}"
     if len(arguments) != len(described.inputs):
-        raise Unproven(
+        raise Inconclusive(
             f"{name} of {chain} takes {len(described.inputs)} parameters, and not the {len(arguments)} known here"
         )
     try:
@@ -112,26 +112,26 @@ async def ask(client: "Client", api: str, method: str, *arguments: Any) -> Any:
             for field, value in zip(described.inputs, arguments, strict=True)
         )
     except InvalidRequest as error:
-        raise Unproven(f"{name} of {chain} does not take what is known here: {error}") from None
+        raise Inconclusive(f"{name} of {chain} does not take what is known here: {error}") from None
     try:
         return await client.raw_runtime_call(name, data, described.output_type)
     except NodeError as error:
-        raise Unproven(
+        raise Inconclusive(
             f"{name} of {chain} ended in an error of the node: {error.message} ({error.number})"
         ) from None
     except ChainUnreachable as error:
-        raise Unproven(str(error)) from None
+        raise Inconclusive(str(error)) from None
     except InvalidRequest as error:
-        raise Unproven(f"{name} of {chain} gave an answer that does not decode: {error}") from None
+        raise Inconclusive(f"{name} of {chain} gave an answer that does not decode: {error}") from None
 
 
-async def ask_result(client: "Client", api: str, method: str, *arguments: Any) -> Any:
+async def query_runtime_api_result(client: "Client", api: str, method: str, *arguments: Any) -> Any:
     """Return what is in the `Ok` of a runtime API's Result; Unproven names what is in its `Err`."""
-    answer = await ask(client, api, method, *arguments)
+    answer = await query_runtime_api(client, api, method, *arguments)
     if not isinstance(answer, Mapping) or set(answer) not in ({"Ok"}, {"Err"}):
-        raise Unproven(f"{api}_{method} of {client.chain.name} gave no Result")
+        raise Inconclusive(f"{api}_{method} of {client.chain.name} gave no Result")
     if "Err" in answer:
-        raise Unproven(f"{api}_{method} of {client.chain.name} answered {answer['Err']}")
+        raise Inconclusive(f"{api}_{method} of {client.chain.name} answered {answer['Err']}")
     return answer["Ok"]
 
 
@@ -142,8 +142,8 @@ async def trace_call(
     call: "Call",
     sender: bytes,
     *,
-    charge: "Charge | None" = None,
-) -> list[Hop]:
+    charge: "FeeCharge | None" = None,
+) -> list[DryRunResult]:
     """Return what *call* by *sender* does on *chain*, and then each message that follows from it, in order.
 
     *charge* is the fee that the chain takes before the call; without it the call is tried as if it cost nothing.
@@ -155,7 +155,7 @@ async def trace_call(
         if len(hops) > MOST_STOPS:
             destination = message.destination or message.origin
             hops.append(
-                Hop(
+                DryRunResult(
                     chain=destination,
                     message=message,
                     unknown=f"its messages go on for more than {MOST_STOPS} chains",
@@ -174,8 +174,8 @@ async def _try_call(
     chain: "Chain",
     call: "Call",
     sender: bytes,
-    charge: "Charge | None",
-) -> Hop:
+    charge: "FeeCharge | None",
+) -> DryRunResult:
     client = clients(chain)
     data = (await client.table()).encode_call(call)
     charged = await _try_charged(client, registry, data, charge) if charge is not None else None
@@ -184,7 +184,7 @@ async def _try_call(
     return plain if charged is None or plain.failure or plain.unknown else charged
 
 
-async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender: bytes) -> Hop:
+async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender: bytes) -> DryRunResult:
     chain = client.chain
     try:
         table = await client.table()
@@ -193,49 +193,55 @@ async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender
         result = effects["execution_result"]
         if "Err" in result:
             reason = explain_balance_error(table, result["Err"]["error"])
-            return Hop(chain=chain, events=events, failure=f"{chain.name} refuses the call: {reason}")
-        return Hop(
+            return DryRunResult(
+                chain=chain, events=events, failure=f"{chain.name} refuses the call: {reason}"
+            )
+        return DryRunResult(
             chain=chain, events=events, sent=_forwarded(table, registry, chain, effects, "dry_run_call")
         )
-    except Unproven as problem:
-        return Hop(chain=chain, unknown=str(problem))
+    except Inconclusive as problem:
+        return DryRunResult(chain=chain, unknown=str(problem))
 
 
-async def _try_charged(client: "Client", registry: "Registry", data: bytes, charge: "Charge") -> Hop:
+async def _try_charged(
+    client: "Client", registry: "Registry", data: bytes, charge: "FeeCharge"
+) -> DryRunResult:
     """Try a call with its fee taken, which leaves the call less to spend."""
     chain = client.chain
     where = f"the call could not be tried on {chain.name} with its fee of {charge.label} taken"
     try:
         table = await client.table()
-        effects = await _dry_run_call(client, {"system": "Root"}, charged_call(table, data, charge))
+        effects = await _dry_run_call(client, {"system": "Root"}, call_with_fee(table, data, charge))
         result = effects["execution_result"]
         if "Err" in result:
             reason = explain_balance_error(table, result["Err"]["error"])
-            return Hop(chain=chain, unknown=f"{where}: {reason}")
-        done = read_charged(charge, _events(effects))
+            return DryRunResult(chain=chain, unknown=f"{where}: {reason}")
+        done = read_charged_run(charge, _events(effects))
         failure = ""
         if done.fee_error is not None:
             failure = f"{chain.name} cannot take the fee of {charge.label} from the sender: {explain_balance_error(table, done.fee_error)}"
         elif done.error is not None:
             failure = f"{chain.name} refuses the call once its fee of {charge.label} is paid: {explain_balance_error(table, done.error)}"
         sent = () if failure else _forwarded(table, registry, chain, effects, "dry_run_call")
-        return Hop(chain=chain, events=done.events, failure=failure, sent=sent)
+        return DryRunResult(chain=chain, events=done.events, failure=failure, sent=sent)
     except InvalidRequest as problem:
-        return Hop(chain=chain, unknown=f"{where}: {problem}")
-    except Unproven as problem:
-        return Hop(chain=chain, unknown=str(problem))
+        return DryRunResult(chain=chain, unknown=f"{where}: {problem}")
+    except Inconclusive as problem:
+        return DryRunResult(chain=chain, unknown=str(problem))
 
 
 async def _dry_run_call(client: "Client", origin: Any, data: bytes) -> Mapping[str, Any]:
     # The origin's own number differs from runtime to runtime: its type tells.
     arguments = (origin, Encoded(data), _result_version(await client.table()))
-    return _read_effects(client.chain, await ask_result(client, "DryRunApi", "dry_run_call", *arguments))
+    return _read_effects(
+        client.chain, await query_runtime_api_result(client, "DryRunApi", "dry_run_call", *arguments)
+    )
 
 
-async def _try_message(clients: Clients, registry: "Registry", message: Message) -> Hop:
+async def _try_message(clients: Clients, registry: "Registry", message: XcmMessage) -> DryRunResult:
     destination = message.destination
     if destination is None:
-        return Hop(
+        return DryRunResult(
             chain=message.origin,
             message=message,
             unknown=f"{message.origin.name} sends a message to {message.place or 'a place that has no name'}, which is no chain of the registry",
@@ -244,27 +250,29 @@ async def _try_message(clients: Clients, registry: "Registry", message: Message)
     try:
         origin = read_location(_seen_from(message.origin, destination))
         version = {f"V{message.version}": shape_location(origin, message.version)}
-        answer = await ask_result(client, "DryRunApi", "dry_run_xcm", version, Encoded(message.data))
+        answer = await query_runtime_api_result(
+            client, "DryRunApi", "dry_run_xcm", version, Encoded(message.data)
+        )
         effects = _read_effects(destination, answer)
         table = await client.table()
         events = _events(effects)
         sent = _forwarded(table, registry, destination, effects, "dry_run_xcm")
-    except Unproven as problem:
-        return Hop(chain=destination, message=message, unknown=str(problem))
+    except Inconclusive as problem:
+        return DryRunResult(chain=destination, message=message, unknown=str(problem))
     outcome = effects["execution_result"]
     if "Complete" in outcome:
-        return Hop(chain=destination, message=message, events=events, sent=sent)
+        return DryRunResult(chain=destination, message=message, events=events, sent=sent)
     error = next(iter(outcome.values()))["error"]
     # Since XCM V5 it comes with the number of the instruction.
     error = error["error"] if isinstance(error, Mapping) and "error" in error else error
     failure = f"on {destination.name} the message fails: {explain_xcm_error(error)}"
-    return Hop(chain=destination, message=message, events=events, failure=failure)
+    return DryRunResult(chain=destination, message=message, events=events, failure=failure)
 
 
 def _read_effects(chain: "Chain", effects: Any) -> Mapping[str, Any]:
     wanted = {"execution_result", "emitted_events", "forwarded_xcms"}
     if not isinstance(effects, Mapping) or not wanted <= set(effects):
-        raise Unproven(f"the DryRunApi of {chain.name} answers in a shape that is not known here")
+        raise Inconclusive(f"the DryRunApi of {chain.name} answers in a shape that is not known here")
     return effects
 
 
@@ -295,7 +303,7 @@ def _read_events(emitted: list[Any]) -> Iterator[Event]:
 
 def _forwarded(
     table: "RuntimeTable", registry: "Registry", origin: "Chain", effects: Mapping[str, Any], method: str
-) -> tuple[Message, ...]:
+) -> tuple[XcmMessage, ...]:
     message_type = _message_type(table, method)
     found = []
     for location, messages in effects["forwarded_xcms"]:
@@ -304,7 +312,7 @@ def _forwarded(
         for message in messages:
             version, instructions = next(iter(message.items()))
             found.append(
-                Message(
+                XcmMessage(
                     origin=origin,
                     destination=destination,
                     place=place,

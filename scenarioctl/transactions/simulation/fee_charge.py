@@ -24,7 +24,7 @@ _CLOSINGS = frozenset(("DustLost", "KilledAccount"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Charge:
+class FeeCharge:
     """The fee that is taken before a call runs."""
 
     sender: bytes
@@ -37,7 +37,7 @@ class Charge:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Charged:
+class ChargedRun:
     """What happened once the fee was taken."""
 
     events: "tuple[Event, ...]"
@@ -47,7 +47,7 @@ class Charged:
     fee_error: Any = None
 
 
-def charged_call(table: "RuntimeTable", call_data: bytes, charge: Charge) -> bytes:
+def call_with_fee(table: "RuntimeTable", call_data: bytes, charge: FeeCharge) -> bytes:
     """Return the call that root makes: take the fee, then dispatch *call_data* as the sender.
 
     InvalidRequest if the runtime lacks a call that is needed.
@@ -58,7 +58,7 @@ def charged_call(table: "RuntimeTable", call_data: bytes, charge: Charge) -> byt
     return batch[:-1] + bytes((len(steps) << 2,)) + b"".join(steps)
 
 
-def read_charged(charge: Charge, events: "Sequence[Event]") -> Charged:
+def read_charged_run(charge: FeeCharge, events: "Sequence[Event]") -> ChargedRun:
     """Return what the call did, out of the *events* of a charged dry run that succeeded as a whole.
 
     InvalidRequest if they do not tell.
@@ -68,14 +68,14 @@ def read_charged(charge: Charge, events: "Sequence[Event]") -> Charged:
     if first < 0 or not results or results[-1] < first:
         raise InvalidRequest("its events do not tell what the call did")
     taken, done = events[:first], events[first + 1 : results[-1]]
-    return Charged(
+    return ChargedRun(
         events=(*(event for event in taken if event.name in _CLOSINGS), *done),
         error=_error(events[results[-1]]),
         fee_error=None if charge.currency is not None else _error(events[results[0]]),
     )
 
 
-def _fee_call(table: "RuntimeTable", charge: Charge) -> bytes:
+def _fee_call(table: "RuntimeTable", charge: FeeCharge) -> bytes:
     if charge.currency is None:
         # Fees are taken from what the sender can spend and stay alive; so is this.
         arguments = {"value": charge.amount, "keep_alive": True}

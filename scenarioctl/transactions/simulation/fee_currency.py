@@ -8,7 +8,7 @@ from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import read_location, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.simulation.balances import read_storage
-from scenarioctl.transactions.simulation.dry_run import Unproven, ask
+from scenarioctl.transactions.simulation.dry_run import Inconclusive, query_runtime_api
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -41,7 +41,7 @@ async def fee_currency(client: "Client", assets: "Assets", call: "Call", sender:
         table.storage_entry(_PALLET, "AccountCurrencyMap")
         core = int(table.constant(_PALLET, "NativeAssetId"))
     except (ChainUnreachable, ChainRefused) as error:
-        raise Unproven(str(error)) from None
+        raise Inconclusive(str(error)) from None
     except InvalidRequest:
         return FeeCurrency(asset=native)
     # A call that sets the currency is paid in it already.
@@ -64,7 +64,7 @@ async def convert_fee(client: "Client", currency: FeeCurrency, fee: int) -> int:
     chain, number = client.chain.name, currency.number
     fallback = await read_storage(client, _PALLET, "AcceptedCurrencies", number)
     if fallback is None:
-        raise Unproven(
+        raise Inconclusive(
             f"the sender pays fees on {chain} in {currency.asset.label}, which {chain} exchanges in a pool first: what that takes is not known here"
         )
     quoted = await _oracle_quote(client, number)
@@ -79,9 +79,9 @@ async def _oracle_quote(client: "Client", number: int) -> tuple[int, int] | None
     place = write_location(await read_storage(client, "AssetRegistry", "AssetLocations", number))
     if not place:
         return None
-    native = int(await ask(client, "TransactionPaymentApi", "query_weight_to_fee", _SECOND))
+    native = int(await query_runtime_api(client, "TransactionPaymentApi", "query_weight_to_fee", _SECOND))
     asset = {"V5": read_location(place)}
-    answer = await ask(client, "XcmPaymentApi", "query_weight_to_asset_fee", _SECOND, asset)
+    answer = await query_runtime_api(client, "XcmPaymentApi", "query_weight_to_asset_fee", _SECOND, asset)
     if not isinstance(answer, Mapping) or "Ok" not in answer or not native:
         return None
     return int(answer["Ok"]), native

@@ -19,16 +19,16 @@ class Findings:
     #: Why it does not do what its sender wants.
     refusals: list[str] = field(default_factory=list)
     #: What no chain could prove.
-    open: list[str] = field(default_factory=list)
+    unknowns: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     @property
     def verdict(self) -> str:
-        return "refused" if self.refusals else "unknown" if self.open else "ok"
+        return "refused" if self.refusals else "unknown" if self.unknowns else "ok"
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.refusals or self.open))
+        return tuple(dict.fromkeys(self.refusals or self.unknowns))
 
     def add_step(self, chain: "Chain", what: str, asset: "Asset", value: int) -> None:
         self.steps.append(Step(chain=chain.name, what=what, amount=amount_of(asset, value)))

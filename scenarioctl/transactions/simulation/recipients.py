@@ -9,14 +9,14 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute
 from scenarioctl.model.checks import Amount, Holding
 from scenarioctl.transactions.simulation.arrival import (
-    delivery_tolls,
-    execution_tolls,
+    delivery_fees,
+    execution_fees,
     incoming_assets,
-    program_toll,
+    program_fees,
     query_weight,
 )
-from scenarioctl.transactions.simulation.balance_changes import Move, read_moves
-from scenarioctl.transactions.simulation.dry_run import Unproven
+from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
+from scenarioctl.transactions.simulation.dry_run import Inconclusive
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS, local_messages
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
-    from scenarioctl.transactions.simulation.dry_run import Clients, Event, Hop
+    from scenarioctl.transactions.simulation.dry_run import Clients, DryRunResult, Event
 
 #: Pallets' accounts that people know by another name.
 _PALLET_ACCOUNTS = {
@@ -41,7 +41,7 @@ _ROUGH = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Party:
+class AccountRole:
     """An account, and who it is."""
 
     account: bytes
@@ -50,7 +50,7 @@ class Party:
     system: bool = False
 
 
-class ReceiverCheck:
+class RecipientCheck:
     """The accounts of one transaction: the sender, the beneficiary if it has one, and those that it names."""
 
     def __init__(
@@ -59,7 +59,7 @@ class ReceiverCheck:
         clients: "Clients",
         registry: "Registry",
         assets: "Assets",
-        hops: Sequence["Hop"],
+        hops: Sequence["DryRunResult"],
         *,
         sender: bytes,
         beneficiary: bytes | None,
@@ -79,8 +79,8 @@ class ReceiverCheck:
         self.leaves: list[Holding] = []
         self.credits: list[Holding] = []
         #: What somebody gets, whom the chain does not hold for itself.
-        self.received: list[tuple[Hop, Party, Move]] = []
-        self._moves: dict[int, list[tuple[Party, Move]]] = {}
+        self.received: list[tuple[DryRunResult, AccountRole, BalanceChange]] = []
+        self._moves: dict[int, list[tuple[AccountRole, BalanceChange]]] = {}
 
     async def read(self) -> None:
         """Name every account that loses or gets something."""
@@ -110,7 +110,7 @@ class ReceiverCheck:
                 found.append((move.asset, value))
         return found
 
-    def received_on(self, hop: "Hop") -> list[tuple[Party, Move]]:
+    def received_on(self, hop: "DryRunResult") -> list[tuple[AccountRole, BalanceChange]]:
         """Return what somebody gets by *hop*, whom the chain does not hold for itself."""
         return [(party, move) for at, party, move in self.received if at is hop]
 
@@ -161,14 +161,14 @@ class ReceiverCheck:
                 await self._judge_missing(hop, missing, coming, call)
 
     async def _judge_missing(
-        self, hop: "Hop", missing: Mapping[str, int], coming: Mapping[str, int], call: "Call | None"
+        self, hop: "DryRunResult", missing: Mapping[str, int], coming: Mapping[str, int], call: "Call | None"
     ) -> None:
         try:
             tolls = await self._tolls(hop, call)
-        except Unproven as problem:
+        except Inconclusive as problem:
             for identity, value in missing.items():
                 if value > coming[identity] // _ROUGH:
-                    self.findings.open.append(
+                    self.findings.unknowns.append(
                         f"{self._say_amount(hop.chain, identity, value)} of what comes to {hop.chain.name} is credited to nobody, and what fees take of it could not be computed: {problem}"
                     )
             return
@@ -188,7 +188,7 @@ class ReceiverCheck:
                     f"{amount} of what {'comes to' if hop.message is not None else 'leaves accounts on'} {hop.chain.name} is credited to nobody: it would be lost"
                 )
             else:
-                self.findings.open.append(
+                self.findings.unknowns.append(
                     f"{amount} leaves accounts on {hop.chain.name}, and no account is seen to get it"
                 )
 
@@ -198,24 +198,24 @@ class ReceiverCheck:
         asset = asset_at(self.assets, chain, identity)
         return 0 if asset is None else await existential_deposit(self.clients(chain), asset)
 
-    async def _tolls(self, hop: "Hop", call: "Call | None") -> dict[str, int]:
+    async def _tolls(self, hop: "DryRunResult", call: "Call | None") -> dict[str, int]:
         """Return what *hop* takes for executing programs and delivering messages."""
         client = self.clients(hop.chain)
         found = []
         if hop.message is not None:
-            found += await execution_tolls(client, hop.message, await query_weight(client, hop.message.data))
+            found += await execution_fees(client, hop.message, await query_weight(client, hop.message.data))
         elif call is not None:
             for versioned in local_messages(call):
-                found += await program_toll(client, versioned)
+                found += await program_fees(client, versioned)
         for message in hop.sent:
-            found += await delivery_tolls(client, message)
+            found += await delivery_fees(client, message)
         sums: dict[str, int] = defaultdict(int)
         for toll in found:
             sums[toll.identity] += toll.amount
         return sums
 
-    async def _read_hop(self, hop: "Hop") -> list[tuple[Party, Move]]:
-        moves = read_moves(hop.events, hop.chain, self.assets)
+    async def _read_hop(self, hop: "DryRunResult") -> list[tuple[AccountRole, BalanceChange]]:
+        moves = read_balance_changes(hop.events, hop.chain, self.assets)
         parties = [(self._party(move.account, hop.chain), move) for move in moves]
         if not hop.sent or not any(self._may_be_fee(party, move) for party, move in parties):
             return parties
@@ -223,30 +223,30 @@ class ReceiverCheck:
             fees = [
                 toll.amount
                 for message in hop.sent
-                for toll in await delivery_tolls(self.clients(hop.chain), message)
+                for toll in await delivery_fees(self.clients(hop.chain), message)
             ]
-        except Unproven:
+        except Inconclusive:
             # Then who gets the fee is named as anybody else.
             return parties
         told = {*fees, sum(fees)}
         return [
-            (Party(account=party.account, role="gets the delivery fee", system=True), move)
+            (AccountRole(account=party.account, role="gets the delivery fee", system=True), move)
             if self._may_be_fee(party, move) and move.value in told
             else (party, move)
             for party, move in parties
         ]
 
-    def _may_be_fee(self, party: Party, move: Move) -> bool:
+    def _may_be_fee(self, party: AccountRole, move: BalanceChange) -> bool:
         return not party.system and not party.role and move.value > 0 and party.account not in self.named
 
-    def _party(self, account: bytes, chain: "Chain") -> Party:
+    def _party(self, account: bytes, chain: "Chain") -> AccountRole:
         if account == self.sender:
-            return Party(account=account, role="the sender")
+            return AccountRole(account=account, role="the sender")
         if account == self.beneficiary:
-            return Party(account=account, role="the beneficiary")
+            return AccountRole(account=account, role="the beneficiary")
         role = self._own_role(account, chain)
         told = account in self.named or chain.name in self.named_on
-        return Party(account=account, role=role, system=bool(role) and not told)
+        return AccountRole(account=account, role=role, system=bool(role) and not told)
 
     def _own_role(self, account: bytes, chain: "Chain") -> str:
         """Return what the chain has *account* for; empty where it is not one of the chain's own."""
@@ -268,7 +268,7 @@ class ReceiverCheck:
             return f"sovereign account of {named}"
         return ""
 
-    def _holding(self, hop: "Hop", party: Party, asset: "Asset", value: int) -> Holding:
+    def _holding(self, hop: "DryRunResult", party: AccountRole, asset: "Asset", value: int) -> Holding:
         return Holding(
             chain=hop.chain.name,
             account=format_account(party.account, hop.chain.ss58_prefix),
@@ -282,7 +282,7 @@ class ReceiverCheck:
         return str(Amount(value=value, asset=identity) if asset is None else amount_of(asset, value))
 
 
-def _say(party: Party, chain: "Chain") -> str:
+def _say(party: AccountRole, chain: "Chain") -> str:
     return format_account(party.account, chain.ss58_prefix)
 
 
@@ -291,14 +291,16 @@ def _identity(asset: "Asset", chain: "Chain") -> str:
     return absolute(asset.place, chain.para_id) if asset.place else f"{chain.name}: {asset.id}"
 
 
-def _brought(hop: "Hop") -> dict[str, int]:
+def _brought(hop: "DryRunResult") -> dict[str, int]:
     sums: dict[str, int] = defaultdict(int)
     for identity, amount in () if hop.message is None else incoming_assets(hop.message):
         sums[identity] += amount
     return sums
 
 
-def _debited(hop: "Hop", parties: Sequence[tuple[Party, Move]], native: "Asset") -> dict[str, int]:
+def _debited(
+    hop: "DryRunResult", parties: Sequence[tuple[AccountRole, BalanceChange]], native: "Asset"
+) -> dict[str, int]:
     sums: dict[str, int] = defaultdict(int)
     for party, move in parties:
         if not party.system and move.value < 0:
@@ -310,7 +312,7 @@ def _debited(hop: "Hop", parties: Sequence[tuple[Party, Move]], native: "Asset")
     return sums
 
 
-def _given(hop: "Hop", parties: Sequence[tuple[Party, Move]]) -> dict[str, int]:
+def _given(hop: "DryRunResult", parties: Sequence[tuple[AccountRole, BalanceChange]]) -> dict[str, int]:
     """Return what goes to accounts and to other chains; backing that stays for what goes on counts once."""
     onward: dict[str, int] = defaultdict(int)
     mirrored: dict[str, int] = defaultdict(int)

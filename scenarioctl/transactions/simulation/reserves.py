@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 _INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")
 
 
-def check_backing(
+def check_reserves(
     findings: Findings, instructions: Iterable["Instruction"], registry: "Registry", assets: "Assets"
 ) -> None:
     """Refuse what would go through over a chain that does not back the asset, whatever else a program holds."""
-    judge = _Judge(findings, registry, assets)
+    judge = _ReserveCheck(findings, registry, assets)
     for instruction in instructions:
         judge.check_incoming(instruction)
         judge.check_outgoing(instruction)
 
 
-class _Judge:
+class _ReserveCheck:
     def __init__(self, findings: Findings, registry: "Registry", assets: "Assets") -> None:
         self.findings = findings
         self.registry = registry
@@ -53,7 +53,7 @@ class _Judge:
             if onward.assets is None:
                 # What a wild filter sends on stands in the message that it sends; of what did not run there is none.
                 if instruction.on_error:
-                    self.findings.open.append(
+                    self.findings.unknowns.append(
                         f"an error handler on {chain.name} sends assets on to another chain, and no dry run tried it"
                     )
                 continue
@@ -67,7 +67,7 @@ class _Judge:
         hub = None if destination is None else self.registry.sibling(destination, "asset_hub")
         if destination is None or hub is None or identity is None:
             where = "a place that is not in the registry" if destination is None else destination.name
-            self.findings.open.append(
+            self.findings.unknowns.append(
                 f"{origin.name} sends an asset to {where} of which it is not known here what chain backs it"
             )
             return
@@ -83,7 +83,7 @@ class _Judge:
             return
         claimed = origin if name == "ReserveAssetDeposited" else destination
         if backing is None:
-            self.findings.open.append(
+            self.findings.unknowns.append(
                 f"it is not known here what chain backs {label}, which leaves {origin.name}"
             )
         elif backing != para_name(claimed):

@@ -13,14 +13,14 @@ from scenarioctl.model.checks import Amount, Check, Step, Stop
 from scenarioctl.transactions.simulation.arrival import Arrival, compute_arrival, incoming_assets
 from scenarioctl.transactions.simulation.balance_changes import deposit_accounts, find_credit
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
-from scenarioctl.transactions.simulation.conditional_calls import pending_calls, say_fallbacks
+from scenarioctl.transactions.simulation.conditional_calls import describe_fallbacks, pending_calls
 from scenarioctl.transactions.simulation.costs import CostCheck
-from scenarioctl.transactions.simulation.dry_run import Clients, Hop, Unproven, trace_call
+from scenarioctl.transactions.simulation.dry_run import Clients, DryRunResult, Inconclusive, trace_call
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
-from scenarioctl.transactions.simulation.recipients import ReceiverCheck
-from scenarioctl.transactions.simulation.reserves import check_backing
-from scenarioctl.transactions.simulation.trapped_assets import check_traps
-from scenarioctl.transactions.simulation.unsupported_instructions import check_opaque
+from scenarioctl.transactions.simulation.recipients import RecipientCheck
+from scenarioctl.transactions.simulation.reserves import check_reserves
+from scenarioctl.transactions.simulation.trapped_assets import check_trapped_assets
+from scenarioctl.transactions.simulation.unsupported_instructions import check_unsupported_instructions
 from scenarioctl.transactions.xcm_programs import gives_to_places, named_accounts, read_programs
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _FAILURES = frozenset(("Utility.BatchInterrupted", "Utility.BatchCompletedWithErrors", "Utility.ItemFailed"))
 
 
-async def check_transfer(
+async def simulate_transfer(
     clients: Clients,
     registry: "Registry",
     assets: "Assets",
@@ -48,7 +48,7 @@ async def check_transfer(
 
     *beside* is what leaves with it to pay the fee on the way: an asset of the source, and the raw amount.
     """
-    checker = _Checker(clients, registry, assets, transfer.source, sender, call)
+    checker = Simulation(clients, registry, assets, transfer.source, sender, call)
     await checker.try_call(beneficiary=transfer.beneficiary)
     sent = [(transfer.asset, transfer.amount), *([beside] if beside else [])]
     await checker.check_costs(sent)
@@ -58,11 +58,11 @@ async def check_transfer(
     return checker.check()
 
 
-async def check_call(
+async def simulate_call(
     clients: Clients, registry: "Registry", assets: "Assets", *, chain: "Chain", call: "Call", sender: bytes
 ) -> Check:
     """Return the verdict on any *call* by *sender*: each account that its messages name must be credited in the end."""
-    checker = _Checker(clients, registry, assets, chain, sender, call)
+    checker = Simulation(clients, registry, assets, chain, sender, call)
     await checker.try_call()
     await checker.check_costs()
     await checker.check_receivers()
@@ -70,12 +70,12 @@ async def check_call(
     return checker.check()
 
 
-class _Checker:
+class Simulation:
     """One check as it goes along; what it finds is collected, and judged in the end."""
 
-    hops: list[Hop]
+    hops: list[DryRunResult]
     instructions: "list[Instruction]"
-    receivers: ReceiverCheck
+    receivers: RecipientCheck
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class _Checker:
             stops=tuple(self._stop(hop) for hop in self.hops),
         )
 
-    def _stop(self, hop: Hop) -> Stop:
+    def _stop(self, hop: DryRunResult) -> Stop:
         message = hop.message
         return Stop(
             chain=hop.chain.name,
@@ -137,7 +137,7 @@ class _Checker:
         charge = await self.costs.charge() if pays else None
         if self.costs.too_heavy:
             # Trying it would take the chain as long as it takes no block for.
-            self.hops = [Hop(chain=self.chain, failure=self.costs.too_heavy)]
+            self.hops = [DryRunResult(chain=self.chain, failure=self.costs.too_heavy)]
         else:
             self.hops = await trace_call(
                 self.clients, self.registry, self.chain, self.call, self.sender, charge=charge
@@ -146,18 +146,18 @@ class _Checker:
             if hop.failure:
                 self.findings.refusals.append(_say_failure(hop))
             elif hop.unknown:
-                self.findings.open.append(hop.unknown)
+                self.findings.unknowns.append(hop.unknown)
         failure = _inner_failure(self.hops[0])
         if failure:
             self.findings.refusals.append(failure)
-        check_traps(self.findings, self.hops, self.registry, self.assets, self.sender)
+        check_trapped_assets(self.findings, self.hops, self.registry, self.assets, self.sender)
         instructions = self.instructions = read_programs(self.call, self.hops, self.registry)
-        check_backing(self.findings, instructions, self.registry, self.assets)
-        await check_opaque(self.findings, instructions, self.clients)
+        check_reserves(self.findings, instructions, self.registry, self.assets)
+        await check_unsupported_instructions(self.findings, instructions, self.clients)
         named = {*named_accounts(self.call.args)}
         for hop in self.hops:
             named |= {*named_accounts(hop.message.program if hop.message is not None else [])}
-        self.receivers = ReceiverCheck(
+        self.receivers = RecipientCheck(
             self.findings,
             self.clients,
             self.registry,
@@ -183,7 +183,7 @@ class _Checker:
         first = self.hops[0]
         if any(event.pallet == "Utility" for event in first.events):
             table = await self.clients(self.chain).table()
-            self.findings.warnings += say_fallbacks(table, self.chain.name, first.events)
+            self.findings.warnings += describe_fallbacks(table, self.chain.name, first.events)
         await self.check_sums(self.call)
 
     async def try_pending(self) -> None:
@@ -195,21 +195,21 @@ class _Checker:
         for pending in pending_calls(self.call, table, first.events):
             account = format_account(pending.account, self.chain.ss58_prefix)
             if pending.call is None:
-                self.findings.open.append(
+                self.findings.unknowns.append(
                     f"the multisig account {account} is asked for a call of which only the hash is given"
                 )
                 continue
-            later = _Checker(
+            later = Simulation(
                 self.clients, self.registry, self.assets, self.chain, pending.account, pending.call
             )
             await later.try_call(pays=False)
             await later.check_receivers()
             self._add_later(later, account)
 
-    def _add_later(self, later: "_Checker", account: str) -> None:
+    def _add_later(self, later: "Simulation", account: str) -> None:
         when = f"once all approve, as the multisig account {account}"
         self.findings.refusals += [f"{when}: {reason}" for reason in later.findings.refusals]
-        self.findings.open += [f"{when}: {reason}" for reason in later.findings.open]
+        self.findings.unknowns += [f"{when}: {reason}" for reason in later.findings.unknowns]
         self.findings.warnings += [
             f"the call of the multisig account {account} does not run before the last signatory approves it",
             *(f"{when}: {warning}" for warning in later.findings.warnings),
@@ -240,7 +240,7 @@ class _Checker:
         same = source.name == destination.name
         asset = transfer.asset if same else self.assets.counterpart(transfer.asset, destination)
         if asset is None:
-            self.findings.open.append(
+            self.findings.unknowns.append(
                 f"{destination.name} is not known to list {transfer.asset.label}, so its credit there cannot be told from others"
             )
             return
@@ -283,13 +283,13 @@ class _Checker:
             accounts = list(dict.fromkeys(deposit_accounts(message)))
             credited = self.receivers.received_on(hop)
             if not accounts and not (credited and self._deposits_on(hop.chain)):
-                self.findings.open.append(
+                self.findings.unknowns.append(
                     f"the message that ends on {hop.chain.name} deposits to no account that could be looked for"
                 )
             brought = [asset_at(self.assets, hop.chain, identity) for identity, _ in incoming_assets(message)]
             known = [asset for asset in brought if asset is not None]
             if len(known) < len(brought):
-                self.findings.open.append(
+                self.findings.unknowns.append(
                     f"a message brings an asset to {hop.chain.name} that is not listed here, its credit could not be looked for"
                 )
             fees = message.first("BuyExecution")
@@ -321,7 +321,7 @@ class _Checker:
         """Return what the hops leave, and add what they take to the steps."""
         try:
             arrival = await compute_arrival(self.clients, self.hops)
-        except Unproven as problem:
+        except Inconclusive as problem:
             self.findings.warnings.append(f"the arrival could not be computed: {problem}")
             return None
         self.weights = dict(arrival.weights)
@@ -343,7 +343,7 @@ class _Checker:
             self.computed = amount_of(asset, arrival.assets.get(identity, 0))
             self.findings.steps.append(Step(chain=chain.name, what="computed arrival", amount=self.computed))
 
-    def _take_credit(self, hop: Hop, asset: "Asset", credit: int) -> bool:
+    def _take_credit(self, hop: DryRunResult, asset: "Asset", credit: int) -> bool:
         """Note what is credited in the end, and tell whether anything is."""
         if credit:
             self.credited = amount_of(asset, credit)
@@ -359,20 +359,20 @@ class _Checker:
         try:
             deposit = await existential_deposit(self.clients(chain), asset)
             held = await free_balance(self.clients(chain), asset, beneficiary)
-        except Unproven:
+        except Inconclusive:
             return sentence
         if self.computed is not None and self.computed.value < deposit and not held:
             return f"{self.computed} would arrive, below the existential deposit of {amount_of(asset, deposit)} on {chain.name}, where the beneficiary holds none yet: it would be lost without a trace"
         return sentence
 
 
-def _say_failure(hop: Hop) -> str:
+def _say_failure(hop: DryRunResult) -> str:
     if hop.message is None:
         return hop.failure
     return f"{hop.failure}; what was sent would be trapped or lost there"
 
 
-def _inner_failure(hop: Hop) -> str:
+def _inner_failure(hop: DryRunResult) -> str:
     """Return what failed inside a call that succeeded as a whole; empty where nothing did."""
     for event in hop.events:
         fields = event.fields

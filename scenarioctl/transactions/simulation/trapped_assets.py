@@ -12,24 +12,24 @@ from scenarioctl.transactions.xcm_programs import XCM_PALLETS, chain_at
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.simulation.dry_run import Hop
+    from scenarioctl.transactions.simulation.dry_run import DryRunResult
 
 
-def check_traps(
-    findings: Findings, hops: Sequence["Hop"], registry: "Registry", assets: "Assets", sender: bytes
+def check_trapped_assets(
+    findings: Findings, hops: Sequence["DryRunResult"], registry: "Registry", assets: "Assets", sender: bytes
 ) -> None:
     """Refuse what would trap assets on any chain."""
     for hop in hops:
         for event in hop.events:
             if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
-                what = say_assets(assets, hop.chain, event.fields["assets"])
-                claim = say_claim(registry, hop.chain, event.pallet, event.fields["origin"], sender)
+                what = describe_assets(assets, hop.chain, event.fields["assets"])
+                claim = describe_claim(registry, hop.chain, event.pallet, event.fields["origin"], sender)
                 findings.refusals.append(
                     f"{what} would be trapped on {hop.chain.name}: nobody gets it. {claim}"
                 )
 
 
-def say_assets(assets: "Assets", chain: "Chain", versioned: Any) -> str:
+def describe_assets(assets: "Assets", chain: "Chain", versioned: Any) -> str:
     """Return a VersionedAssets as *chain* has it, in words."""
     said = []
     for item in next(iter(versioned.values())):
@@ -46,7 +46,9 @@ def say_assets(assets: "Assets", chain: "Chain", versioned: Any) -> str:
     return " and ".join(said) or "an asset"
 
 
-def say_claim(registry: "Registry", chain: "Chain", pallet: str, origin: Any, sender: bytes | None) -> str:
+def describe_claim(
+    registry: "Registry", chain: "Chain", pallet: str, origin: Any, sender: bytes | None
+) -> str:
     """Return who can claim what was trapped on *chain*, and how."""
     place, account = _split(origin)
     if account is None:

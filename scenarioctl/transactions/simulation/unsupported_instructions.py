@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _HARMLESS = (("System", "remark"), ("System", "remark_with_event"))
 
 
-async def check_opaque(
+async def check_unsupported_instructions(
     findings: "Findings", instructions: Iterable["Instruction"], clients: "Clients"
 ) -> None:
     """Leave open what *instructions* do that no dry run shows."""
@@ -25,14 +25,14 @@ async def check_opaque(
         if instruction.name in FOLLOWED or chain is None:
             continue
         if instruction.name != "Transact":
-            findings.open.append(
+            findings.unknowns.append(
                 f"a program on {chain.name} holds {instruction.name}, and what that does is not followed here"
             )
             continue
         name = await _inner_call(clients, chain, instruction.fields["call"]["encoded"])
         if name not in _HARMLESS:
             said = "a call that does not decode" if name is None else ".".join(name)
-            findings.open.append(
+            findings.unknowns.append(
                 f"a program on {chain.name} executes {said} with Transact, and what that does is not followed here"
             )
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.simulation.dry_run import Unproven
+from scenarioctl.transactions.simulation.dry_run import Inconclusive
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 _SECOND = 10**12
 
 
-def say_too_heavy(table: "RuntimeTable", chain: "Chain", info: Mapping[str, Any]) -> str:
+def explain_overweight(table: "RuntimeTable", chain: "Chain", info: Mapping[str, Any]) -> str:
     """Return why *chain* includes no transaction as heavy as *info* says; empty if it does."""
     try:
         limits = table.constant("System", "BlockWeights")["per_class"][str(info["class"]).lower()]
     except (InvalidRequest, KeyError):
-        raise Unproven(f"{chain.name} does not tell how heavy a transaction may be") from None
+        raise Inconclusive(f"{chain.name} does not tell how heavy a transaction may be") from None
     limit, weight = limits["max_extrinsic"], info["weight"]
     if limit is None:
         return ""

@@ -18,7 +18,7 @@ from scenarioctl.model.checks import Amount
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.simulation.findings import amount_of
-from scenarioctl.transactions.simulation.trapped_assets import say_assets, say_claim
+from scenarioctl.transactions.simulation.trapped_assets import describe_assets, describe_claim
 from scenarioctl.transactions.submission.node_errors import ALREADY_IMPORTED, explain_refusal, meaning_of
 from scenarioctl.transactions.values import ValueWriter
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
@@ -269,8 +269,8 @@ async def read_inclusion(
             label, amount = _OTHER_FEES[pallet, name]
             paid = _read_other_fee(client.chain, assets, fields[label], fields[amount]) or paid
         elif pallet in XCM_PALLETS and name == "AssetsTrapped":
-            what = say_assets(assets, client.chain, fields["assets"])
-            claim = say_claim(registry, client.chain, pallet, fields["origin"], account)
+            what = describe_assets(assets, client.chain, fields["assets"])
+            claim = describe_claim(registry, client.chain, pallet, fields["origin"], account)
             inner.append(f"{what} trapped on {client.chain.name}: nobody got it. {claim}")
         else:
             inner += [f"{pallet}.{name}: {why}" for why in _inner_errors(table, name, fields)]
