@@ -7,7 +7,7 @@ from typing import Any
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.extrinsic import SigningOptions, SigningPayload, signing_payload
-from scenarioctl.transactions.signing.signatures import signed_extrinsic
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 
 
 @cache
@@ -47,7 +47,7 @@ def sign(
     data = table.encode_call(call)
     payload: SigningPayload = signing_payload(table, data, options)
     key = dev_key(uri)
-    return signed_extrinsic(
+    return encode_signed_extrinsic(
         table,
         data,
         payload.extra,

@@ -15,7 +15,7 @@ from scenarioctl.transactions.extrinsic import (
     encode_era,
     signing_payload,
 )
-from scenarioctl.transactions.signing.signatures import SCHEMES, signed_extrinsic
+from scenarioctl.transactions.signing.signatures import SCHEMES, encode_signed_extrinsic
 from scenarioctl.transactions.signing.wallet_formats import signer_payload
 from tests.conftest import Ended, Run
 from tests.runtimes import bundled, unhex
@@ -130,7 +130,7 @@ def test_a_signature_of_every_kind_of_key_is_taken_in_every_form(
 
     answer = json.loads(ended.out)
     assert answer["scheme"] == scheme
-    assert unhex(answer["tx"]) == signed_extrinsic(
+    assert unhex(answer["tx"]) == encode_signed_extrinsic(
         TABLE, data, payload.extra, account=account, scheme=scheme, signature=made
     )
 

@@ -26,9 +26,9 @@ from scenarioctl.transactions.extrinsic import (
     encode_era,
     signing_payload,
 )
-from scenarioctl.transactions.signing.signatures import SIGNED_V4, signed_extrinsic
+from scenarioctl.transactions.signing.signatures import SIGNED_V4, encode_signed_extrinsic
 from scenarioctl.transactions.submission.submit import read_inclusion
-from scenarioctl.transactions.submission.validation import check_form, read_for
+from scenarioctl.transactions.submission.validation import check_is_signed, decode_for_chain
 from tests.conftest import DATA, Ended, Run
 from tests.node import Feed, Gone, Node, Refusal
 from tests.runtimes import ASSETS, REGISTRY, bundled, unhex
@@ -179,7 +179,7 @@ def by_ed25519() -> str:
     made = key.sign(payload.bytes_to_sign)
     return (
         "0x"
-        + signed_extrinsic(
+        + encode_signed_extrinsic(
             TABLE, data, payload.extra, account=key.public_key, scheme="ed25519", signature=made
         ).hex()
     )
@@ -191,7 +191,9 @@ def by_ecdsa() -> str:
     signer, made = ecdsa_signature(payload.bytes_to_sign)
     return (
         "0x"
-        + signed_extrinsic(TABLE, data, payload.extra, account=signer, scheme="ecdsa", signature=made).hex()
+        + encode_signed_extrinsic(
+            TABLE, data, payload.extra, account=signer, scheme="ecdsa", signature=made
+        ).hex()
     )
 
 
@@ -301,8 +303,8 @@ def test_a_damaged_transaction_is_refused_or_read_and_never_a_bug(place: int, by
 
     for damaged in (bytes(data), bytes(data[:cut]) or b"\0", length + bytes(data[2 : 2 + cut])):
         with suppress(InvalidRequest):
-            check_form(CHAIN, TABLE, damaged)
-            read_for(CHAIN, TABLE, damaged)
+            check_is_signed(CHAIN, TABLE, damaged)
+            decode_for_chain(CHAIN, TABLE, damaged)
 
 
 PAYLOAD = signing_payload(TABLE, TABLE.encode_call(REMARK), options())

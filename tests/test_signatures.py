@@ -10,11 +10,11 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import SigningOptions, bare_extrinsic, bytes_to_sign, signing_payload
 from scenarioctl.transactions.signing.signatures import (
-    is_signature,
-    read_signed,
-    signature_forms,
-    signed_extrinsic,
-    signed_payload,
+    decode_signed_extrinsic,
+    encode_signed_extrinsic,
+    possible_signatures,
+    rebuild_payload,
+    verify_signature,
 )
 from tests.runtimes import bundled, unhex
 from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
@@ -46,7 +46,7 @@ def test_a_signed_extrinsic_is_that_of_polkadot_js(vector: Vector) -> None:
         ),
     )
 
-    data = signed_extrinsic(
+    data = encode_signed_extrinsic(
         table,
         payload.call_data,
         payload.extra,
@@ -55,7 +55,7 @@ def test_a_signed_extrinsic_is_that_of_polkadot_js(vector: Vector) -> None:
         signature=unhex(vector["signature"]),
     )
 
-    signed = read_signed(table, data)
+    signed = decode_signed_extrinsic(table, data)
     assert "0x" + data.hex() == vector["extrinsic_hex"]
     assert (signed.account, signed.scheme) == (unhex(vector["signer"]), vector["signature_kind"].lower())
     assert (signed.signature, signed.call_data) == (unhex(vector["signature"]), payload.call_data)
@@ -76,21 +76,21 @@ def test_what_was_signed_is_rebuilt_from_the_extrinsic(chain: str, text: bytes, 
     given = options(era=b"\x45\x02", block_hash=b"\x22" * 32, mode=mode, metadata_hash=metadata_hash, tip=3)
     call = Call(pallet="System", method="remark", args={"remark": text})
 
-    signed = read_signed(table, sign(table, call, given))
+    signed = decode_signed_extrinsic(table, sign(table, call, given))
 
-    payload = signed_payload(
+    payload = rebuild_payload(
         table, signed, genesis_hash=GENESIS, block_hash=b"\x22" * 32, metadata_hash=metadata_hash
     )
     assert payload == signing_payload(table, table.encode_call(call), given).payload
     assert signed.account == dev_key().public_key
-    assert is_signature("sr25519", signed.signature, bytes_to_sign(payload), dev_key().public_key)
+    assert verify_signature("sr25519", signed.signature, bytes_to_sign(payload), dev_key().public_key)
 
 
 def test_an_unsigned_extrinsic_is_not_read_as_a_signed_one() -> None:
     table = bundled("polkadot")
 
     with pytest.raises(InvalidRequest, match=r"^tx is not signed$"):
-        read_signed(table, bare_extrinsic(table.encode_call(REMARK)))
+        decode_signed_extrinsic(table, bare_extrinsic(table.encode_call(REMARK)))
 
 
 # The first of each library's checks loads it.
@@ -105,9 +105,9 @@ def test_a_signature_fits_its_message_and_no_other(message: bytes, other: bytes)
     }
 
     for scheme, (public, made) in found.items():
-        assert is_signature(scheme, made, message, public)
-        assert is_signature(scheme, made, other, public) == (other == message)
-        assert not is_signature(scheme, made, message, b"\x01" * 32)
+        assert verify_signature(scheme, made, message, public)
+        assert verify_signature(scheme, made, other, public) == (other == message)
+        assert not verify_signature(scheme, made, message, b"\x01" * 32)
 
 
 @pytest.mark.parametrize("scheme", ["sr25519", "ed25519", "ecdsa"])
@@ -116,24 +116,24 @@ def test_a_signature_fits_its_message_and_no_other(message: bytes, other: bytes)
 def test_bytes_that_are_no_signature_fit_nothing(scheme: str, length: int, byte: int) -> None:
     signature = bytes([byte]) * length
 
-    assert not is_signature(scheme, signature, b"hello", dev_key().public_key)
-    assert not is_signature(scheme, signature, b"hello", b"\xff" * 32)
+    assert not verify_signature(scheme, signature, b"hello", dev_key().public_key)
+    assert not verify_signature(scheme, signature, b"hello", b"\xff" * 32)
 
 
 def test_an_ecdsa_signature_says_which_of_two_keys_made_it() -> None:
     account, signature = ecdsa_signature(b"hello")
     other = signature[:64] + bytes([1 - signature[64]])
 
-    assert is_signature("ecdsa", signature[:64] + bytes([signature[64] + 27]), b"hello", account)
-    assert not is_signature("ecdsa", other, b"hello", account)
+    assert verify_signature("ecdsa", signature[:64] + bytes([signature[64] + 27]), b"hello", account)
+    assert not verify_signature("ecdsa", other, b"hello", account)
 
 
 def test_a_signature_is_taken_with_and_without_the_byte_of_its_scheme() -> None:
-    assert list(signature_forms(b"a" * 64)) == [("sr25519", b"a" * 64), ("ed25519", b"a" * 64)]
-    assert list(signature_forms(b"\x01" + b"a" * 64)) == [
+    assert list(possible_signatures(b"a" * 64)) == [("sr25519", b"a" * 64), ("ed25519", b"a" * 64)]
+    assert list(possible_signatures(b"\x01" + b"a" * 64)) == [
         ("sr25519", b"a" * 64),
         ("ecdsa", b"\x01" + b"a" * 64),
     ]
-    assert list(signature_forms(b"\x00" + b"a" * 64, "ed25519")) == [("ed25519", b"a" * 64)]
-    assert list(signature_forms(b"\x02" + b"a" * 65)) == [("ecdsa", b"a" * 65)]
-    assert list(signature_forms(b"a" * 10)) == []
+    assert list(possible_signatures(b"\x00" + b"a" * 64, "ed25519")) == [("ed25519", b"a" * 64)]
+    assert list(possible_signatures(b"\x02" + b"a" * 65)) == [("ecdsa", b"a" * 65)]
+    assert list(possible_signatures(b"a" * 10)) == []

@@ -60,11 +60,11 @@ async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
     nonce; ChainRefused with the chain's reason; ChainUnreachable says whether it may have been sent.
     """
     from scenarioctl.transactions.submission.validation import (
-        check_form,
+        check_is_signed,
         check_nonce,
         check_signature,
-        read_for,
-        read_standing,
+        decode_for_chain,
+        read_signer_state,
     )
 
     chain = app.registry.find(request.chain)
@@ -75,7 +75,7 @@ async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
     async def aside(work: Callable[..., T], *args: Any) -> T:
         return await read_aside(app, data, work, *args)
 
-    await aside(check_form, chain, known, data)
+    await aside(check_is_signed, chain, known, data)
     others = _other_chains(app, chain)
     doubt = await aside(_doubt, chain, known, data, others)
     try:
@@ -83,8 +83,8 @@ async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
         table = await client.table()
         # The connected chain's runtime is the one that judges.
         doubt = None
-        signed = await aside(read_for, chain, table, data, others)
-        standing = await read_standing(client, table, signed)
+        signed = await aside(decode_for_chain, chain, table, data, others)
+        standing = await read_signer_state(client, table, signed)
         warnings = [await check_signature(client, table, data, signed, standing, others, aside)]
     except (ChainUnreachable, ChainRefused) as error:
         # A runtime that is known here does not read it: that is likelier than that a newer one would.
@@ -181,12 +181,12 @@ def _other_chains(app: Application, chain: "Chain") -> Any:
 
 def _doubt(chain: "Chain", known: "RuntimeTable | None", data: bytes, others: Any) -> InvalidRequest | None:
     """Return what the runtime known here has against *data*, None for nothing."""
-    from scenarioctl.transactions.submission.validation import read_for
+    from scenarioctl.transactions.submission.validation import decode_for_chain
 
     if known is None:
         return None
     try:
-        read_for(chain, known, data, others)
+        decode_for_chain(chain, known, data, others)
     except InvalidRequest as error:
         return error
     return None

@@ -12,7 +12,7 @@ from scenarioctl.operations.signing_fields import Signer, default_era, parse_hex
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.signing.signed_transaction import ToSign
+    from scenarioctl.transactions.signing.signed_transaction import PayloadToSign
 
 __all__ = ["assemble_transaction"]
 
@@ -62,7 +62,7 @@ class AssembledTransaction:
 async def assemble_transaction(app: Application, request: AssembleTransaction) -> AssembledTransaction:
     """Return the signed extrinsic; InvalidRequest for a signature that is not the sender's under this payload."""
     from scenarioctl.operations.broadcasts import hash_of
-    from scenarioctl.transactions.signing.signed_transaction import join
+    from scenarioctl.transactions.signing.signed_transaction import assemble
 
     signature = parse_hex(request.signature, field="signature")
     _check_scheme(request.scheme)
@@ -71,7 +71,7 @@ async def assemble_transaction(app: Application, request: AssembleTransaction) -
     else:
         chain, to_sign, table = await _read_tx(app, request)
     scheme, data = await read_aside(
-        app, to_sign.payload, join, table, chain, to_sign, signature, scheme=request.scheme
+        app, to_sign.payload, assemble, table, chain, to_sign, signature, scheme=request.scheme
     )
     return AssembledTransaction(
         chain=chain.name,
@@ -90,11 +90,13 @@ def _check_scheme(scheme: object) -> None:
         raise InvalidRequest(f"scheme {shorten(scheme)} is not known, expected one of: {', '.join(SCHEMES)}")
 
 
-async def _read_tx(app: Application, request: AssembleTransaction) -> "tuple[Chain, ToSign, RuntimeTable]":
+async def _read_tx(
+    app: Application, request: AssembleTransaction
+) -> "tuple[Chain, PayloadToSign, RuntimeTable]":
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.operations.decoded_transactions import read_transaction
     from scenarioctl.transactions.extrinsic import signing_payload
-    from scenarioctl.transactions.signing.signed_transaction import ToSign, read_payload
+    from scenarioctl.transactions.signing.signed_transaction import PayloadToSign, read_payload
 
     if not request.tx:
         raise InvalidRequest("tx is missing, expected 0x hex of an unsigned transaction, or a payload")
@@ -128,12 +130,16 @@ async def _read_tx(app: Application, request: AssembleTransaction) -> "tuple[Cha
         ),
     )
     signed = signing_payload(table, data, options)
-    return chain, ToSign(account=account, call_data=data, extra=signed.extra, payload=signed.payload), table
+    return (
+        chain,
+        PayloadToSign(account=account, call_data=data, extra=signed.extra, payload=signed.payload),
+        table,
+    )
 
 
 async def _read_wallet_payload(
     app: Application, request: AssembleTransaction
-) -> "tuple[Chain, ToSign, RuntimeTable]":
+) -> "tuple[Chain, PayloadToSign, RuntimeTable]":
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.transactions.signing.signed_transaction import read_wallet_payload
 

@@ -12,7 +12,7 @@ from scenarioctl.model.calls import UnsignedTransaction
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.extrinsic import SigningOptions
-    from scenarioctl.transactions.signing.signing_context import Moment
+    from scenarioctl.transactions.signing.signing_context import SigningContext
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -92,7 +92,7 @@ async def signing_options(app: Application, chain: "Chain", request: Signer) -> 
     """Return what a signature on *chain* covers, judged, and completed from the chain where one is connected."""
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.transactions.extrinsic import SigningOptions
-    from scenarioctl.transactions.signing.signing_context import find_moment
+    from scenarioctl.transactions.signing.signing_context import read_signing_context
 
     offline = app.settings.offline
     if not request.sender:
@@ -107,7 +107,7 @@ async def signing_options(app: Application, chain: "Chain", request: Signer) -> 
     if offline:
         moment = _moment_as_given(chain, nonce, genesis_hash, era, block, block_hash)
     else:
-        moment = await find_moment(
+        moment = await read_signing_context(
             app.client(chain),
             account=account,
             nonce=nonce,
@@ -205,17 +205,17 @@ def _moment_as_given(
     era: bytes | int,
     block: int | None,
     block_hash: bytes | None,
-) -> "Moment":
+) -> "SigningContext":
     """Return the moment of a signature that is made without asking the chain."""
     from scenarioctl.transactions.extrinsic import IMMORTAL, encode_era, era_start
-    from scenarioctl.transactions.signing.signing_context import Moment
+    from scenarioctl.transactions.signing.signing_context import SigningContext
 
     if genesis_hash is None:
         raise InvalidRequest(f"genesis is missing, the genesis hash of {chain.name} is not in the registry")
     if nonce is None:
         raise ChainUnreachable(f"{chain.name} was not asked for the sender's nonce, give it with --nonce")
     if era == IMMORTAL:
-        return Moment(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
+        return SigningContext(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
     if isinstance(era, int):
         if block is None:
             raise InvalidRequest(
@@ -224,7 +224,7 @@ def _moment_as_given(
         era = encode_era(era, block)
     if block_hash is None:
         raise InvalidRequest("block_hash is missing, a mortal era needs the hash of the block it starts from")
-    return Moment(
+    return SigningContext(
         nonce=nonce,
         genesis_hash=genesis_hash,
         era=era,

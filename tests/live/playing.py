@@ -13,7 +13,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
-from scenarioctl.transactions.signing.signatures import signed_extrinsic
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.simulation.dry_run import Event
 from tests.live.recorder import fresh
 from tests.live.setup import blocks_after
@@ -83,7 +83,7 @@ def play(app: Application, chain: Chain, call: Call, key: Keypair) -> Played:
         block_hash=bytes.fromhex(_birth_hash(app, chain, before)[2:]),
     )
     payload = signing_payload(table, data, options)
-    signed = signed_extrinsic(
+    signed = encode_signed_extrinsic(
         table,
         data,
         payload.extra,

@@ -14,7 +14,7 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.extrinsic import SigningOptions, signing_payload
-from scenarioctl.transactions.signing.signatures import signed_extrinsic
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.simulation.dry_run import Event
 from tests.live.recorder import pause
 from tests.runner import finish
@@ -36,7 +36,7 @@ def sign(app: Application, chain: Chain, call_data: bytes, key: Keypair) -> byte
     genesis = bytes.fromhex(chain.genesis[2:])
     options = SigningOptions(nonce=nonce, genesis_hash=genesis, block_hash=genesis)
     payload = signing_payload(table, call_data, options)
-    return signed_extrinsic(
+    return encode_signed_extrinsic(
         table,
         call_data,
         payload.extra,

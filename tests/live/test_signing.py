@@ -14,7 +14,7 @@ from scenarioctl.operations.decoded_transactions import Payload, TransactionPayl
 from scenarioctl.operations.signing_fields import compute_metadata_hash
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.metadata_hash import metadata_digest
-from scenarioctl.transactions.signing.signatures import signed_extrinsic
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.signing.wallet_formats import vault_frames
 from tests.live.conftest import Live
 from tests.runner import finish
@@ -60,7 +60,7 @@ def signed(app: Application, chain: Chain, payload: Payload) -> str:
     key = dev_key(SIGNER)
     return (
         "0x"
-        + signed_extrinsic(
+        + encode_signed_extrinsic(
             finish(app.runtime(chain)),
             bytes.fromhex(payload.parts["call"][2:]),
             b"".join(bytes.fromhex(extra[2:]) for extra in payload.parts["extra"].values()),

@@ -29,7 +29,7 @@ SIGNED_V4 = 0x84
 
 
 @dataclass(frozen=True, kw_only=True)
-class Signed:
+class SignedExtrinsic:
     """A signed extrinsic, taken apart."""
 
     #: As the runtime has it, `{"Id": …}` for most.
@@ -50,7 +50,7 @@ class Signed:
     mode: int
 
 
-def read_signed(table: "RuntimeTable", data: bytes) -> Signed:
+def decode_signed_extrinsic(table: "RuntimeTable", data: bytes) -> SignedExtrinsic:
     """Return the signed extrinsic of version 4 that *data* is, all of it; InvalidRequest if it is not one."""
     extrinsic = decode_extrinsic(table, data)
     if extrinsic.signer is None:
@@ -70,7 +70,7 @@ def read_signed(table: "RuntimeTable", data: bytes) -> Signed:
         if kind.lower() in SCHEMES and isinstance(value, bytes):
             scheme, signature = kind.lower(), value
     nonce = extrinsic.extensions.get("CheckNonce")
-    return Signed(
+    return SignedExtrinsic(
         signer=extrinsic.signer,
         account=_account_of(extrinsic.signer),
         scheme=scheme,
@@ -84,9 +84,9 @@ def read_signed(table: "RuntimeTable", data: bytes) -> Signed:
     )
 
 
-def signed_payload(
+def rebuild_payload(
     table: "RuntimeTable",
-    signed: Signed,
+    signed: SignedExtrinsic,
     *,
     genesis_hash: bytes,
     block_hash: bytes,
@@ -112,7 +112,7 @@ def signed_payload(
     return signed.call_data + signed.extra + beside.additional
 
 
-def is_signature(scheme: str, signature: bytes, message: bytes, account: bytes) -> bool:
+def verify_signature(scheme: str, signature: bytes, message: bytes, account: bytes) -> bool:
     """Tell whether *signature* is the one of *account* under *message*, as a runtime's MultiSignature checks it."""
     if len(signature) != SCHEMES[scheme][1]:
         return False
@@ -127,7 +127,7 @@ def is_signature(scheme: str, signature: bytes, message: bytes, account: bytes) 
     return account in _ecdsa_accounts(signature, blake2b(message, digest_size=32).digest())
 
 
-def signed_extrinsic(
+def encode_signed_extrinsic(
     table: "RuntimeTable", call_data: bytes, extra: bytes, *, account: bytes, scheme: str, signature: bytes
 ) -> bytes:
     """Return the signed extrinsic of version 4: `compact(length) ++ 0x84 ++ signer ++ signature ++ extra ++ call`."""
@@ -149,7 +149,7 @@ def signed_extrinsic(
     return encode_compact(len(body)) + body
 
 
-def signature_forms(signature: bytes, scheme: str = "") -> Iterator[tuple[str, bytes]]:
+def possible_signatures(signature: bytes, scheme: str = "") -> Iterator[tuple[str, bytes]]:
     """Yield what *signature* may be: its scheme, and its bytes without the scheme's byte; *scheme* is what was told.
 
     Wallets give signatures with and without that byte; which was meant, checking tells.

@@ -17,9 +17,9 @@ from scenarioctl.transactions.extrinsic import (
 )
 from scenarioctl.transactions.signing.signatures import (
     SCHEMES,
-    is_signature,
-    signature_forms,
-    signed_extrinsic,
+    encode_signed_extrinsic,
+    possible_signatures,
+    verify_signature,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToSign:
+class PayloadToSign:
     """A payload, and the parts of it that go into the extrinsic."""
 
     account: bytes
@@ -38,11 +38,11 @@ class ToSign:
     payload: bytes
 
 
-def join(
-    table: "RuntimeTable", chain: "Chain", to_sign: ToSign, signature: bytes, *, scheme: str = ""
+def assemble(
+    table: "RuntimeTable", chain: "Chain", to_sign: PayloadToSign, signature: bytes, *, scheme: str = ""
 ) -> tuple[str, bytes]:
     """Return the scheme of *signature*, and the signed extrinsic; InvalidRequest if it is not the account's."""
-    forms = tuple(signature_forms(signature, scheme))
+    forms = tuple(possible_signatures(signature, scheme))
     if not forms:
         lengths = (
             f"{SCHEMES[scheme][1]} for {scheme}" if scheme else "64 for sr25519 and ed25519, 65 for ecdsa"
@@ -52,8 +52,8 @@ def join(
         )
     message = bytes_to_sign(to_sign.payload)
     for name, bare in forms:
-        if is_signature(name, bare, message, to_sign.account):
-            return name, signed_extrinsic(
+        if verify_signature(name, bare, message, to_sign.account):
+            return name, encode_signed_extrinsic(
                 table,
                 to_sign.call_data,
                 to_sign.extra,
@@ -67,21 +67,21 @@ def join(
 def _why_not(
     chain: "Chain",
     table: "RuntimeTable",
-    to_sign: ToSign,
+    to_sign: PayloadToSign,
     signature: bytes,
     forms: tuple[tuple[str, bytes], ...],
     scheme: str,
 ) -> str:
     who = format_account(to_sign.account, chain.ss58_prefix)
     payload, message = to_sign.payload, bytes_to_sign(to_sign.payload)
-    for name, bare in signature_forms(signature):
-        if scheme and name != scheme and is_signature(name, bare, message, to_sign.account):
+    for name, bare in possible_signatures(signature):
+        if scheme and name != scheme and verify_signature(name, bare, message, to_sign.account):
             return f"signature is not {scheme} but {name}: leave scheme out, or give {name}"
     for name, bare in forms:
         for wrapped in (payload, message):
-            if is_signature(name, bare, b"<Bytes>" + wrapped + b"</Bytes>", to_sign.account):
+            if verify_signature(name, bare, b"<Bytes>" + wrapped + b"</Bytes>", to_sign.account):
                 return "signature is of a message (<Bytes>…</Bytes>), which no chain takes: sign it as a transaction"
-        if len(payload) > HASHED_ABOVE and is_signature(name, bare, payload, to_sign.account):
+        if len(payload) > HASHED_ABOVE and verify_signature(name, bare, payload, to_sign.account):
             return (
                 f"signature is of all {len(payload)} bytes of the payload, and no chain takes that above {HASHED_ABOVE}: "
                 "sign their blake2b-256 hash, bytes_to_sign of tx payload"
@@ -95,7 +95,7 @@ def _why_not(
 # Payloads
 
 
-def read_payload(table: "RuntimeTable", chain: "Chain", data: bytes, account: bytes) -> ToSign | None:
+def read_payload(table: "RuntimeTable", chain: "Chain", data: bytes, account: bytes) -> PayloadToSign | None:
     """Return the whole signing payload that *data* is, None where it is something else.
 
     InvalidRequest for a payload of another runtime or chain.
@@ -119,10 +119,10 @@ def read_payload(table: "RuntimeTable", chain: "Chain", data: bytes, account: by
         return None
     _check_versions(table, chain, beside.get("CheckSpecVersion"), beside.get("CheckTxVersion"), "tx")
     _check_genesis(chain, beside.get("CheckGenesis"), "tx")
-    return ToSign(account=account, call_data=data[:end], extra=extra, payload=data)
+    return PayloadToSign(account=account, call_data=data[:end], extra=extra, payload=data)
 
 
-def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[str, Any]) -> ToSign:
+def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[str, Any]) -> PayloadToSign:
     """Return what polkadot.js's SignerPayloadJSON says is to be signed."""
     account = parse_account(given.get("address"), field="payload.address")
     version = given.get("version", 4)
@@ -160,7 +160,9 @@ def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[st
     )
     # As the runtime writes it: some wallets pad what they give.
     written = signing_payload(table, table.encode_call(call), options)
-    return ToSign(account=account, call_data=written.call_data, extra=written.extra, payload=written.payload)
+    return PayloadToSign(
+        account=account, call_data=written.call_data, extra=written.extra, payload=written.payload
+    )
 
 
 def _check_versions(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class SigningContext:
     """What ties a signature to a chain, to a time and to the sender's other transactions."""
 
     nonce: int
@@ -22,7 +22,7 @@ class Moment:
     block_hash: bytes
 
 
-async def find_moment(
+async def read_signing_context(
     client: "Client",
     *,
     account: bytes,
@@ -31,7 +31,7 @@ async def find_moment(
     era: bytes | int,
     block: int | None = None,
     block_hash: bytes | None = None,
-) -> Moment:
+) -> SigningContext:
     """Return the moment for *account*, asking the chain for what is None; what is given is checked against it.
 
     *era* is an era's bytes, or a period in blocks.  It starts from *block*, or else from the finalized head, which no
@@ -50,7 +50,7 @@ async def find_moment(
     if genesis_hash is None:
         genesis_hash = _read_hash(client, next(left))
     if not mortal:
-        return Moment(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
+        return SigningContext(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
     known: dict[int, str] = {}
     best = client.read_number(next(left))
     if block is None:
@@ -73,7 +73,7 @@ async def find_moment(
             f"block_hash 0x{block_hash.hex()} is not that of block {start} of {client.chain.name}, from which the era "
             f"starts, expected 0x{start_hash.hex()}: leave it out"
         )
-    return Moment(
+    return SigningContext(
         nonce=nonce, genesis_hash=genesis_hash, era=encoded, block_number=start, block_hash=start_hash
     )
 

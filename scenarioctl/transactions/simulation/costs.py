@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
-from scenarioctl.transactions.signing.signatures import signed_extrinsic
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.simulation.arrival import delivery_fees
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, native_balance
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, Encoded, Inconclusive, query_runtime_api
@@ -231,4 +231,6 @@ def _signed_alike(table: "RuntimeTable", call_data: bytes, sender: bytes, nonce:
         nonce=nonce, era=era, genesis_hash=bytes(32), block_hash=bytes(32), mode=0, metadata_hash=None
     )
     extra = signing_payload(table, call_data, options).extra
-    return signed_extrinsic(table, call_data, extra, account=sender, scheme="sr25519", signature=_SIGNATURE)
+    return encode_signed_extrinsic(
+        table, call_data, extra, account=sender, scheme="sr25519", signature=_SIGNATURE
+    )

@@ -57,7 +57,7 @@ _NUMBERS = {
 }
 
 
-def explain_refusal(chain: "Chain", error: "NodeError") -> str:
+def explain_node_error(chain: "Chain", error: "NodeError") -> str:
     """Return why *chain* does not take a transaction, in one sentence with the node's own words at its end."""
     data = error.data if isinstance(error.data, str) else "" if error.data is None else json.dumps(error.data)
     said = ": ".join(part for part in (error.message, data) if part)[:400]

@@ -19,7 +19,7 @@ from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.trapped_assets import describe_assets, describe_claim
-from scenarioctl.transactions.submission.node_errors import ALREADY_IMPORTED, explain_refusal, meaning_of
+from scenarioctl.transactions.submission.node_errors import ALREADY_IMPORTED, explain_node_error, meaning_of
 from scenarioctl.transactions.values import ValueWriter
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.signing.signatures import Signed
+    from scenarioctl.transactions.signing.signatures import SignedExtrinsic
 
 #: What may be waited for.
 IN_BLOCK, FINALIZED = "in-block", "finalized"
@@ -45,7 +45,7 @@ class Submission:
     data: bytes
     #: blake2b-256 of its bytes, 0x hex: what chains and explorers know it by.
     hash: str
-    signed: "Signed"
+    signed: "SignedExtrinsic"
     #: Number of the best block before it was sent.
     number: int
     tell: Callable[[str], None]
@@ -62,7 +62,7 @@ class Submission:
         except NodeError as error:
             if error.number == ALREADY_IMPORTED:
                 return (f"{self.client.chain.name} has it in its pool already, it was not sent again",)
-            raise self._refused(explain_refusal(self.client.chain, error)) from None
+            raise self._refused(explain_node_error(self.client.chain, error)) from None
         except ChainUnreachable as error:
             self._lost(error)
         if answer != self.hash:
@@ -93,7 +93,7 @@ class Submission:
                         break
         except NodeError as error:
             if error.number != ALREADY_IMPORTED:
-                raise self._refused(explain_refusal(chain, error)) from None
+                raise self._refused(explain_node_error(chain, error)) from None
             note = f"{chain.name} has it in its pool already, it was not sent again"
             return await self._find(until, deadline, seconds), (note,)
         except ChainUnreachable as error:

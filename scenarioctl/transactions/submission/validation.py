@@ -17,10 +17,10 @@ from scenarioctl.transactions.extrinsic import (
 from scenarioctl.transactions.signing.signatures import (
     SCHEMES,
     SIGNED_V4,
-    Signed,
-    is_signature,
-    read_signed,
-    signed_payload,
+    SignedExtrinsic,
+    decode_signed_extrinsic,
+    rebuild_payload,
+    verify_signature,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _SIGN_IT = "tx payload makes the bytes to sign, and tx assemble joins the signat
 _ANEW = "make its payload and sign it again"
 
 
-def check_form(chain: "Chain", table: "RuntimeTable | None", data: bytes) -> None:
+def check_is_signed(chain: "Chain", table: "RuntimeTable | None", data: bytes) -> None:
     """Refuse what is not framed as a signed extrinsic, saying what it is; *table* names its call where it can."""
     what = _what_it_is(table, data)
     if what:
@@ -91,10 +91,12 @@ def _of(call: str) -> str:
     return f" ({call})" if call else ""
 
 
-def read_for(chain: "Chain", table: "RuntimeTable", data: bytes, others: Others = tuple) -> Signed:
+def decode_for_chain(
+    chain: "Chain", table: "RuntimeTable", data: bytes, others: Others = tuple
+) -> SignedExtrinsic:
     """Return the signed extrinsic of *chain* that *data* is, by its runtime *table*."""
     try:
-        return read_signed(table, data)
+        return decode_signed_extrinsic(table, data)
     except InvalidRequest as error:
         for other, its_table in others():
             if _is_of(other, its_table, data):
@@ -108,7 +110,7 @@ def read_for(chain: "Chain", table: "RuntimeTable", data: bytes, others: Others 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class SignerState:
     """Chain and signer, as they were when the chain was asked."""
 
     #: Number of the best block.
@@ -117,7 +119,7 @@ class Standing:
     nonce: int | None
 
 
-async def read_standing(client: "Client", table: "RuntimeTable", signed: Signed) -> Standing:
+async def read_signer_state(client: "Client", table: "RuntimeTable", signed: SignedExtrinsic) -> SignerState:
     """Return where the chain and the signer stand, in one round trip."""
     requests: list[tuple[str, tuple[Any, ...]]] = [("chain_getHeader", ())]
     key = None
@@ -140,10 +142,10 @@ async def read_standing(client: "Client", table: "RuntimeTable", signed: Signed)
             f"{client.endpoint} gave no head, or no account, that can be read: {shorten([header, *stored], 200)}"
         ) from None
     nonce = account.get("nonce") if isinstance(account, dict) else None
-    return Standing(number=number, nonce=nonce)
+    return SignerState(number=number, nonce=nonce)
 
 
-def check_nonce(chain: "Chain", signed: Signed, standing: Standing) -> str:
+def check_nonce(chain: "Chain", signed: SignedExtrinsic, standing: SignerState) -> str:
     """Return what is to be known of a nonce that is ahead, "" for the next one; Conflict for a used one."""
     if signed.nonce is None or standing.nonce is None or signed.account is None:
         return ""
@@ -167,12 +169,12 @@ def check_nonce(chain: "Chain", signed: Signed, standing: Standing) -> str:
 
 
 @dataclass(kw_only=True)
-class _Check:
+class _SignatureCheck:
     """One extrinsic's signature, tried under what it may have been signed for."""
 
     client: "Client"
     table: "RuntimeTable"
-    signed: Signed
+    signed: SignedExtrinsic
     number: int
     genesis: bytes = b""
     #: Of the blocks that its era may start from, newest first.
@@ -219,7 +221,7 @@ class _Check:
         for number, block_hash in self.births:
             yield (
                 number,
-                signed_payload(
+                rebuild_payload(
                     self.table,
                     self.signed,
                     genesis_hash=self.genesis,
@@ -233,8 +235,8 @@ async def check_signature(
     client: "Client",
     table: "RuntimeTable",
     data: bytes,
-    signed: Signed,
-    standing: Standing,
+    signed: SignedExtrinsic,
+    standing: SignerState,
     others: Others,
     aside: Aside,
 ) -> str:
@@ -245,7 +247,7 @@ async def check_signature(
     chain = client.chain
     if signed.account is None or not signed.scheme:
         return f"the signature was not checked here, its kind or its signer is not known: {chain.name} will check it"
-    check = _Check(client=client, table=table, signed=signed, number=standing.number)
+    check = _SignatureCheck(client=client, table=table, signed=signed, number=standing.number)
     await check.prepare(1)
     hashes: tuple[bytes | None, ...] = (_digest(chain, table) if signed.mode else None,)
     if signed.mode and hashes == (None,):
@@ -266,13 +268,13 @@ async def check_signature(
     raise InvalidRequest(await aside(_why_bad, check, hashes, data, others))
 
 
-def _fits(signed: Signed, payload: bytes, scheme: str = "") -> bool:
-    return signed.account is not None and is_signature(
+def _fits(signed: SignedExtrinsic, payload: bytes, scheme: str = "") -> bool:
+    return signed.account is not None and verify_signature(
         scheme or signed.scheme, signed.signature, bytes_to_sign(payload), signed.account
     )
 
 
-def _why_bad(check: _Check, hashes: tuple[bytes | None, ...], data: bytes, others: Others) -> str:
+def _why_bad(check: _SignatureCheck, hashes: tuple[bytes | None, ...], data: bytes, others: Others) -> str:
     """Return the sentence about a bad signature, with its cause where one is found."""
     signed, chain, table = check.signed, check.client.chain, check.table
     account = signed.account or b""
@@ -282,9 +284,11 @@ def _why_bad(check: _Check, hashes: tuple[bytes | None, ...], data: bytes, other
                 return f"tx says that its signature is {signed.scheme}, but it is {scheme}: assemble it with --scheme {scheme}"
         for message in (payload, bytes_to_sign(payload)):
             wrapped = b"<Bytes>" + message + b"</Bytes>"
-            if is_signature(signed.scheme, signed.signature, wrapped, account):
+            if verify_signature(signed.scheme, signed.signature, wrapped, account):
                 return "tx was signed as a message (<Bytes>…</Bytes>), which no chain takes: sign it as a transaction"
-        if len(payload) > HASHED_ABOVE and is_signature(signed.scheme, signed.signature, payload, account):
+        if len(payload) > HASHED_ABOVE and verify_signature(
+            signed.scheme, signed.signature, payload, account
+        ):
             return (
                 f"tx has a signature of all {len(payload)} bytes of its payload, and no chain takes that above 256: "
                 "sign their blake2b-256 hash, bytes_to_sign of tx payload"
@@ -315,11 +319,11 @@ def _is_of(chain: "Chain", table: "RuntimeTable", data: bytes) -> bool:
         return False
     genesis = bytes.fromhex(chain.genesis[2:])
     try:
-        signed = read_signed(table, data)
+        signed = decode_signed_extrinsic(table, data)
         if decode_era(signed.era) is not None or signed.account is None or not signed.scheme:
             return False
         metadata_hash = _digest(chain, table) if signed.mode else None
-        payload = signed_payload(
+        payload = rebuild_payload(
             table, signed, genesis_hash=genesis, block_hash=genesis, metadata_hash=metadata_hash
         )
     except InvalidRequest:
