@@ -11,7 +11,7 @@ import pytest
 
 from scenarioctl.errors import ChainRefused, ScenarioctlError
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.swap.route_quote import STAND_IN, Quote, quote_swap, say_route
+from scenarioctl.transactions.swap.route_quote import STAND_IN, Quote, fetch_quote, say_route
 from scenarioctl.transactions.swap.swap_call import parse_route
 from tests.conftest import BOB_HEX, Run
 from tests.node import Node, Refusal
@@ -61,7 +61,7 @@ def quoting(chain: Chain, path: Path) -> Iterator[Callable[..., Quote]]:
             if isinstance(options.get("route"), str):
                 options["route"] = parse_route(options["route"], field="route")
             return finish(
-                quote_swap(app.client(dex), asset_in=asset_in, asset_out=asset_out, amount=amount, **options)
+                fetch_quote(app.client(dex), asset_in=asset_in, asset_out=asset_out, amount=amount, **options)
             )
 
         try:
@@ -169,7 +169,7 @@ class TestTheOmnipool:
 
             client.call_many = counted  # type: ignore[method-assign]
             find = app.assets.find
-            finish(quote_swap(client, asset_in=find(dex, "DOT"), asset_out=find(dex, "HDX"), amount=TWO_DOT))
+            finish(fetch_quote(client, asset_in=find(dex, "DOT"), asset_out=find(dex, "HDX"), amount=TWO_DOT))
             finish(app.close())
 
         assert opening == ["chain_getBlockHash", "state_getRuntimeVersion"]

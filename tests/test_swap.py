@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
-from scenarioctl.transactions.swap.swap_call import Hop, Swap, build_swap, parse_route
+from scenarioctl.transactions.swap.swap_call import RouteHop, Swap, build_swap, parse_route
 from tests.runtimes import ASSETS, REGISTRY, bundled, vectors
 
 DEX = REGISTRY.find("hydraDx")
@@ -244,7 +244,7 @@ def test_a_route_that_is_none_is_refused(route: object, sentence: str) -> None:
 
 
 def test_hops_given_to_a_swap_are_judged_too() -> None:
-    hops = (Hop(pool="XYK", asset_in=5, asset_out=6), Hop(pool="XYK", asset_in=7, asset_out=0))
+    hops = (RouteHop(pool="XYK", asset_in=5, asset_out=6), RouteHop(pool="XYK", asset_in=7, asset_out=0))
     wanted = Swap(
         chain=DEX,
         asset_in=ASSETS.find(DEX, 5),

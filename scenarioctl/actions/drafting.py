@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
-    from scenarioctl.transactions.swap.swap_call import Hop
-    from scenarioctl.transactions.swap.swap_limits import Bounds
+    from scenarioctl.transactions.swap.swap_call import RouteHop
+    from scenarioctl.transactions.swap.swap_limits import SwapLimits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,8 +137,8 @@ async def draft_swap(
     asset_in: "Asset",
     asset_out: "Asset",
     amount: int,
-    bounds: "Bounds",
-    route: "tuple[Hop, ...] | None",
+    bounds: "SwapLimits",
+    route: "tuple[RouteHop, ...] | None",
     sender: bytes | None = None,
 ) -> UnsignedTransaction:
     """Return the transaction that sells *amount* smallest units of *asset_in*, for at least what `find_terms` says.
@@ -147,9 +147,9 @@ async def draft_swap(
     to quote from.
     """
     from scenarioctl.transactions.swap.swap_call import Swap, build_swap
-    from scenarioctl.transactions.swap.swap_limits import Terms, find_terms, offline_terms
+    from scenarioctl.transactions.swap.swap_limits import PricedSwap, price_swap, price_swap_offline
 
-    def swap(minimum: int, hops: "tuple[Hop, ...] | None") -> Swap:
+    def swap(minimum: int, hops: "tuple[RouteHop, ...] | None") -> Swap:
         return Swap(
             chain=chain,
             asset_in=asset_in,
@@ -159,7 +159,7 @@ async def draft_swap(
             route=hops,
         )
 
-    async def build(terms: Terms) -> UnsignedTransaction:
+    async def build(terms: PricedSwap) -> UnsignedTransaction:
         table = await app.runtime(chain)
         draft = build_swap(swap(terms.min_amount_out, terms.route), table)
         transaction = _encode(app, chain, table, draft)
@@ -176,12 +176,12 @@ async def draft_swap(
                 advice=": give the minimum in the smallest unit with --min-amount-out (min_amount_out)",
             )
         return await build(
-            offline_terms(
+            price_swap_offline(
                 asset_in=asset_in, asset_out=asset_out, amount=amount, minimum=bounds.minimum, route=route
             )
         )
     try:
-        terms = await find_terms(
+        terms = await price_swap(
             app.client(chain),
             asset_in=asset_in,
             asset_out=asset_out,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.shapes import Canvas
-    from scenarioctl.transactions.swap.swap_limits import Bounds
+    from scenarioctl.transactions.swap.swap_limits import SwapLimits
 
 #: As the mempool calls it.
 TX_TYPE = "swap"
@@ -223,9 +223,9 @@ def check_pair(asset_in: "Asset", asset_out: "Asset", field: str) -> None:
         )
 
 
-def _read_bounds(options: Mapping[str, Any]) -> "Bounds":
+def _read_bounds(options: Mapping[str, Any]) -> "SwapLimits":
     """Return what `actionData` sets for the swap."""
-    from scenarioctl.transactions.swap.swap_limits import Bounds
+    from scenarioctl.transactions.swap.swap_limits import SwapLimits
 
     minimum, slippage, impact, exact = (
         settled(options.get(name), field=name)
@@ -238,7 +238,7 @@ def _read_bounds(options: Mapping[str, Any]) -> "Bounds":
     if exact:
         names = {"min_amount_out": "minAmountOut", "slippage": "slippage", "exact_minimum": "exactMinimum"}
         _check_exact(minimum, slippage, names=names)
-    return Bounds(
+    return SwapLimits(
         minimum=_minimum(minimum, "minAmountOut"),
         exact=exact,
         slippage=read_slippage(slippage, "slippage"),

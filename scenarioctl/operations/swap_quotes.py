@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 
 if TYPE_CHECKING:
-    from scenarioctl.transactions.swap.route_quote import Leg, Quote
+    from scenarioctl.transactions.swap.route_quote import Quote, QuoteLeg
 
-__all__ = ["quote_swap"]
+__all__ = ["fetch_quote"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,14 +61,13 @@ class SwapQuote:
         }
 
 
-async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
+async def fetch_quote(app: Application, request: QuoteSwap) -> SwapQuote:
     from scenarioctl.actions.fields import known_decimals
     from scenarioctl.actions.swap import check_exchange, check_pair, read_route, read_slippage
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.model.amounts import parse_number, to_raw
     from scenarioctl.transactions.swap.omnipool_math import minimum_received
-    from scenarioctl.transactions.swap.route_quote import quote_swap as fetch_quote
-    from scenarioctl.transactions.swap.route_quote import worded
+    from scenarioctl.transactions.swap.route_quote import fetch_quote, worded
     from scenarioctl.transactions.swap.swap_limits import warn_of_slippage
 
     chain = app.registry.find(request.chain)
@@ -96,7 +95,7 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
     )
 
 
-def _describe_leg(leg: "Leg") -> dict[str, Any]:
+def _describe_leg(leg: "QuoteLeg") -> dict[str, Any]:
     from scenarioctl.transactions.swap.route_quote import percent
 
     described: dict[str, Any] = {

@@ -11,7 +11,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT, Quote, quote_swap
+from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT, Quote, fetch_quote
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
 from tests.live.setup import send
 from tests.runner import finish
@@ -60,7 +60,7 @@ class Market:
     def quote(self, sold: int, bought: int, amount: int, route: str = "", **options: Any) -> Quote:
         hops = parse_route(route, field="route") if route else None
         return finish(
-            quote_swap(
+            fetch_quote(
                 self.client,
                 asset_in=self.asset(sold),
                 asset_out=self.asset(bought),

@@ -74,10 +74,10 @@ def test_random_sells_bring_what_was_quoted(
 
 def _dry_run(market: Market, quote: Quote) -> int | None:
     """Return what the chain's own dry run says, with the fees of the block that it runs on."""
-    from scenarioctl.transactions.swap.route_quote import _Market
+    from scenarioctl.transactions.swap.route_quote import OmnipoolState
 
     try:
-        pools = _Market(market.client, market.table, quote.block_hash, ())
+        pools = OmnipoolState(market.client, market.table, quote.block_hash, ())
         return finish(pools._dry_run(quote.route, quote.amount_in, market.alice.public_key))
     except ChainRefused:
         return None

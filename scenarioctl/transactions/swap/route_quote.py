@@ -29,7 +29,7 @@ from scenarioctl.transactions.swap.omnipool_math import (
     sell_hub_asset,
     sell_to_omnipool,
 )
-from scenarioctl.transactions.swap.swap_call import Hop, check_route, parse_route
+from scenarioctl.transactions.swap.swap_call import RouteHop, check_route, parse_route
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -58,10 +58,10 @@ class NotQuotable(InvalidRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leg:
+class QuoteLeg:
     """A part of the way: one hop in the Omnipool, or hops in other pools, which the chain dry-ran together."""
 
-    hops: tuple[Hop, ...]
+    hops: tuple[RouteHop, ...]
     amount_in: int
     amount_out: int
     #: How far below the price before the trade its size takes it, fees aside; None where that is not known.
@@ -84,14 +84,14 @@ class Quote:
     asset_out: "Asset"
     amount_in: int
     amount_out: int
-    legs: tuple[Leg, ...]
+    legs: tuple[QuoteLeg, ...]
     #: Number and hash of the block that it was read at.
     block: int
     block_hash: str
     warnings: tuple[str, ...] = ()
 
     @property
-    def route(self) -> tuple[Hop, ...]:
+    def route(self) -> tuple[RouteHop, ...]:
         return tuple(hop for leg in self.legs for hop in leg.hops)
 
     @property
@@ -115,7 +115,7 @@ class Quote:
         return to_text(_SIGNIFICANT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
 
     @property
-    def omnipool(self) -> Leg | None:
+    def omnipool(self) -> QuoteLeg | None:
         """The only leg, where it is one in the Omnipool: then its fees are those of the quote."""
         return self.legs[0] if len(self.legs) == 1 and self.legs[0].asset_fee is not None else None
 
@@ -144,13 +144,13 @@ class Quote:
         )
 
 
-async def quote_swap(
+async def fetch_quote(
     client: "Client",
     *,
     asset_in: "Asset",
     asset_out: "Asset",
     amount: int,
-    route: Sequence[Hop] | None = None,
+    route: Sequence[RouteHop] | None = None,
     sender: bytes | None = None,
 ) -> Quote:
     """Return what *amount* raw units of *asset_in* would bring on the exchange chain of *client*.
@@ -164,7 +164,7 @@ async def quote_swap(
         check_route(tuple(route), *pair)
     table = await client.table()
     at = await client.call("chain_getBlockHash")
-    market = _Market(client, table, at, (asset_in, asset_out))
+    market = OmnipoolState(client, table, at, (asset_in, asset_out))
     hops = await market.open(pair, tuple(route or ()))
     legs = await market.walk(hops, amount, sender)
     quote = Quote(
@@ -182,14 +182,14 @@ async def quote_swap(
     expected = quote.amount_out
     if all(hop.pool == "Omnipool" for hop in hops):
         # A dry run has the fees of the block that it runs on, not of the next.
-        present = _Market(client, table, at, (asset_in, asset_out), ahead=0)
+        present = OmnipoolState(client, table, at, (asset_in, asset_out), ahead=0)
         await present.open(pair, hops)
         expected = (await present.walk(hops, amount, sender))[-1].amount_out
     return await market.checked(quote, expected, sender)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Subpool:
+class _PoolAsset:
     """One asset in the Omnipool, and its fees in the block of the quote, in parts per million."""
 
     side: PoolSide
@@ -200,7 +200,7 @@ class _Subpool:
     volume_limit: tuple[int, int] | None
 
 
-class _Market:
+class OmnipoolState:
     """The pools of one chain at one block, as the trades of one quote find and leave them."""
 
     def __init__(
@@ -226,9 +226,9 @@ class _Market:
         self._max_slip_fee = 0
         self._hub_tradable = 0
         #: None where the Omnipool does not have the asset.
-        self._subpools: dict[int, _Subpool | None] = {}
+        self._subpools: dict[int, _PoolAsset | None] = {}
 
-    async def open(self, pair: tuple[int, int], route: tuple[Hop, ...]) -> tuple[Hop, ...]:
+    async def open(self, pair: tuple[int, int], route: tuple[RouteHop, ...]) -> tuple[RouteHop, ...]:
         """Read what a trade of *pair* needs, and return its route: the one given, the chain's, or the Omnipool."""
         ordered = {"asset_in": min(pair), "asset_out": max(pair)}
         general: list[_Entry] = [
@@ -254,9 +254,9 @@ class _Market:
             )
         return hops
 
-    async def walk(self, hops: tuple[Hop, ...], amount: int, sender: bytes | None) -> list[Leg]:
+    async def walk(self, hops: tuple[RouteHop, ...], amount: int, sender: bytes | None) -> list[QuoteLeg]:
         """Return the legs of *hops* for *amount*."""
-        legs: list[Leg] = []
+        legs: list[QuoteLeg] = []
         for in_omnipool, group in groupby(hops, key=lambda hop: hop.pool == "Omnipool"):
             if in_omnipool:
                 for hop in group:
@@ -265,7 +265,7 @@ class _Market:
                 legs = await self.sell_elsewhere(legs, tuple(group), amount, sender)
         return legs
 
-    def sell(self, hop: Hop, amount: int) -> Leg:
+    def sell(self, hop: RouteHop, amount: int) -> QuoteLeg:
         """Return what the Omnipool gives for *amount*, and leave the pool as that trade does."""
         if hop.asset_out == self._hub:
             raise InvalidRequest(
@@ -301,7 +301,7 @@ class _Market:
         self._check_amount_out(hop.asset_out, sale.amount_out, bought)
         impact = _impact(amount, sold.side if sold else None, bought.side, self._max_slip_fee)
         self._settle(hop, amount, sale)
-        return Leg(
+        return QuoteLeg(
             hops=(hop,),
             amount_in=amount,
             amount_out=sale.amount_out,
@@ -314,8 +314,8 @@ class _Market:
         )
 
     async def sell_elsewhere(
-        self, before: list[Leg], hops: tuple[Hop, ...], amount: int, sender: bytes | None
-    ) -> list[Leg]:
+        self, before: list[QuoteLeg], hops: tuple[RouteHop, ...], amount: int, sender: bytes | None
+    ) -> list[QuoteLeg]:
         """Return the legs *before* and one more, which the chain's own dry run of *hops* tells.
 
         A contract's token can be given to nobody in a dry run: what begins with one is dry-run from the beginning of
@@ -343,7 +343,7 @@ class _Market:
             with suppress(ChainRefused):
                 few = await self._dry_run(hops, small, sender)
                 impact = max(1 - Fraction(received * small, given * few), Fraction(0)) if few else None
-        return [*before, Leg(hops=hops, amount_in=given, amount_out=received, impact=impact)]
+        return [*before, QuoteLeg(hops=hops, amount_in=given, amount_out=received, impact=impact)]
 
     async def checked(self, quote: Quote, expected: int, sender: bytes) -> Quote:
         """Return *quote* if a dry run by *sender* gives what is *expected* of it, with a warning where there is none."""
@@ -423,7 +423,7 @@ class _Market:
                     f"the Omnipool of {self._chain} holds no {self._label(asset)}: it has no price"
                 )
             asset_fee, protocol_fee = self._fees(asset, reserve, *fees)
-            self._subpools[asset] = _Subpool(
+            self._subpools[asset] = _PoolAsset(
                 side=PoolSide(
                     reserve=reserve,
                     hub_reserve=state["hub_reserve"],
@@ -473,7 +473,7 @@ class _Market:
 
     def _own_route(
         self, pair: tuple[int, int], stored: "Sequence[Mapping[str, Any]] | None"
-    ) -> tuple[Hop, ...]:
+    ) -> tuple[RouteHop, ...]:
         """Return the chain's route, which is stored for the pair in the order of its ids."""
         if stored:
             hops = parse_route(list(stored), field="the chain's route")
@@ -487,11 +487,11 @@ class _Market:
                     f"{pair[0]} to {pair[1]}",
                     advice=": give one with --route",
                 )
-        return (Hop(pool="Omnipool", asset_in=pair[0], asset_out=pair[1]),)
+        return (RouteHop(pool="Omnipool", asset_in=pair[0], asset_out=pair[1]),)
 
     # The Omnipool
 
-    def _tradable(self, asset: int, direction: int) -> _Subpool:
+    def _tradable(self, asset: int, direction: int) -> _PoolAsset:
         subpool = self._subpools[asset]
         if subpool is None:
             raise InvalidRequest(
@@ -513,7 +513,7 @@ class _Market:
                 f"amount {self._worded(asset, amount)} is more than the Omnipool takes at once: at most {self._worded(asset, most)}"
             )
 
-    def _check_amount_out(self, asset: int, amount: int, bought: _Subpool) -> None:
+    def _check_amount_out(self, asset: int, amount: int, bought: _PoolAsset) -> None:
         if not amount:
             raise InvalidRequest(
                 f"amount is too small, the Omnipool would give nothing of {self._label(asset)} for it"
@@ -531,7 +531,7 @@ class _Market:
     def _worded(self, asset: int, amount: int) -> str:
         return worded(self._assets[asset], amount) if asset in self._assets else f"{amount} of asset {asset}"
 
-    def _settle(self, hop: Hop, amount: int, sale: Sale) -> None:
+    def _settle(self, hop: RouteHop, amount: int, sale: Sale) -> None:
         """Move the pool's sides as the trade moves them, for a later hop of the same route."""
         if hop.asset_in != self._hub:
             self._move(hop.asset_in, amount, -sale.hub_in)
@@ -560,7 +560,7 @@ class _Market:
     async def _is_contract(self, asset: int) -> bool:
         return _is_erc20((await self._values([("AssetRegistry", "Assets", (asset,))]))[0])
 
-    async def _dry_run(self, hops: tuple[Hop, ...], amount: int, sender: bytes | None) -> int:
+    async def _dry_run(self, hops: tuple[RouteHop, ...], amount: int, sender: bytes | None) -> int:
         """Return what a dry run of the router brings at this block; ChainRefused says why it fails.
 
         By the *sender*, or by an account that the dry run itself, as root, gives the amount.
@@ -614,12 +614,12 @@ def worded(asset: "Asset", amount: int) -> str:
     return asset.amount(amount)
 
 
-def say_route(hops: Sequence[Hop]) -> str:
+def say_route(hops: Sequence[RouteHop]) -> str:
     """Return *hops* as `--route` takes them."""
     return str(hops[0].asset_in) + "".join(str(hop)[len(str(hop.asset_in)) :] for hop in hops)
 
 
-def _warnings(asset_out: "Asset", legs: tuple[Leg, ...]) -> tuple[str, ...]:
+def _warnings(asset_out: "Asset", legs: tuple[QuoteLeg, ...]) -> tuple[str, ...]:
     found = []
     deposit = asset_out.existential_deposit
     if deposit is not None and legs[-1].amount_out < deposit:
@@ -641,11 +641,11 @@ def _warnings(asset_out: "Asset", legs: tuple[Leg, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _omnipool_assets(hops: Sequence[Hop]) -> set[int]:
+def _omnipool_assets(hops: Sequence[RouteHop]) -> set[int]:
     return {asset for hop in hops if hop.pool == "Omnipool" for asset in (hop.asset_in, hop.asset_out)}
 
 
-def _turned(hop: Hop) -> Hop:
+def _turned(hop: RouteHop) -> RouteHop:
     return replace(hop, asset_in=hop.asset_out, asset_out=hop.asset_in)
 
 

@@ -33,7 +33,7 @@ _EXPECTED = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hop:
+class RouteHop:
     """One trade of a route."""
 
     #: `Omnipool`, `XYK`, `LBP`, `Aave`, `HSM` or `Stableswap`.
@@ -65,13 +65,13 @@ class Swap:
     #: Of the asset out.  Never 0: that would accept any price.
     min_amount_out: int
     #: None: one hop in the Omnipool.
-    route: tuple[Hop, ...] | None = None
+    route: tuple[RouteHop, ...] | None = None
 
 
 def build_swap(swap: Swap, table: "RuntimeTable") -> Draft:
     """Return the call that sells `amount` for at least `min_amount_out`."""
     asset_in, asset_out = _check_swap(swap)
-    hops = swap.route or (Hop(pool="Omnipool", asset_in=asset_in, asset_out=asset_out),)
+    hops = swap.route or (RouteHop(pool="Omnipool", asset_in=asset_in, asset_out=asset_out),)
     check_route(hops, asset_in, asset_out)
     warnings = _check_omnipool(swap, hops, table)
     if len(hops) == 1 and hops[0].pool == "Omnipool":
@@ -104,7 +104,7 @@ def build_swap(swap: Swap, table: "RuntimeTable") -> Draft:
     )
 
 
-def parse_route(value: object, *, field: str) -> tuple[Hop, ...]:
+def parse_route(value: object, *, field: str) -> tuple[RouteHop, ...]:
     """Return the hops that *value* lists: a JSON list of hops, or text like `5>omnipool>102>stableswap:102>10`."""
     if isinstance(value, str):
         hops = _parse_text(value, field)
@@ -126,7 +126,7 @@ def parse_route(value: object, *, field: str) -> tuple[Hop, ...]:
     return hops
 
 
-def _parse_text(text: str, field: str) -> tuple[Hop, ...]:
+def _parse_text(text: str, field: str) -> tuple[RouteHop, ...]:
     if len(text) > 1000:
         raise InvalidRequest(f"{field} {shorten(text)} is not a route, {_EXPECTED}")
     parts = [part.strip() for part in text.split(">")]
@@ -138,8 +138,8 @@ def _parse_text(text: str, field: str) -> tuple[Hop, ...]:
     )
 
 
-def _parse_hop(item: object, field: str) -> Hop:
-    if isinstance(item, Hop):
+def _parse_hop(item: object, field: str) -> RouteHop:
+    if isinstance(item, RouteHop):
         return item
     if not isinstance(item, dict) or set(item) != {"pool", "asset_in", "asset_out"}:
         raise InvalidRequest(
@@ -148,9 +148,9 @@ def _parse_hop(item: object, field: str) -> Hop:
     return _hop(item["pool"], item["asset_in"], item["asset_out"], field)
 
 
-def _hop(pool: object, asset_in: object, asset_out: object, field: str) -> Hop:
+def _hop(pool: object, asset_in: object, asset_out: object, field: str) -> RouteHop:
     name, pool_id = _parse_pool(pool, f"{field}.pool")
-    hop = Hop(
+    hop = RouteHop(
         pool=name,
         pool_id=pool_id,
         asset_in=_parse_id(asset_in, f"{field}.asset_in"),
@@ -220,7 +220,7 @@ def _check_swap(swap: Swap) -> tuple[int, int]:
     return int(swap.asset_in.id), int(swap.asset_out.id)
 
 
-def check_route(hops: tuple[Hop, ...], asset_in: int, asset_out: int) -> None:
+def check_route(hops: tuple[RouteHop, ...], asset_in: int, asset_out: int) -> None:
     """Refuse hops that do not lead from *asset_in* to *asset_out*."""
     parse_route(list(hops), field="route")
     if hops[0].asset_in != asset_in:
@@ -233,7 +233,7 @@ def check_route(hops: tuple[Hop, ...], asset_in: int, asset_out: int) -> None:
         )
 
 
-def _check_omnipool(swap: Swap, hops: tuple[Hop, ...], table: "RuntimeTable") -> tuple[str, ...]:
+def _check_omnipool(swap: Swap, hops: tuple[RouteHop, ...], table: "RuntimeTable") -> tuple[str, ...]:
     """Refuse what the Omnipool is sure to refuse, and return what it may refuse."""
     traded = [hop for hop in hops if hop.pool == "Omnipool"]
     if not traded:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
     from scenarioctl.transactions.swap.route_quote import Quote
-    from scenarioctl.transactions.swap.swap_call import Hop
+    from scenarioctl.transactions.swap.swap_call import RouteHop
 
 #: Per cent from which a slippage gives most of the money away.
 _WIDE_SLIPPAGE = 50
@@ -22,7 +22,7 @@ _ABSURD = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounds:
+class SwapLimits:
     """What a caller sets for a swap."""
 
     #: Raw amount of the asset received: a floor under what each quote gives.
@@ -36,36 +36,36 @@ class Bounds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class PricedSwap:
     """The least to accept and the way to go, with what is to be said of them."""
 
     min_amount_out: int
     #: None: one hop in the Omnipool.
-    route: "tuple[Hop, ...] | None"
+    route: "tuple[RouteHop, ...] | None"
     warnings: tuple[str, ...] = ()
     #: The quote and the minimum in words.
     notes: tuple[str, ...] = ()
 
 
-async def find_terms(
+async def price_swap(
     client: "Client",
     *,
     asset_in: "Asset",
     asset_out: "Asset",
     amount: int,
-    bounds: Bounds,
-    route: "tuple[Hop, ...] | None",
+    bounds: SwapLimits,
+    route: "tuple[RouteHop, ...] | None",
     sender: bytes | None = None,
-) -> Terms:
+) -> PricedSwap:
     """Return the larger of a fresh quote less the slippage and the minimum given, and the way that was quoted.
 
     InvalidRequest if the swap's size worsens its price by more than the limit, or if the quote is below the minimum.
     An exact minimum stands also above a quote, or where the chain gives none; then that is a warning.
     """
-    from scenarioctl.transactions.swap.route_quote import NotQuotable, quote_swap, worded
+    from scenarioctl.transactions.swap.route_quote import NotQuotable, fetch_quote, worded
 
     try:
-        quote = await quote_swap(
+        quote = await fetch_quote(
             client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
         )
     except (ChainRefused, NotQuotable) as error:
@@ -73,7 +73,7 @@ async def find_terms(
         if bounds.minimum is None or not bounds.exact:
             raise
         least = worded(asset_out, bounds.minimum)
-        return Terms(
+        return PricedSwap(
             min_amount_out=bounds.minimum,
             route=route,
             warnings=(
@@ -86,9 +86,9 @@ async def find_terms(
     return _quoted_terms(quote, bounds)
 
 
-def offline_terms(
-    *, asset_in: "Asset", asset_out: "Asset", amount: int, minimum: int, route: "tuple[Hop, ...] | None"
-) -> Terms:
+def price_swap_offline(
+    *, asset_in: "Asset", asset_out: "Asset", amount: int, minimum: int, route: "tuple[RouteHop, ...] | None"
+) -> PricedSwap:
     """Return the terms of a swap that no chain is asked about: the minimum given."""
     from scenarioctl.transactions.swap.route_quote import worded
 
@@ -101,7 +101,7 @@ def offline_terms(
                 f"the minimum of {least} is less than a millionth of the {worded(asset_in, amount)} sold; "
                 f"min_amount_out is in the smallest unit: 1 {asset_out.display_name} is {10**asset_out.decimals}"
             )
-    return Terms(
+    return PricedSwap(
         min_amount_out=minimum,
         route=route,
         warnings=tuple(warnings),
@@ -116,7 +116,7 @@ def warn_of_slippage(slippage: Decimal, least: str) -> tuple[str, ...]:
     return (f"a slippage of {to_text(slippage)} % accepts as little as {least}",)
 
 
-def _quoted_terms(quote: "Quote", bounds: Bounds) -> Terms:
+def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
     from scenarioctl.transactions.swap.route_quote import worded
 
     floor = bounds.minimum or 0
@@ -130,7 +130,7 @@ def _quoted_terms(quote: "Quote", bounds: Bounds) -> Terms:
     least = worded(quote.asset_out, max(floor, computed))
     if floor > computed:
         below = f"the minimum given, {_below(quote, floor)} % below the quote"
-        return Terms(
+        return PricedSwap(
             min_amount_out=floor,
             route=quote.route,
             warnings=quote.warnings,
@@ -139,7 +139,7 @@ def _quoted_terms(quote: "Quote", bounds: Bounds) -> Terms:
     note = f"{quote.describe()}; at least {least} with a slippage of {to_text(bounds.slippage)} %"
     if floor:
         note += f", above the minimum given of {worded(quote.asset_out, floor)}"
-    return Terms(
+    return PricedSwap(
         min_amount_out=computed,
         route=quote.route,
         warnings=(*quote.warnings, *warn_of_slippage(bounds.slippage, least)),
@@ -147,7 +147,7 @@ def _quoted_terms(quote: "Quote", bounds: Bounds) -> Terms:
     )
 
 
-def _exact_terms(quote: "Quote", bounds: Bounds, minimum: int) -> Terms:
+def _exact_terms(quote: "Quote", bounds: SwapLimits, minimum: int) -> PricedSwap:
     from scenarioctl.transactions.swap.route_quote import worded
 
     least = worded(quote.asset_out, minimum)
@@ -162,7 +162,7 @@ def _exact_terms(quote: "Quote", bounds: Bounds, minimum: int) -> Terms:
         warnings += (f"the exact minimum of {least} is {_below(quote, minimum)} % below the quote",)
     else:
         note += f", {_below(quote, minimum)} % below the quote"
-    return Terms(min_amount_out=minimum, route=quote.route, warnings=warnings, notes=(note,))
+    return PricedSwap(min_amount_out=minimum, route=quote.route, warnings=warnings, notes=(note,))
 
 
 def _below(quote: "Quote", minimum: int) -> str:
