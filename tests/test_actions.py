@@ -26,7 +26,7 @@ from scenarioctl.actions import (
     swap_diagram,
     transfer_diagram,
 )
-from scenarioctl.actions.chain_query import Query, read_params, read_query, write_params
+from scenarioctl.actions.chain_query import Query, parse_query, read_query, write_params
 from scenarioctl.actions.delay import read_delay
 from scenarioctl.actions.drafting import Drafted
 from scenarioctl.actions.http import read_request
@@ -781,7 +781,7 @@ class TestOtherSteps:
     )
     def test_parameters_are_one_text_in_the_form(self, params: list[Any], text: str) -> None:
         assert write_params(params) == text
-        assert read_params(text) == tuple(params)
+        assert parse_query(text) == tuple(params)
 
     def test_a_web_request_is_read(self) -> None:
         form = {

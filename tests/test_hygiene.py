@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.actions.stale_drafts import current_spec, judge_drafts
+from scenarioctl.actions.stale_drafts import current_spec_version, judge_drafts
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainUnreachable
@@ -16,7 +16,7 @@ from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import save_cached
 from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
-from scenarioctl.transactions.draft_compatibility import judge_draft
+from scenarioctl.transactions.draft_compatibility import explain_incompatibility
 from tests.canned import answers
 from tests.conftest import DATA
 from tests.node import Node
@@ -101,7 +101,7 @@ def renamed(pallet: str, method: str, argument: str, name: str) -> Change:
 
 
 def judge(call: Call, *changes: Change) -> str:
-    return judge_draft(POLKADOT, changed(*changes), drafted(call), spec_version=SPEC)
+    return explain_incompatibility(POLKADOT, changed(*changes), drafted(call), spec_version=SPEC)
 
 
 @pytest.mark.parametrize("call", [REMARK, TRANSFER, BATCH])
@@ -112,7 +112,7 @@ def test_a_draft_whose_bytes_are_the_same_stays_good(call: Call) -> None:
 
 
 def test_a_draft_for_the_runtime_that_the_chain_has_is_good_without_a_look() -> None:
-    assert judge_draft(None, POLKADOT, "0xnonsense", spec_version=SPEC) == ""
+    assert explain_incompatibility(None, POLKADOT, "0xnonsense", spec_version=SPEC) == ""
 
 
 def test_a_pallet_that_moved_is_told_of() -> None:
@@ -168,14 +168,14 @@ def test_an_argument_of_another_name_is_told_of() -> None:
 
 
 def test_a_draft_whose_runtime_is_not_at_hand_cannot_be_judged() -> None:
-    assert judge_draft(None, changed(), drafted(REMARK), spec_version=SPEC) == (
+    assert explain_incompatibility(None, changed(), drafted(REMARK), spec_version=SPEC) == (
         "it was drafted for version 2000000, which is not at hand any more to compare polkadot 2000001 with: draft it anew"
     )
 
 
 @pytest.mark.parametrize("tx", ["0x", "0x00", "0xzz", "Could not generate transaction", "0x1004ffffff"])
 def test_what_its_own_runtime_cannot_read_is_told_of(tx: str) -> None:
-    assert judge_draft(POLKADOT, changed(), tx, spec_version=SPEC) == (
+    assert explain_incompatibility(POLKADOT, changed(), tx, spec_version=SPEC) == (
         "it was drafted for polkadot 2000000, which cannot read it: draft it anew"
     )
 
@@ -262,7 +262,7 @@ def test_the_version_of_a_chain_is_told_where_it_can_be(tmp_path: Path) -> None:
         try:
             async with app.session() as session:
                 return [
-                    await current_spec(session, chain)
+                    await current_spec_version(session, chain)
                     for chain in ("polkadot", "kusama", "gone-from-the-config")
                 ]
         finally:

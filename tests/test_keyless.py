@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.transactions.keyless_accounts import describe_unheld
+from scenarioctl.transactions.keyless_accounts import describe_keyless
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.serving import Serving
 
@@ -61,7 +61,7 @@ def refusal(field: str, confirm: str = CONFIRM) -> str:
     ],
 )
 def test_an_account_without_a_holder_is_known_by_its_bytes(account: bytes, kind: str) -> None:
-    assert describe_unheld(account) == kind
+    assert describe_keyless(account) == kind
 
 
 @pytest.mark.parametrize(

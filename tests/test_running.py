@@ -22,7 +22,7 @@ from scenarioctl.operations.scenarios import store_document
 from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.stores import StoredScenario
-from scenarioctl.transactions.runtime_query import Answered
+from scenarioctl.transactions.runtime_query import QueryAnswer
 from tests import test_actions
 from tests.conftest import BOB, BOB_HEX, DATA, ROOT
 from tests.network import FakeNetwork
@@ -772,8 +772,8 @@ class TestPillsOfTheEditor:
 
     @pytest.fixture(autouse=True)
     def _an_account(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        async def ask(app: Application, query: Any, **_: Any) -> Answered:
-            return Answered(
+        async def ask(app: Application, query: Any, **_: Any) -> QueryAnswer:
+            return QueryAnswer(
                 text=json.dumps({"nonce": "3", "data": {"free": "247547297012", "max_size": "7"}})
             )
 
@@ -881,8 +881,8 @@ class TestPillsOfTheEditor:
 class TestSamples:
     @pytest.fixture(autouse=True)
     def _parameters_as_answers(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        async def ask(app: Application, query: Any, **_: Any) -> Answered:
-            return Answered(text=json.dumps(list(query.params)))
+        async def ask(app: Application, query: Any, **_: Any) -> QueryAnswer:
+            return QueryAnswer(text=json.dumps(list(query.params)))
 
         monkeypatch.setattr("scenarioctl.actions.chain_query.ask", ask)
 

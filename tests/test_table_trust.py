@@ -18,11 +18,11 @@ from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import (
     MOST_UNCONFIRMED,
+    endpoint_digest,
     load_cached,
     load_unconfirmed,
     newest_unconfirmed,
     save_cached,
-    teller,
 )
 from tests.canned import GENESIS, answers, opaque
 from tests.conftest import BOB, DATA, Run
@@ -155,7 +155,7 @@ def test_a_table_that_is_not_confirmed_is_asked_for_again(
         after = finish(asking.table()).told_by
         finish(asking.close())
 
-    assert (before, after) == (teller(one.url), "")
+    assert (before, after) == (endpoint_digest(one.url), "")
 
 
 def test_a_chain_without_a_bundled_table_takes_what_there_is_and_says_so(
@@ -186,7 +186,7 @@ def test_a_node_does_not_fill_the_disk_with_runtimes(tmp_path: Path) -> None:
     table = read_metadata(METADATA)
     genesis = GENESIS["polkadot"]
     for version in range(3 * MOST_UNCONFIRMED):
-        table.spec_version, table.told_by = version, teller("ws://liar.example")
+        table.spec_version, table.told_by = version, endpoint_digest("ws://liar.example")
         save_cached(table, genesis, tmp_path)
 
     assert len(list(tmp_path.iterdir())) == MOST_UNCONFIRMED
@@ -196,7 +196,7 @@ def test_a_node_does_not_fill_the_disk_with_runtimes(tmp_path: Path) -> None:
 def test_a_confirmed_table_takes_the_place_of_those_that_were_told(tmp_path: Path) -> None:
     table = read_metadata(METADATA)
     genesis = GENESIS["polkadot"]
-    for told_by in (teller("ws://one.example"), teller("ws://two.example"), ""):
+    for told_by in (endpoint_digest("ws://one.example"), endpoint_digest("ws://two.example"), ""):
         table.told_by = told_by
         path = save_cached(table, genesis, tmp_path)
 

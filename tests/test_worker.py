@@ -1093,7 +1093,7 @@ def test_drafts_for_an_older_runtime_are_flagged_in_list_and_log(
         asked.append((chain, spec_version, len(txs)))
         return ["its index has moved" if tx == "0x02" else "" for tx in txs]
 
-    monkeypatch.setattr(stale_drafts, "current_spec", current_spec)
+    monkeypatch.setattr(stale_drafts, "current_spec_version", current_spec)
     monkeypatch.setattr(stale_drafts, "judge_drafts", judge_drafts)
     object.__setattr__(bench.app.settings, "offline", False)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.shapes import Canvas
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.runtime_query import Answered, Asked, Item
+    from scenarioctl.transactions.runtime_query import QueryAnswer, QueryItem, RuntimeQuery
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,17 +101,17 @@ async def answer(app: "Application", diagram: Diagram, node: Node) -> tuple[str,
     return query.chain.name, (await ask(app, query)).text
 
 
-async def ask(app: "Application", query: Query, *, limit: int | None = None) -> "Answered":
+async def ask(app: "Application", query: Query, *, limit: int | None = None) -> "QueryAnswer":
     """Return what the chain answers, at most *limit* entries of a map.
 
     A constant is answered offline too, from the runtime table at hand.
     """
     from scenarioctl.transactions.runtime_query import (
         DEFAULT_LIMIT,
-        Answered,
         Constant,
+        QueryAnswer,
         read_constant,
-        read_item,
+        run_query,
     )
 
     try:
@@ -124,8 +124,8 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
         if known is None or not app.settings.offline or not isinstance(item, Constant) or query.block:
             raise
         note = f"this is the constant of {known}, no node was asked whether {query.chain.name} runs that"
-        return Answered(text=read_constant(known, query.chain, item).text, warnings=(note,))
-    return await read_item(client, table, judge(table, query), block=block, limit=limit or DEFAULT_LIMIT)
+        return QueryAnswer(text=read_constant(known, query.chain, item).text, warnings=(note,))
+    return await run_query(client, table, judge(table, query), block=block, limit=limit or DEFAULT_LIMIT)
 
 
 class Watch:
@@ -187,7 +187,7 @@ class Watch:
         from scenarioctl.transactions.runtime_query import Constant
 
         try:
-            item: Item | None = judge(await self.client.table(), self._query).item
+            item: QueryItem | None = judge(await self.client.table(), self._query).item
         except ChainUnreachable:
             item = _judge_unreached(self._app, self._query)
             if not isinstance(item, Constant):
@@ -202,13 +202,13 @@ class Watch:
 
     async def _read(self, number: int, block: str) -> Change | None:
         """Read block *number* with the hash *block*; None where the answer is what it was."""
-        from scenarioctl.transactions.runtime_query import DEFAULT_LIMIT, read_item
+        from scenarioctl.transactions.runtime_query import DEFAULT_LIMIT, run_query
 
         if block == self._block:
             return None
         # A new runtime may lay the same storage out in another way.
         table = await self.client.table_at(block)
-        answered = await read_item(
+        answered = await run_query(
             self.client, table, judge(table, self._query), block=block, limit=self._limit or DEFAULT_LIMIT
         )
         self.number, self._block = number, block
@@ -269,7 +269,7 @@ def check_watch(app: "Application", query: Query) -> None:
     _refuse_constant(item)
 
 
-def _refuse_constant(item: "Item | None") -> None:
+def _refuse_constant(item: "QueryItem | None") -> None:
     from scenarioctl.transactions.runtime_query import Constant
 
     if isinstance(item, Constant):
@@ -278,7 +278,7 @@ def _refuse_constant(item: "Item | None") -> None:
         )
 
 
-def _judge_unreached(app: "Application", query: Query) -> "Item | None":
+def _judge_unreached(app: "Application", query: Query) -> "QueryItem | None":
     """Return what *query* means to the runtime at hand, None without one: input is judged before reachability."""
     known = app.known_runtime(query.chain)
     return None if known is None else judge(known, query).item
@@ -290,14 +290,14 @@ def judge(
     *,
     pallet_field: str = "pallet_name",
     method_field: str = "method_name",
-) -> "Asked":
+) -> "RuntimeQuery":
     """Return what *query* means to the runtime of *table*; InvalidRequest names what that has not."""
-    from scenarioctl.transactions.runtime_query import find_item, read_params
+    from scenarioctl.transactions.runtime_query import find_query_item, parse_query
 
-    item = find_item(
+    item = find_query_item(
         table, query.pallet_name, query.method_name, pallet_field=pallet_field, method_field=method_field
     )
-    return read_params(table, item, query.params)
+    return parse_query(table, item, query.params)
 
 
 def read_query(app: "Application", node: Node) -> Query:
@@ -316,7 +316,7 @@ def read_query(app: "Application", node: Node) -> Query:
         chain=chain,
         pallet_name=pallet,
         method_name=_text(method, "selectedMethod.name"),
-        params=read_params(settled(form.get("methodInput"), field="methodInput")),
+        params=parse_query(settled(form.get("methodInput"), field="methodInput")),
         block=parse_block(settled(form.get("blockHash"), field="blockHash"), field="blockHash"),
     )
 
@@ -371,13 +371,13 @@ def _spelled(
     Only what is known on this machine is asked: a scenario can be written where there is no network.
     """
     from scenarioctl.runtime.table_entries import ApiMethod
-    from scenarioctl.transactions.runtime_query import find_item, read_params
+    from scenarioctl.transactions.runtime_query import find_query_item, parse_query
 
     pallet, method = fields.filled("pallet_name"), fields.filled("method_name")
     table = app.known_runtime(chain)
     if table is None or has_pill(pallet) or has_pill(method):
         return pallet, method
-    item = find_item(
+    item = find_query_item(
         table,
         pallet,
         method,
@@ -385,7 +385,7 @@ def _spelled(
         method_field=fields.name("method_name"),
     )
     if not find_pills(list(params)):
-        read_params(table, item, params)
+        parse_query(table, item, params)
     return (item.api if isinstance(item, ApiMethod) else item.pallet), item.name
 
 
@@ -409,7 +409,7 @@ def write_params(params: "list[Any] | tuple[Any, ...]") -> str:
     return json.dumps(list(params), ensure_ascii=False)
 
 
-def read_params(value: object) -> tuple[Any, ...]:
+def parse_query(value: object) -> tuple[Any, ...]:
     """Return the parameters in the form's one text; the opposite of `write_params`."""
     if value is None or value == "":
         return ()

@@ -141,7 +141,7 @@ async def draft_swap(
     route: "tuple[RouteHop, ...] | None",
     sender: bytes | None = None,
 ) -> UnsignedTransaction:
-    """Return the transaction that sells *amount* smallest units of *asset_in*, for at least what `find_terms` says.
+    """Return the transaction that sells *amount* smallest units of *asset_in*, for at least what `price_swap` says.
 
     Offline the minimum of *bounds* is used as it stands.  ChainUnreachable if there is neither a minimum nor a chain
     to quote from.

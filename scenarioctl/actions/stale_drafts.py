@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
 
 #: So many drafts are judged before others on the event loop have their turn.
-_AT_ONCE = 50
+_YIELD_EVERY = 50
 
 
-async def current_spec(app: "Application", chain: str) -> int | None:
+async def current_spec_version(app: "Application", chain: str) -> int | None:
     """Return the version of the runtime that *chain* has now.
 
     None where nobody can tell: it cannot be reached, `--offline` forbids asking, or no such chain is configured any more.
@@ -33,7 +33,7 @@ async def judge_drafts(app: "Application", chain: str, spec_version: int, txs: S
     """
     import asyncio
 
-    from scenarioctl.transactions.draft_compatibility import judge_draft
+    from scenarioctl.transactions.draft_compatibility import explain_incompatibility
 
     found = app.registry.find(chain)
     new = await app.client(found).table()
@@ -42,7 +42,7 @@ async def judge_drafts(app: "Application", chain: str, spec_version: int, txs: S
     old = app.older_runtime(found, spec_version)
     reasons: list[str] = []
     for number, tx in enumerate(txs, start=1):
-        reasons.append(judge_draft(old, new, tx, spec_version=spec_version))
-        if number % _AT_ONCE == 0:
+        reasons.append(explain_incompatibility(old, new, tx, spec_version=spec_version))
+        if number % _YIELD_EVERY == 0:
             await asyncio.sleep(0)
     return reasons

@@ -14,7 +14,7 @@ from scenarioctl.chains.tables import Runs, Tables, runtime_of
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.runtime.storage_keys import StorageKey, read_key, storage_key
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.runtime.table_cache import load_cached, save_cached, teller
+from scenarioctl.runtime.table_cache import endpoint_digest, load_cached, save_cached
 
 T = TypeVar("T")
 
@@ -402,7 +402,7 @@ class Client:
                 f"{table.spec_name} {table.spec_version}"
             )
         if not self._is_confirmed(table, endpoint, metadata, block):
-            table.told_by = teller(endpoint)
+            table.told_by = endpoint_digest(endpoint)
         if self.chain.genesis:
             # A cache that cannot be written costs a second next time, and nothing else.
             with suppress(OSError):

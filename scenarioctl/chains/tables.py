@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.runtime.table_cache import teller
+from scenarioctl.runtime.table_cache import endpoint_digest
 
 #: So many tables of a chain are kept in memory: the current one, and those of older blocks.
 _TABLES = 8
@@ -40,7 +40,7 @@ class Tables:
         table = self._tables.get((*runs, ""))
         if table is not None:
             return table
-        key = (*runs, teller(endpoint))
+        key = (*runs, endpoint_digest(endpoint))
         return self._tables.get(key) if time.monotonic() < self._until.get(key, inf) else None
 
     def of_version(self, spec_version: int) -> RuntimeTable | None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.operations.signing_fields import Signing
+from scenarioctl.operations.signing_fields import TransactionFields
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked(Signing):
+class CheckableFields(TransactionFields):
     """Fields of every operation that answers with a transaction, checked where that is asked for."""
 
     #: Check it on the chains for `sender`, and answer only if it passes.
@@ -20,7 +20,7 @@ class Checked(Signing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Built:
+class BuiltTransaction:
     """What is said beside a transaction that was built."""
 
     spec_version: int
@@ -39,14 +39,14 @@ class Built:
         return answer if self.check is None else answer | {"check": self.check.answer()}
 
 
-def facts_of(transaction: "UnsignedTransaction", *beside: str) -> dict[str, Any]:
+def built_fields(transaction: "UnsignedTransaction", *beside: str) -> dict[str, Any]:
     """Return the fields of Built for *transaction*, whose check, if there is one, passed; *beside* are more warnings."""
     return {
         "spec_version": transaction.spec_version,
         "offline": transaction.offline,
         "warnings": (*transaction.warnings, *beside),
         "notes": transaction.notes,
-        "check": passed(transaction),
+        "check": passed_check(transaction),
     }
 
 
@@ -64,7 +64,7 @@ def parse_sender(sender: str) -> bytes:
     return parse_account(sender, field="sender")
 
 
-def passed(transaction: "UnsignedTransaction") -> "Check | None":
+def passed_check(transaction: "UnsignedTransaction") -> "Check | None":
     """Return the check of *transaction*, which passed; None where none was asked for."""
     if transaction.check is not None:
         from scenarioctl.actions.drafting import require_ok

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.operations.built_transactions import Built, Checked, check_sender, facts_of, passed
+from scenarioctl.operations.built_transactions import (
+    BuiltTransaction,
+    CheckableFields,
+    built_fields,
+    check_sender,
+    passed_check,
+)
 from scenarioctl.operations.scenarios import store_document
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 
@@ -82,7 +88,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Created:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateSwap(Checked):
+class CreateSwap(CheckableFields):
     """Create a swap scenario on the exchange parachain, and draft its transaction."""
 
     #: Id or symbol of the asset sold.
@@ -106,7 +112,7 @@ class CreateSwap(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Swap(Built):
+class Swap(BuiltTransaction):
     swap_tx: str
     scenarioid: str
 
@@ -133,7 +139,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Swap:
         route=request.route,
     )
     drafted = await draft_first(app, _read_single("swap", document), sender=sender)
-    facts = facts_of(drafted.transaction, *payload_warnings(app, request))
+    facts = built_fields(drafted.transaction, *payload_warnings(app, request))
     swap_tx = await write_transaction(app, drafted.transaction, request)
     return Swap(swap_tx=swap_tx, scenarioid=await store_document(app, document), **facts)
 
@@ -268,7 +274,7 @@ async def _store_checked_flow(
             try:
                 if isinstance(outcome, ScenarioctlError):
                     raise outcome
-                check = passed(outcome.transaction)
+                check = passed_check(outcome.transaction)
             except ScenarioctlError as error:
                 raise type(error)(drawn.explain(node, str(error))) from None
             if check is not None:
@@ -330,7 +336,7 @@ async def _store(
     """Store a scenario whose *transaction* could be drafted, and passed its check, if it had one."""
     if transaction is None:
         return Created(id=await store_document(app, document, diagram))
-    check = passed(transaction)
+    check = passed_check(transaction)
     return Created(
         id=await store_document(app, document, diagram), warnings=transaction.warnings, check=check
     )

@@ -7,7 +7,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.signing_fields import (
-    Signer,
+    SignerFields,
     parse_hex,
     read_aside,
     signing_options,
@@ -103,7 +103,7 @@ def _decode(app: Application, chain: "Chain", table: "RuntimeTable", data: bytes
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransactionPayload(Signer):
+class TransactionPayload(SignerFields):
     """Make the exact bytes that a sender signs for a transaction."""
 
     #: 0x hex of an unsigned extrinsic or of call data.

@@ -9,7 +9,12 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.documents import canonical_json, write_json
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.operations.built_transactions import Built, Checked, check_sender, facts_of
+from scenarioctl.operations.built_transactions import (
+    BuiltTransaction,
+    CheckableFields,
+    built_fields,
+    check_sender,
+)
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.stores import StoredScenario, check_id
 
@@ -52,7 +57,7 @@ async def scenario_info(app: Application, request: ScenarioInfo) -> Summary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullScenarioInfo(Checked):
+class FullScenarioInfo(CheckableFields):
     """Describe and draft the first transaction of a scenario; of several, `transactions` has all."""
 
     id: str
@@ -61,7 +66,7 @@ class FullScenarioInfo(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullInfo(Built):
+class FullInfo(BuiltTransaction):
     tx: str
     summary: str
     asset: str
@@ -99,7 +104,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Ful
     async with aclosing(draft_each(app, diagram, sender=sender, after=first.node)) as drafting:
         async for node, outcome in drafting:
             others.append(await _transaction_of(app, node, outcome, request))
-    facts = facts_of(first.transaction, *payload_warnings(app, request))
+    facts = built_fields(first.transaction, *payload_warnings(app, request))
     if others and request.output_format == "payload":
         said = "each payload has the nonce that the sender has now: submit one transaction before you prepare the next"
         facts["notes"] = (*facts["notes"], said)
@@ -126,7 +131,7 @@ async def _transaction_of(
     try:
         if isinstance(outcome, ScenarioctlError):
             raise outcome
-        facts = facts_of(outcome.transaction)
+        facts = built_fields(outcome.transaction)
         said: dict[str, Any] = {"node": node, **await _describe(app, outcome, request)}
     except ScenarioctlError as error:
         return {"node": node, "error": str(error), "code": error.code}

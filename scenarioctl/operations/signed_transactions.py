@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.signing_fields import Signer, default_era, parse_hex, read_aside, signing_options
+from scenarioctl.operations.signing_fields import (
+    SignerFields,
+    default_era,
+    parse_hex,
+    read_aside,
+    signing_options,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -21,7 +27,7 @@ _IN_A_PAYLOAD = ("nonce", "era", "block", "block_hash", "tip", "metadata_hash", 
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssembleTransaction(Signer):
+class AssembleTransaction(SignerFields):
     """Join a transaction and its signature into what is broadcast."""
 
     #: 0x hex of an unsigned extrinsic or of call data, with the fields of the signer beside it, or of a whole payload.

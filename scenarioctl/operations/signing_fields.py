@@ -18,7 +18,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 #: Bytes of a transaction that is read on the event loop, in 20 ms at worst; a longer one is read aside.
-_AT_ONCE = 4 * 1024
+_INLINE_BYTES = 4 * 1024
 
 OUTPUT_FORMATS = ("extrinsic", "call", "payload")
 #: Blocks for which a signature made with a connected chain is good, where nothing else is asked for.
@@ -26,7 +26,7 @@ PERIOD = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Signer:
+class SignerFields:
     """What a signature covers besides the call."""
 
     #: Account that will sign: SS58 or 0x public key.
@@ -50,14 +50,16 @@ class Signer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Signing(Signer):
+class TransactionFields(SignerFields):
     """Fields of every operation that answers with a transaction."""
 
     #: `extrinsic` (bare), `call` (call data alone) or `payload` (what the sender signs).
     output_format: str = "extrinsic"
 
 
-async def write_transaction(app: Application, transaction: UnsignedTransaction, request: Signing) -> str:
+async def write_transaction(
+    app: Application, transaction: UnsignedTransaction, request: TransactionFields
+) -> str:
     """Return *transaction* as 0x hex in the form that *request* wants."""
     if request.output_format == "extrinsic":
         # Who only lists scenarios comes by here too, and needs no codec.
@@ -83,12 +85,12 @@ def check_output_format(value: str) -> None:
         )
 
 
-def payload_warnings(app: Application, request: Signing) -> tuple[str, ...]:
+def payload_warnings(app: Application, request: TransactionFields) -> tuple[str, ...]:
     """Return what to say of the form in which `write_transaction` gives a transaction."""
     return signing_warnings(app, request) if request.output_format == "payload" else ()
 
 
-async def signing_options(app: Application, chain: "Chain", request: Signer) -> "SigningOptions":
+async def signing_options(app: Application, chain: "Chain", request: SignerFields) -> "SigningOptions":
     """Return what a signature on *chain* covers, judged, and completed from the chain where one is connected."""
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.transactions.extrinsic import SigningOptions
@@ -131,12 +133,12 @@ async def signing_options(app: Application, chain: "Chain", request: Signer) -> 
     )
 
 
-def default_era(request: Signer) -> str | int:
+def default_era(request: SignerFields) -> str | int:
     """Return the era of a signature for which no chain is asked: mortal where a block is given for it to start from."""
     return PERIOD if request.block not in (None, "") and request.block_hash else "immortal"
 
 
-def signing_warnings(app: Application, request: Signer) -> tuple[str, ...]:
+def signing_warnings(app: Application, request: SignerFields) -> tuple[str, ...]:
     """Return what to say of a payload whose era nobody chose."""
     if not app.settings.offline or request.era or default_era(request) != "immortal":
         return ()
@@ -163,7 +165,7 @@ async def _commits(app: Application, chain: "Chain") -> bool:
     return has_digest(await app.runtime(chain))
 
 
-def _parse_genesis(chain: "Chain", request: Signer, *, offline: bool) -> bytes | None:
+def _parse_genesis(chain: "Chain", request: SignerFields, *, offline: bool) -> bytes | None:
     """Return the genesis hash, None where neither the request nor the registry tells it."""
     known = parse_hash(chain.genesis, field="genesis") if chain.genesis else None
     given = parse_hash(request.genesis, field="genesis") if request.genesis else None
@@ -176,7 +178,7 @@ def _parse_genesis(chain: "Chain", request: Signer, *, offline: bool) -> bytes |
 
 
 def _parse_block(
-    request: Signer, era: bytes | int, genesis_hash: bytes | None
+    request: SignerFields, era: bytes | int, genesis_hash: bytes | None
 ) -> tuple[int | None, bytes | None]:
     """Return number and hash of the block that *era* starts from, None where they are not given."""
     block_hash = parse_hash(request.block_hash, field="block_hash") if request.block_hash else None
@@ -268,7 +270,7 @@ async def read_aside(
     app: Application, data: bytes | str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """Return what *work* makes of a transaction; where *data*, its bytes or hex, is long, a daemon has a thread do it."""
-    if len(data) <= _AT_ONCE:
+    if len(data) <= _INLINE_BYTES:
         return work(*args, **kwargs)
     return await app.aside(work, *args, **kwargs)
 

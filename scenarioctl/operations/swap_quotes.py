@@ -8,7 +8,7 @@ from scenarioctl.application import Application
 if TYPE_CHECKING:
     from scenarioctl.transactions.swap.route_quote import Quote, QuoteLeg
 
-__all__ = ["fetch_quote"]
+__all__ = ["quote_swap"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class SwapQuote:
         }
 
 
-async def fetch_quote(app: Application, request: QuoteSwap) -> SwapQuote:
+async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
     from scenarioctl.actions.fields import known_decimals
     from scenarioctl.actions.swap import check_exchange, check_pair, read_route, read_slippage
     from scenarioctl.chains.addresses import parse_account

@@ -7,7 +7,12 @@ from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.actions.fields import note_native, read_xcm_version
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import parse_raw
-from scenarioctl.operations.built_transactions import Built, Checked, check_sender, facts_of
+from scenarioctl.operations.built_transactions import (
+    BuiltTransaction,
+    CheckableFields,
+    built_fields,
+    check_sender,
+)
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.transactions.keyless_accounts import read_receiver
 
@@ -18,7 +23,7 @@ __all__ = ["asset_transfer"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssetTransfer(Checked):
+class AssetTransfer(CheckableFields):
     """Build the unsigned transaction that sends an asset to another chain."""
 
     #: Spelled so in the interface.
@@ -37,7 +42,7 @@ class AssetTransfer(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransferTransaction(Built):
+class TransferTransaction(BuiltTransaction):
     txdata: str
 
     def answer(self) -> dict[str, Any]:
@@ -64,5 +69,5 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> TransferTr
     )
     notes = note_native(request.assetid, asset, "assetid")
     transaction = replace(transaction, notes=(*transaction.notes, *notes))
-    facts = facts_of(transaction, *payload_warnings(app, request))
+    facts = built_fields(transaction, *payload_warnings(app, request))
     return TransferTransaction(txdata=await write_transaction(app, transaction, request), **facts)

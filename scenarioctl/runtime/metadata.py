@@ -42,7 +42,7 @@ def read_metadata(data: bytes) -> RuntimeTable:
     """
     if len(data) > MAX_BYTES:
         raise MetadataError(f"the metadata has {len(data)} bytes, at most {MAX_BYTES} are read")
-    reader = _Reader(unwrap_metadata(data))
+    reader = _MetadataReader(unwrap_metadata(data))
     try:
         reader.read()
     except (IndexError, UnicodeDecodeError):
@@ -71,7 +71,7 @@ def unwrap_metadata(data: bytes) -> bytes:
     )
 
 
-class _Reader:
+class _MetadataReader:
     """A walk over metadata, from its first byte to its last.
 
     An IndexError is the end met too early; a slice that would run over it leaves `at` behind the end, which

@@ -55,7 +55,7 @@ def metadata_digest(table: "RuntimeTable", *, ss58_prefix: int, decimals: int, s
     types = table.types
     extensions = [(each.identifier, each.type_id, each.additional_type_id) for each in table.extensions]
     parts = (table.address_type, table.call_type, table.signature_type)
-    writer = _Writer(
+    writer = _TypeEncoder(
         types, accessible_types(types, (*parts, *(part for each in extensions for part in each[1:])))
     )
     # Where a runtime takes several versions, the digest is of the oldest: the one that is signed so.
@@ -117,7 +117,7 @@ def accessible_types(types: "TypeTable", start: Iterable[int]) -> set[int]:
     return found
 
 
-class _Writer:
+class _TypeEncoder:
     """Writes types and references to them; a type's new id is its place among those that have leaves."""
 
     def __init__(self, types: "TypeTable", accessible: set[int]) -> None:

@@ -23,7 +23,7 @@ MOST_UNCONFIRMED = 8
 _CONFIRMED = "confirmed"
 
 
-def teller(endpoint: str) -> str:
+def endpoint_digest(endpoint: str) -> str:
     """Return the digest by which a table names the endpoint that gave it."""
     return blake2b(endpoint.encode(), digest_size=8).hexdigest()
 
@@ -35,7 +35,7 @@ def load_cached(
 
     With *endpoint*, a table is found too which that endpoint gave and nobody confirmed.
     """
-    wanted = [_CONFIRMED, *([teller(endpoint)] if endpoint else [])]
+    wanted = [_CONFIRMED, *([endpoint_digest(endpoint)] if endpoint else [])]
     return _load(genesis, directory, spec_version, lambda origin: origin in wanted)
 
 

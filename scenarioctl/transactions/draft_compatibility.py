@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 _ANEW = "draft it anew"
 
 
-def judge_draft(old: "RuntimeTable | None", new: "RuntimeTable", tx: str, *, spec_version: int) -> str:
+def explain_incompatibility(
+    old: "RuntimeTable | None", new: "RuntimeTable", tx: str, *, spec_version: int
+) -> str:
     """Return why *tx*, a bare extrinsic of version *spec_version* in 0x hex, must be drafted anew; empty where it need not.
 
     The call that the *old* table reads in it has to have the same bytes by the *new* one: then pallets, methods,

@@ -14,7 +14,7 @@ _PADDING = bytes(24)
 _EVM_PADDING = bytes(12)
 
 
-def describe_unheld(account: bytes) -> str:
+def describe_keyless(account: bytes) -> str:
     """Return what *account* is if no person can hold its key; empty for all others."""
     if len(set(account)) == 1:
         return f"the account of 32 bytes {account[0]:02x}"
@@ -39,7 +39,7 @@ def read_receiver(value: object, *, field: str, confirmed: bool) -> bytes:
 
 def check_receiver(account: bytes, given: object, *, field: str, confirmed: bool, confirm: str) -> None:
     """Refuse a receiver that nobody holds unless it is *confirmed*; *confirm* tells how to do that."""
-    kind = "" if confirmed else describe_unheld(account)
+    kind = "" if confirmed else describe_keyless(account)
     if kind:
         raise InvalidRequest(
             f"{field} {shorten(given, 80)} is {kind}, whose key nobody holds: what is sent there is lost",

@@ -1,6 +1,6 @@
 """Reading a chain: which storage item, constant or runtime API a name means, and what the chain answers.
 
-A query is judged by a runtime table alone (`find_item`, `read_params`), before any node is asked (`read_item`).
+A query is judged by a runtime table alone (`find_query_item`, `parse_query`), before any node is asked (`run_query`).
 """
 
 import json
@@ -35,14 +35,14 @@ class Constant:
     name: str
 
 
-Item = StorageEntry | Constant | ApiMethod
+QueryItem = StorageEntry | Constant | ApiMethod
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class RuntimeQuery:
     """An item, and with which parameters it is asked."""
 
-    item: Item
+    item: QueryItem
     #: Values of the runtime's types: parts of a storage key, or arguments of a runtime API.
     params: tuple[Any, ...] = ()
 
@@ -53,22 +53,22 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answered:
+class QueryAnswer:
     """What a chain answered."""
 
-    #: As `write_result` writes it.
+    #: As `format_result` writes it.
     text: str
     warnings: tuple[str, ...] = ()
 
 
-def find_item(
+def find_query_item(
     table: "RuntimeTable",
     pallet: object,
     method: object,
     *,
     pallet_field: str = "pallet_name",
     method_field: str = "method_name",
-) -> Item:
+) -> QueryItem:
     """Return what the two names mean, in any case and without regard to `_` and `-`.
 
     InvalidRequest lists what this runtime has, or what was meant.
@@ -108,7 +108,7 @@ def find_item(
     return table.api_method(name, each)
 
 
-def read_params(table: "RuntimeTable", item: Item, params: Sequence[object]) -> Asked:
+def parse_query(table: "RuntimeTable", item: QueryItem, params: Sequence[object]) -> RuntimeQuery:
     """Return *item* with parameters made from text by the runtime's types.
 
     InvalidRequest names the parameter that does not fit, its type, and what would.
@@ -118,9 +118,9 @@ def read_params(table: "RuntimeTable", item: Item, params: Sequence[object]) -> 
             raise InvalidRequest(
                 f"{item.pallet}.{item.name} is a constant and takes no parameters, not {len(params)}: leave {shorten(params[0])} out"
             )
-        return Asked(item=item)
+        return RuntimeQuery(item=item)
     if isinstance(item, ApiMethod):
-        return Asked(item=item, params=_read_arguments(table, item, params))
+        return RuntimeQuery(item=item, params=_read_arguments(table, item, params))
     kinds = ", ".join(table.type_name(type_id) for type_id in item.key_types)
     count = len(item.key_types)
     if len(params) > count:
@@ -136,12 +136,17 @@ def read_params(table: "RuntimeTable", item: Item, params: Sequence[object]) -> 
     )
     # What the types let pass may still not encode.
     storage_key(table, item.pallet, item.name, keys, partial=True)
-    return Asked(item=item, params=keys)
+    return RuntimeQuery(item=item, params=keys)
 
 
-async def read_item(
-    client: "Client", table: "RuntimeTable", asked: Asked, *, block: str = "", limit: int = DEFAULT_LIMIT
-) -> Answered:
+async def run_query(
+    client: "Client",
+    table: "RuntimeTable",
+    asked: RuntimeQuery,
+    *,
+    block: str = "",
+    limit: int = DEFAULT_LIMIT,
+) -> QueryAnswer:
     """Return what the chain answers at the block with the hash *block*, whose runtime *table* is; at its best without.
 
     The entries of a map come in the order of the trie, at most *limit*, each `{"key": …, "value": …}`; the key is a
@@ -158,24 +163,24 @@ async def read_item(
     answer = await client.call("state_getStorage", key.hex, *([block] if block else []))
     value_type = asked.item.value_type
     if answer is None and asked.item.modifier == "Optional":
-        return Answered(text="null")
+        return QueryAnswer(text="null")
     if answer is None:
         value = table.decode(value_type, asked.item.default)
     else:
         value = client.decode(table, value_type, answer)
         if table.is_empty(value_type):
             # A value without content, as in a set, is there all the same.
-            return Answered(text="[]")
-    return Answered(text=write_result(writer.value(value_type, value)))
+            return QueryAnswer(text="[]")
+    return QueryAnswer(text=format_result(writer.value(value_type, value)))
 
 
-def read_constant(table: "RuntimeTable", chain: "Chain", constant: Constant) -> Answered:
+def read_constant(table: "RuntimeTable", chain: "Chain", constant: Constant) -> QueryAnswer:
     """Return a constant, for which no node is needed."""
     type_id, value = table.constant_value(constant.pallet, constant.name)
-    return Answered(text=write_result(ValueWriter(table, chain, text_numbers=True).value(type_id, value)))
+    return QueryAnswer(text=format_result(ValueWriter(table, chain, text_numbers=True).value(type_id, value)))
 
 
-def write_result(value: Any) -> str:
+def format_result(value: Any) -> str:
     """Return plain data as the one text that a query answers with: itself where it is text, else compact JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
@@ -187,18 +192,18 @@ async def _read_api(
     method: ApiMethod,
     arguments: tuple[Any, ...],
     block: str,
-) -> Answered:
+) -> QueryAnswer:
     data = _encode_arguments(table, method, arguments)
     answer = await client.call(
         "state_call", f"{method.api}_{method.name}", "0x" + data.hex(), *([block] if block else [])
     )
     value = client.decode(table, method.output_type, answer)
-    return Answered(text=write_result(writer.value(method.output_type, value)))
+    return QueryAnswer(text=format_result(writer.value(method.output_type, value)))
 
 
 async def _read_entries(
     client: "Client", table: "RuntimeTable", writer: ValueWriter, key: StorageKey, block: str, limit: int
-) -> Answered:
+) -> QueryAnswer:
     # All of one block, however many are made meanwhile.
     at = block or (await client.head())[1]
     found: list[str] = []
@@ -227,7 +232,7 @@ async def _read_entries(
                     "value": writer.value(key.entry.value_type, value),
                 }
             )
-    answered = Answered(text=write_result(rows))
+    answered = QueryAnswer(text=format_result(rows))
     if not cut:
         return answered
     more = (

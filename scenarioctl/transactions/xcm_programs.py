@@ -61,7 +61,7 @@ class Instruction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Onward:
+class OnwardAssets:
     """Assets that an instruction sends on to another chain."""
 
     #: As the message of the other chain has it: `ReceiveTeleportedAsset`, `ReserveAssetDeposited` or `WithdrawAsset`.
@@ -88,7 +88,7 @@ def chain_at(registry: "Registry", origin: "Chain", place: str) -> "Chain | None
     return None
 
 
-def walk(
+def walk_program(
     program: Sequence[Any],
     registry: "Registry",
     *,
@@ -106,7 +106,7 @@ def walk(
         if name in _OTHER_ORIGIN:
             as_chain = False
         elif name in ("SetAppendix", "SetErrorHandler"):
-            yield from walk(
+            yield from walk_program(
                 fields,
                 registry,
                 chain=chain,
@@ -115,24 +115,24 @@ def walk(
                 on_error=on_error or name == "SetErrorHandler",
             )
         elif name == "ExecuteWithOrigin":
-            yield from walk(
+            yield from walk_program(
                 fields["xcm"], registry, chain=chain, origin=origin, as_chain=False, on_error=on_error
             )
         elif name in ONWARD or name == "InitiateTransfer":
             place = fields[ONWARD[name][0]] if name in ONWARD else fields["destination"]
             remote = fields["xcm"] if name in ONWARD else fields["remote_xcm"]
-            yield from walk(
+            yield from walk_program(
                 remote, registry, chain=_chain(registry, chain, place), origin=chain, on_error=on_error
             )
 
 
-def sends_on(registry: "Registry", instruction: Instruction) -> list[Onward]:
+def onward_assets(registry: "Registry", instruction: Instruction) -> list[OnwardAssets]:
     """Return what *instruction* sends on to another chain."""
     fields, chain = instruction.fields, instruction.chain
     if instruction.name in ONWARD:
         place, arrives_as = ONWARD[instruction.name]
         destination = _chain(registry, chain, fields[place])
-        return [Onward(arrives_as=arrives_as, destination=destination, assets=_named(fields["assets"]))]
+        return [OnwardAssets(arrives_as=arrives_as, destination=destination, assets=_named(fields["assets"]))]
     if instruction.name != "InitiateTransfer":
         return []
     destination = _chain(registry, chain, fields["destination"])
@@ -140,7 +140,9 @@ def sends_on(registry: "Registry", instruction: Instruction) -> list[Onward]:
     found = []
     for item in filters:
         kind, assets = next(iter(item.items()))
-        found.append(Onward(arrives_as=_TRANSFERS[kind], destination=destination, assets=_named(assets)))
+        found.append(
+            OnwardAssets(arrives_as=_TRANSFERS[kind], destination=destination, assets=_named(assets))
+        )
     return found
 
 
@@ -202,11 +204,11 @@ def read_programs(call: Call, hops: Sequence["DryRunResult"], registry: "Registr
     found: list[Instruction] = []
     for versioned in local_messages(call):
         program = next(iter(versioned.values()))
-        found += walk(program, registry, chain=hops[0].chain, origin=None, as_chain=False)
+        found += walk_program(program, registry, chain=hops[0].chain, origin=None, as_chain=False)
     for hop in hops:
         message = hop.message
         if message is not None:
-            found += walk(message.program, registry, chain=message.destination, origin=message.origin)
+            found += walk_program(message.program, registry, chain=message.destination, origin=message.origin)
     return found
 
 

@@ -600,10 +600,10 @@ class Worker:
                 )
 
     async def _check_chain(self, chain: str, versions: list[int]) -> None:
-        from scenarioctl.actions.stale_drafts import current_spec, judge_drafts
+        from scenarioctl.actions.stale_drafts import current_spec_version, judge_drafts
 
         async with self.app.session() as session:
-            current = await current_spec(session, chain)
+            current = await current_spec_version(session, chain)
             if current is None:
                 return
             for version in versions:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.transactions.simulation.findings import Findings, asset_at
-from scenarioctl.transactions.xcm_programs import sends_on
+from scenarioctl.transactions.xcm_programs import onward_assets
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -49,7 +49,7 @@ class _ReserveCheck:
         chain = instruction.chain
         if chain is None:
             return
-        for onward in sends_on(self.registry, instruction):
+        for onward in onward_assets(self.registry, instruction):
             if onward.assets is None:
                 # What a wild filter sends on stands in the message that it sends; of what did not run there is none.
                 if instruction.on_error:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.wording.phrases import Speaker, Unworded
+from scenarioctl.transactions.wording.phrases import NoPhrase, Phrases
 from scenarioctl.transactions.wording.xcm_programs import (
-    Where,
+    NamedPlace,
     say_asset_id,
     say_assets,
     say_place,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def say_call(call: Call, chain: "Chain", registry: "Registry", assets: "Assets") -> str:
     """Return what *call* does on *chain*: `sells 2 DOT for at least 900 HDX on hydraDx`."""
-    return _say(Speaker(chain, registry, assets), call)
+    return _say(Phrases(chain, registry, assets), call)
 
 
 def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", registry: "Registry", assets: "Assets") -> str:
@@ -63,24 +63,24 @@ def _fee_asset(identity: Any, chain: "Chain", assets: "Assets") -> str:
     )
 
 
-def _say(speaker: Speaker, call: Call) -> str:
+def _say(speaker: Phrases, call: Call) -> str:
     words = WORDS.get((call.pallet, call.method))
     room = speaker.room.left
     if words is not None:
         try:
             return words(speaker, call.args)
-        except (Unworded, KeyError, TypeError, ValueError, AttributeError):
+        except (NoPhrase, KeyError, TypeError, ValueError, AttributeError):
             # An argument of another shape than the one that is worded: say no more than is sure.
             speaker.room.left = room
     named = f"calls {call.pallet}.{call.method} on {speaker.chain.name}"
     inner = call.args.get("call")
     try:
         return f"{named} with the call {_inner(speaker, inner)}" if isinstance(inner, Mapping) else named
-    except (Unworded, TypeError, ValueError):
+    except (NoPhrase, TypeError, ValueError):
         return named
 
 
-def _inner(speaker: Speaker, value: Any) -> str:
+def _inner(speaker: Phrases, value: Any) -> str:
     """Return what a call inside another one does, in brackets."""
     inside = speaker.within()
     if speaker.room.take():
@@ -89,7 +89,7 @@ def _inner(speaker: Speaker, value: Any) -> str:
     return f"[calls {call.pallet}.{call.method} on {speaker.chain.name}, which is not told further]"
 
 
-def _say_value(speaker: Speaker, value: Any) -> str:
+def _say_value(speaker: Phrases, value: Any) -> str:
     return _say(speaker, _read_call(value))
 
 
@@ -99,21 +99,21 @@ def _read_call(value: Any) -> Call:
     return Call(pallet=pallet, method=method, args=arguments or {})
 
 
-def _balances(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _balances(speaker: Phrases, args: Mapping[str, Any]) -> str:
     return f"transfers {speaker.native(args['value'])} to {speaker.account(args['dest'])} on {speaker.chain.name}"
 
 
-def _assets(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _assets(speaker: Phrases, args: Mapping[str, Any]) -> str:
     what = speaker.listed(args["amount"], args["id"])
     return f"transfers {what} to {speaker.account(args['target'])} on {speaker.chain.name}"
 
 
-def _foreign(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _foreign(speaker: Phrases, args: Mapping[str, Any]) -> str:
     what = speaker.placed(args["amount"], args["id"])
     return f"transfers {what} to {speaker.account(args['target'])} on {speaker.chain.name}"
 
 
-def _tokens(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _tokens(speaker: Phrases, args: Mapping[str, Any]) -> str:
     what = speaker.listed(args["amount"], args["currency_id"])
     return f"transfers {what} to {speaker.account(args['dest'])} on {speaker.chain.name}"
 
@@ -122,15 +122,15 @@ def _tokens(speaker: Speaker, args: Mapping[str, Any]) -> str:
 _EVERYTHING = ({"Wild": "All"}, {"Wild": {"AllCounted": 1}})
 
 
-def _here(speaker: Speaker) -> Where:
-    return Where(speaker.chain, speaker.chain.name)
+def _here(speaker: Phrases) -> NamedPlace:
+    return NamedPlace(speaker.chain, speaker.chain.name)
 
 
 def _send_assets(way: str) -> "Words":
     """Return the words of a call that sends assets to one beneficiary on another chain: *way* is its verb and its means."""
     verb, _, means = way.partition(" ")
 
-    def say(speaker: Speaker, args: Mapping[str, Any]) -> str:
+    def say(speaker: Phrases, args: Mapping[str, Any]) -> str:
         here = _here(speaker)
         there = say_place(speaker, unversioned(args["dest"]), here)
         what = say_assets(speaker, unversioned(args["assets"]), here)
@@ -141,7 +141,7 @@ def _send_assets(way: str) -> "Words":
     return say
 
 
-def _type_and_then(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _type_and_then(speaker: Phrases, args: Mapping[str, Any]) -> str:
     here = _here(speaker)
     there = say_place(speaker, unversioned(args["dest"]), here)
     items = unversioned(args["assets"])
@@ -158,13 +158,13 @@ def _type_and_then(speaker: Speaker, args: Mapping[str, Any]) -> str:
     try:
         if plain and len(program) == 1:
             return sent + _onward(speaker, program[0], there)
-    except (Unworded, KeyError, TypeError, ValueError, AttributeError):
+    except (NoPhrase, KeyError, TypeError, ValueError, AttributeError):
         # Not one of the transfers that are made here: its program is told instruction by instruction.
         pass
     return f"{sent}, which does {say_program(speaker, program, there)}"
 
 
-def _transfer_kind(kind: Any, here: Where, there: Where) -> str:
+def _transfer_kind(kind: Any, here: NamedPlace, there: NamedPlace) -> str:
     plain = {
         "Teleport": "by teleport",
         "LocalReserve": f"reserve on {here.name}",
@@ -173,7 +173,7 @@ def _transfer_kind(kind: Any, here: Where, there: Where) -> str:
     return plain[kind] if isinstance(kind, str) else "over another reserve"
 
 
-def _onward(speaker: Speaker, instruction: Any, there: Where) -> str:
+def _onward(speaker: Phrases, instruction: Any, there: NamedPlace) -> str:
     ((name, body),) = instruction.items()
     if name == "DepositAsset":
         return f" for {_receiver(speaker, body, there)}"
@@ -181,41 +181,41 @@ def _onward(speaker: Speaker, instruction: Any, there: Where) -> str:
     last = say_place(speaker, body["dest"], there)
     buy, deposit = body["xcm"]
     if body["assets"] not in _EVERYTHING or set(buy) != {"BuyExecution"}:
-        raise Unworded
+        raise NoPhrase
     return f" and on to {last.name} ({ways[name]}) for {_receiver(speaker, deposit['DepositAsset'], last)}"
 
 
-def _receiver(speaker: Speaker, deposit: Any, where: Where) -> str:
+def _receiver(speaker: Phrases, deposit: Any, where: NamedPlace) -> str:
     if deposit["assets"] not in _EVERYTHING:
-        raise Unworded
+        raise NoPhrase
     return say_receiver(speaker, deposit["beneficiary"], where)
 
 
-def _execute(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _execute(speaker: Phrases, args: Mapping[str, Any]) -> str:
     program = say_program(speaker, unversioned(args["message"]), _here(speaker))
     return f"executes an XCM program on {speaker.chain.name}: {program}"
 
 
-def _send(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _send(speaker: Phrases, args: Mapping[str, Any]) -> str:
     there = say_place(speaker, unversioned(args["dest"]), _here(speaker))
     program = say_program(speaker, unversioned(args["message"]), there)
     return f"sends an XCM program from {speaker.chain.name} to {there.name}: {program}"
 
 
-def _claim(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _claim(speaker: Phrases, args: Mapping[str, Any]) -> str:
     here = _here(speaker)
     what = say_assets(speaker, unversioned(args["assets"]), here)
     receiver = say_receiver(speaker, unversioned(args["beneficiary"]), here)
     return f"claims {what} that were trapped on {speaker.chain.name} for {receiver}"
 
 
-def _omnipool_sell(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _omnipool_sell(speaker: Phrases, args: Mapping[str, Any]) -> str:
     sold = speaker.listed(args["amount"], args["asset_in"])
     least = speaker.listed(args["min_buy_amount"], args["asset_out"])
     return f"sells {sold} for at least {least} on {speaker.chain.name}"
 
 
-def _router_sell(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _router_sell(speaker: Phrases, args: Mapping[str, Any]) -> str:
     sold = speaker.listed(args["amount_in"], args["asset_in"])
     least = speaker.listed(args["min_amount_out"], args["asset_out"])
     hops = len(args["route"])
@@ -223,15 +223,15 @@ def _router_sell(speaker: Speaker, args: Mapping[str, Any]) -> str:
     return f"sells {sold} for at least {least} on {speaker.chain.name}, {through}"
 
 
-def _remark(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _remark(speaker: Phrases, args: Mapping[str, Any]) -> str:
     text = args["remark"]
     shown = shorten(text.decode("utf-8"), 80) if text else "nothing"
     return f"writes {shown} to the history of {speaker.chain.name}"
 
 
-def _batch_all(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _batch_all(speaker: Phrases, args: Mapping[str, Any]) -> str:
     if not args["calls"]:
-        raise Unworded
+        raise NoPhrase
     return speaker.list(args["calls"], _say_value, "call")
 
 
@@ -239,23 +239,23 @@ def _batch(beside: str) -> "Words":
     return lambda speaker, args: f"[{_batch_all(speaker, args)}], and {beside}"
 
 
-def _if_else(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _if_else(speaker: Phrases, args: Mapping[str, Any]) -> str:
     return (
         f"tries {_inner(speaker, args['main'])}, and only if that fails {_inner(speaker, args['fallback'])}"
     )
 
 
-def _derivative(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _derivative(speaker: Phrases, args: Mapping[str, Any]) -> str:
     return f"as derivative account {args['index']} of the signer: {_inner(speaker, args['call'])}"
 
 
-def _dispatch_as(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _dispatch_as(speaker: Phrases, args: Mapping[str, Any]) -> str:
     origin = args["as_origin"]["system"]
     who = "root" if origin == "Root" else speaker.account(origin["Signed"])
     return f"as {who}: {_inner(speaker, args['call'])}"
 
 
-def _proxy(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _proxy(speaker: Phrases, args: Mapping[str, Any]) -> str:
     kind = args["force_proxy_type"]
     through = "a proxy" if kind is None else f"a proxy of the type {kind}"
     if "delegate" in args:
@@ -263,14 +263,14 @@ def _proxy(speaker: Speaker, args: Mapping[str, Any]) -> str:
     return f"as {speaker.account(args['real'])}, through {through}: {_inner(speaker, args['call'])}"
 
 
-def _multisig(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _multisig(speaker: Phrases, args: Mapping[str, Any]) -> str:
     number = len(args["other_signatories"]) + 1
     threshold = args.get("threshold", 1)
     once = f", once {threshold} of them approve" if threshold > 1 else ""
     return f"as the multisig of {number} signatories{once}: {_inner(speaker, args['call'])}"
 
 
-def _schedule(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _schedule(speaker: Phrases, args: Mapping[str, Any]) -> str:
     after = args.get("after")
     when = f"at block {args['when']}" if after is None else f"after {after} block{'s' * (after != 1)}"
     if args["maybe_periodic"] is not None:
@@ -279,18 +279,18 @@ def _schedule(speaker: Speaker, args: Mapping[str, Any]) -> str:
     return f"{when}: {_inner(speaker, args['call'])}"
 
 
-def _sudo(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _sudo(speaker: Phrases, args: Mapping[str, Any]) -> str:
     who = speaker.account(args["who"]) if "who" in args else "root"
     return f"as {who}: {_inner(speaker, args['call'])}"
 
 
-def _transfer_all(speaker: Speaker, args: Mapping[str, Any]) -> str:
+def _transfer_all(speaker: Phrases, args: Mapping[str, Any]) -> str:
     kept = " but the existential deposit" if args["keep_alive"] else ""
     native = speaker.assets.native(speaker.chain).display_name
     return f"transfers all {native} of the signer{kept} to {speaker.account(args['dest'])} on {speaker.chain.name}"
 
 
-Words = Callable[[Speaker, Mapping[str, Any]], str]
+Words = Callable[[Phrases, Mapping[str, Any]], str]
 
 #: (pallet, method) -> how it is said.
 WORDS: Mapping[tuple[str, str], Words] = {

@@ -18,11 +18,11 @@ _SHOWN = 8
 _DEPTH = 6
 
 
-class Unworded(Exception):
+class NoPhrase(Exception):
     """The call is of a shape that no sentence here describes whole."""
 
 
-class Room:
+class Budget:
     """How many calls and instructions may still be said."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Room:
         return self.left >= 0
 
 
-class Speaker:
+class Phrases:
     """Words for the parts of calls on one chain."""
 
     def __init__(
@@ -42,23 +42,23 @@ class Speaker:
         registry: "Registry",
         assets: "Assets",
         *,
-        room: Room | None = None,
+        room: Budget | None = None,
         depth: int = 0,
     ) -> None:
         self.chain = chain
         self.registry = registry
         self.assets = assets
-        self.room = room or Room()
+        self.room = room or Budget()
         self.depth = depth
 
-    def within(self, chain: "Chain | None" = None) -> "Speaker":
+    def within(self, chain: "Chain | None" = None) -> "Phrases":
         """Return the speaker for what stands inside a call, on *chain* if that is another one."""
         if self.depth >= _DEPTH:
             # A sentence that nests deeper is read by nobody.
             self.room.left = 0
-        return Speaker(chain or self.chain, self.registry, self.assets, room=self.room, depth=self.depth + 1)
+        return Phrases(chain or self.chain, self.registry, self.assets, room=self.room, depth=self.depth + 1)
 
-    def list(self, items: Sequence[Any], say: Callable[["Speaker", Any], str], noun: str) -> str:
+    def list(self, items: Sequence[Any], say: Callable[["Phrases", Any], str], noun: str) -> str:
         """Return what the first of *items* do, and how many more there are."""
         inside = self.within()
         said: list[str] = []
@@ -81,17 +81,17 @@ class Speaker:
 
     def listed(self, value: int, number: Any) -> str:
         if not isinstance(number, int):
-            raise Unworded
+            raise NoPhrase
         asset = self.assets.listed(self.chain, number)
         return self.amount(value, asset) if asset else f"{value} smallest units of asset {number}"
 
     def placed(self, value: int, location: Any) -> str:
         """Return an amount of what lives at *location*, seen from this chain."""
         if not isinstance(value, int):
-            raise Unworded
+            raise NoPhrase
         place = write_location(location)
         if not place:
-            raise Unworded
+            raise NoPhrase
         asset = self.assets.at(self.chain, place)
         return self.amount(value, asset) if asset else f"{value} smallest units of the asset at {place}"
 
@@ -100,5 +100,5 @@ class Speaker:
         if isinstance(value, Mapping) and set(value) == {"Id"}:
             value = value["Id"]
         if not isinstance(value, bytes) or len(value) != 32:
-            raise Unworded
+            raise NoPhrase
         return format_account(value, (chain or self.chain).ss58_prefix)

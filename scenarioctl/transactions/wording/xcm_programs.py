@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import write_location
-from scenarioctl.transactions.wording.phrases import Speaker, Unworded
+from scenarioctl.transactions.wording.phrases import NoPhrase, Phrases
 from scenarioctl.transactions.xcm_programs import chain_at, read_instruction
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-class Where(NamedTuple):
+class NamedPlace(NamedTuple):
     """Where a program runs: a chain of the registry, or what another one calls it."""
 
     chain: "Chain | None"
@@ -28,29 +28,29 @@ class Where(NamedTuple):
 def unversioned(value: Any) -> Any:
     """Return what a versioned XCM value holds."""
     if len(value) != 1:
-        raise Unworded
+        raise NoPhrase
     return next(iter(value.values()))
 
 
-def say_program(speaker: Speaker, program: Any, where: Where) -> str:
+def say_program(speaker: Phrases, program: Any, where: NamedPlace) -> str:
     """Return what *program* does at *where*, in brackets."""
 
-    def say(inside: Speaker, instruction: Any) -> str:
+    def say(inside: Phrases, instruction: Any) -> str:
         return _say_instruction(inside, instruction, where)
 
     return f"[{speaker.list(program, say, 'instruction')}]" if program else "[nothing]"
 
 
-def say_place(speaker: Speaker, location: Any, where: Where) -> Where:
+def say_place(speaker: Phrases, location: Any, where: NamedPlace) -> NamedPlace:
     """Return the chain that a location names, seen from *where*."""
     text = write_location(location)
     if not text:
-        return Where(None, "a place that is not known here")
+        return NamedPlace(None, "a place that is not known here")
     chain = chain_at(speaker.registry, where.chain, text) if where.chain is not None else None
-    return Where(chain, chain.name if chain else f"the place {text} seen from {where.name}")
+    return NamedPlace(chain, chain.name if chain else f"the place {text} seen from {where.name}")
 
 
-def say_receiver(speaker: Speaker, location: Any, where: Where) -> str:
+def say_receiver(speaker: Phrases, location: Any, where: NamedPlace) -> str:
     """Return the account that a location names, seen from *where*."""
     interior = location["interior"]
     junctions = interior.get("X1") if isinstance(interior, Mapping) and len(interior) == 1 else None
@@ -69,7 +69,7 @@ def say_receiver(speaker: Speaker, location: Any, where: Where) -> str:
     return f"the account of {place.name}"
 
 
-def say_assets(speaker: Speaker, items: Any, where: Where) -> str:
+def say_assets(speaker: Phrases, items: Any, where: NamedPlace) -> str:
     """Return a list of assets as amounts, the first few of many."""
     if not items:
         return "no assets"
@@ -78,7 +78,7 @@ def say_assets(speaker: Speaker, items: Any, where: Where) -> str:
     return " and ".join(said) + (f" and {left} more asset{'s' * (left != 1)}" if left else "")
 
 
-def _asset(speaker: Speaker, item: Any, where: Where) -> str:
+def _asset(speaker: Phrases, item: Any, where: NamedPlace) -> str:
     ((kind, value),) = item["fun"].items()
     if kind != "Fungible":
         return f"a non-fungible item of {say_asset_id(speaker, item['id'], where)}"
@@ -87,18 +87,18 @@ def _asset(speaker: Speaker, item: Any, where: Where) -> str:
     return found.amount(value) if found else f"{value} smallest units of {_at(place, where)}"
 
 
-def say_asset_id(speaker: Speaker, identity: Any, where: Where) -> str:
+def say_asset_id(speaker: Phrases, identity: Any, where: NamedPlace) -> str:
     """Return what an asset is called that a location names."""
     place = write_location(identity)
     found = speaker.assets.at(where.chain, place) if place and where.chain is not None else None
     return found.display_name if found else _at(place, where)
 
 
-def _at(place: str, where: Where) -> str:
+def _at(place: str, where: NamedPlace) -> str:
     return f"the asset at {place} seen from {where.name}" if place else "an asset that is not known here"
 
 
-def _filter(speaker: Speaker, value: Any, where: Where) -> str:
+def _filter(speaker: Phrases, value: Any, where: NamedPlace) -> str:
     """Return which assets a filter lets through."""
     ((kind, inner),) = value.items()
     if kind == "Definite":
@@ -110,22 +110,22 @@ def _filter(speaker: Speaker, value: Any, where: Where) -> str:
         return f"everything that is left, of at most {details} asset{'s' * (details != 1)}"
     if wild in ("AllOf", "AllOfCounted"):
         return f"all that is left of {say_asset_id(speaker, details['id'], where)}"
-    raise Unworded
+    raise NoPhrase
 
 
-def _say_instruction(speaker: Speaker, instruction: Any, where: Where) -> str:
+def _say_instruction(speaker: Phrases, instruction: Any, where: NamedPlace) -> str:
     name, fields = read_instruction(instruction)
     words = WORDS.get(name)
     room = speaker.room.left
     if words is not None:
         try:
             return words(speaker, fields, where)
-        except (Unworded, KeyError, TypeError, ValueError, AttributeError):
+        except (NoPhrase, KeyError, TypeError, ValueError, AttributeError):
             speaker.room.left = room
     return f"runs {name}"
 
 
-def _withdraw(speaker: Speaker, fields: Any, where: Where) -> str:
+def _withdraw(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
     return f"withdraws {say_assets(speaker, fields, where)}"
 
 
@@ -133,18 +133,18 @@ def _arrives(how: str) -> "Words":
     return lambda speaker, fields, where: f"{how} {say_assets(speaker, fields, where)}"
 
 
-def _deposit(speaker: Speaker, fields: Any, where: Where) -> str:
+def _deposit(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
     receiver = say_receiver(speaker, fields["beneficiary"], where)
     return f"deposits {_filter(speaker, fields['assets'], where)} for {receiver}"
 
 
-def _transfer(speaker: Speaker, fields: Any, where: Where) -> str:
+def _transfer(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
     receiver = say_receiver(speaker, fields["beneficiary"], where)
     return f"transfers {say_assets(speaker, fields['assets'], where)} to {receiver}"
 
 
 def _onward(how: str, place: str) -> "Words":
-    def say(speaker: Speaker, fields: Any, where: Where) -> str:
+    def say(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
         assets = fields["assets"]
         named = (
             say_assets(speaker, assets, where)
@@ -157,7 +157,7 @@ def _onward(how: str, place: str) -> "Words":
     return say
 
 
-def _initiate_transfer(speaker: Speaker, fields: Any, where: Where) -> str:
+def _initiate_transfer(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
     there = say_place(speaker, fields["destination"], where)
     fees = fields["remote_fees"]
     said = []
@@ -169,27 +169,27 @@ def _initiate_transfer(speaker: Speaker, fields: Any, where: Where) -> str:
     return f"sends {what} to {there.name}, which does {say_program(speaker, fields['remote_xcm'], there)}"
 
 
-def _buy(speaker: Speaker, fields: Any, where: Where) -> str:
+def _buy(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
     return f"pays up to {_asset(speaker, fields['fees'], where)} for execution"
 
 
-def _pay(speaker: Speaker, fields: Any, where: Where) -> str:
+def _pay(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
     return f"pays up to {_asset(speaker, fields['asset'], where)} for fees"
 
 
-def _exchange(speaker: Speaker, fields: Any, where: Where) -> str:
+def _exchange(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
     given, wanted = _filter(speaker, fields["give"], where), say_assets(speaker, fields["want"], where)
     return f"exchanges {given} for at least {wanted}"
 
 
-def _transact(_: Speaker, fields: Any, where: Where) -> str:
+def _transact(_: Phrases, fields: Any, where: NamedPlace) -> str:
     call = fields["call"]
     encoded = call["encoded"] if isinstance(call, Mapping) else call
     kind = _plain(fields["origin_kind"])
     return f"runs an encoded call of {len(encoded)} bytes on {where.name} as {kind} (Transact), which is not read here"
 
 
-def _claim(speaker: Speaker, fields: Any, where: Where) -> str:
+def _claim(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
     return f"claims {say_assets(speaker, fields['assets'], where)}"
 
 
@@ -197,7 +197,7 @@ def _later(when: str) -> "Words":
     return lambda speaker, fields, where: f"{when} does {say_program(speaker, fields, where)}"
 
 
-def _with_origin(speaker: Speaker, fields: Any, where: Where) -> str:
+def _with_origin(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
     descendant = fields["descendant_origin"]
     place = write_location({"parents": 0, "interior": descendant}) if descendant is not None else ""
     who = (
@@ -212,7 +212,7 @@ def _plain(value: Any) -> str:
     )
 
 
-Words = Callable[[Speaker, Any, Where], str]
+Words = Callable[[Phrases, Any, NamedPlace], str]
 
 #: Instruction -> how it is said; the others are named.
 WORDS: Mapping[str, Words] = {
