@@ -61,7 +61,7 @@ class Arrival:
 async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arrival:
     """Return what is left of the first message's assets where the last one ends.
 
-    Unproven where a chain does not tell a weight or a price, or a message does more than to pay, send on and
+    Inconclusive where a chain does not tell a weight or a price, or a message does more than to pay, send on and
     deposit all.
     """
     tolls: list[HopFee] = []

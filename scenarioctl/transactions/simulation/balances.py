@@ -46,7 +46,7 @@ class NativeBalance:
 
 
 async def native_balance(client: "Client", account: bytes) -> NativeBalance:
-    """Return what *account* holds of the native asset; Unproven if the chain does not tell."""
+    """Return what *account* holds of the native asset; Inconclusive if the chain does not tell."""
     row = await read_storage(client, "System", "Account", account)
     data = row["data"]
     if "frozen" in data:
@@ -65,7 +65,7 @@ async def native_balance(client: "Client", account: bytes) -> NativeBalance:
 
 
 async def free_balance(client: "Client", asset: "Asset", account: bytes) -> int:
-    """Return what *account* can spend of *asset*, raw; Unproven where the chain does not tell."""
+    """Return what *account* can spend of *asset*, raw; Inconclusive where the chain does not tell."""
     if asset.kind == "native":
         return (await native_balance(client, account)).spendable(keep_alive=False)
     if asset.kind in _PALLETS:
@@ -81,7 +81,7 @@ async def free_balance(client: "Client", asset: "Asset", account: bytes) -> int:
 
 
 async def existential_deposit(client: "Client", asset: "Asset") -> int:
-    """Return the smallest balance of *asset* that an account can hold, raw; Unproven where the chain does not tell."""
+    """Return the smallest balance of *asset* that an account can hold, raw; Inconclusive where the chain does not tell."""
     if asset.kind == "native":
         return await _native_deposit(client)
     if asset.kind in _PALLETS:

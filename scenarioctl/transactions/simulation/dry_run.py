@@ -1,7 +1,7 @@
 """What a call would do, tried on the chains themselves: the call on its chain, each message on the next.
 
 A source that succeeds proves nothing: every message is followed to the chain it goes to, byte for byte as it is
-forwarded.  What a chain does not answer stays open (`Unproven`), and is never taken for a yes.
+forwarded.  What a chain does not answer stays open (`Inconclusive`), and is never taken for a yes.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -92,7 +92,7 @@ class DryRunResult:
 
 
 async def query_runtime_api(client: "Client", api: str, method: str, *arguments: Any) -> Any:
-    """Return the decoded answer of a runtime API; Unproven says why there is none."""
+    """Return the decoded answer of a runtime API; Inconclusive says why there is none."""
     chain = client.chain.name
     try:
         table = await client.table()
@@ -126,7 +126,7 @@ async def query_runtime_api(client: "Client", api: str, method: str, *arguments:
 
 
 async def query_runtime_api_result(client: "Client", api: str, method: str, *arguments: Any) -> Any:
-    """Return what is in the `Ok` of a runtime API's Result; Unproven names what is in its `Err`."""
+    """Return what is in the `Ok` of a runtime API's Result; Inconclusive names what is in its `Err`."""
     answer = await query_runtime_api(client, api, method, *arguments)
     if not isinstance(answer, Mapping) or set(answer) not in ({"Ok"}, {"Err"}):
         raise Inconclusive(f"{api}_{method} of {client.chain.name} gave no Result")

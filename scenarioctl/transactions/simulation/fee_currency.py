@@ -34,7 +34,7 @@ class FeeCurrency:
 
 
 async def fee_currency(client: "Client", assets: "Assets", call: "Call", sender: bytes) -> FeeCurrency:
-    """Return what pays the fee of *call* by *sender*; Unproven if the chain does not tell."""
+    """Return what pays the fee of *call* by *sender*; Inconclusive if the chain does not tell."""
     native = assets.native(client.chain)
     try:
         table = await client.table()
@@ -55,7 +55,7 @@ async def fee_currency(client: "Client", assets: "Assets", call: "Call", sender:
 
 
 async def convert_fee(client: "Client", currency: FeeCurrency, fee: int) -> int:
-    """Return how much of *currency* a *fee* in the native asset takes, raw; Unproven if the chain does not tell.
+    """Return how much of *currency* a *fee* in the native asset takes, raw; Inconclusive if the chain does not tell.
 
     The price is that of the chain's oracle, else the one that the chain falls back on.
     """

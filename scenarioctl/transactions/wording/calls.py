@@ -1,7 +1,7 @@
 """A call in one sentence, for the person who is about to sign it.
 
 Only what is understood whole is worded; a call that is not is named, and the arguments beside the sentence tell.  Calls
-inside others are said too, as far as `Speaker.room` goes; what is left then is counted.  To word another call, add a
+inside others are said too, as far as `Phrases.budget` goes; what is left then is counted.  To word another call, add a
 row to WORDS.
 """
 
@@ -63,34 +63,34 @@ def _fee_asset(identity: Any, chain: "Chain", assets: "Assets") -> str:
     )
 
 
-def _say(speaker: Phrases, call: Call) -> str:
+def _say(phrases: Phrases, call: Call) -> str:
     words = WORDS.get((call.pallet, call.method))
-    room = speaker.room.left
+    left = phrases.budget.left
     if words is not None:
         try:
-            return words(speaker, call.args)
+            return words(phrases, call.args)
         except (NoPhrase, KeyError, TypeError, ValueError, AttributeError):
             # An argument of another shape than the one that is worded: say no more than is sure.
-            speaker.room.left = room
-    named = f"calls {call.pallet}.{call.method} on {speaker.chain.name}"
+            phrases.budget.left = left
+    named = f"calls {call.pallet}.{call.method} on {phrases.chain.name}"
     inner = call.args.get("call")
     try:
-        return f"{named} with the call {_inner(speaker, inner)}" if isinstance(inner, Mapping) else named
+        return f"{named} with the call {_inner(phrases, inner)}" if isinstance(inner, Mapping) else named
     except (NoPhrase, TypeError, ValueError):
         return named
 
 
-def _inner(speaker: Phrases, value: Any) -> str:
+def _inner(phrases: Phrases, value: Any) -> str:
     """Return what a call inside another one does, in brackets."""
-    inside = speaker.within()
-    if speaker.room.take():
+    inside = phrases.within()
+    if phrases.budget.spend():
         return f"[{_say_value(inside, value)}]"
     call = _read_call(value)
-    return f"[calls {call.pallet}.{call.method} on {speaker.chain.name}, which is not told further]"
+    return f"[calls {call.pallet}.{call.method} on {phrases.chain.name}, which is not told further]"
 
 
-def _say_value(speaker: Phrases, value: Any) -> str:
-    return _say(speaker, _read_call(value))
+def _say_value(phrases: Phrases, value: Any) -> str:
+    return _say(phrases, _read_call(value))
 
 
 def _read_call(value: Any) -> Call:
@@ -99,55 +99,55 @@ def _read_call(value: Any) -> Call:
     return Call(pallet=pallet, method=method, args=arguments or {})
 
 
-def _balances(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    return f"transfers {speaker.native(args['value'])} to {speaker.account(args['dest'])} on {speaker.chain.name}"
+def _balances(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    return f"transfers {phrases.native(args['value'])} to {phrases.account(args['dest'])} on {phrases.chain.name}"
 
 
-def _assets(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    what = speaker.listed(args["amount"], args["id"])
-    return f"transfers {what} to {speaker.account(args['target'])} on {speaker.chain.name}"
+def _assets(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    what = phrases.listed(args["amount"], args["id"])
+    return f"transfers {what} to {phrases.account(args['target'])} on {phrases.chain.name}"
 
 
-def _foreign(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    what = speaker.placed(args["amount"], args["id"])
-    return f"transfers {what} to {speaker.account(args['target'])} on {speaker.chain.name}"
+def _foreign(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    what = phrases.placed(args["amount"], args["id"])
+    return f"transfers {what} to {phrases.account(args['target'])} on {phrases.chain.name}"
 
 
-def _tokens(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    what = speaker.listed(args["amount"], args["currency_id"])
-    return f"transfers {what} to {speaker.account(args['dest'])} on {speaker.chain.name}"
+def _tokens(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    what = phrases.listed(args["amount"], args["currency_id"])
+    return f"transfers {what} to {phrases.account(args['dest'])} on {phrases.chain.name}"
 
 
 #: Filters that let all of a single asset through.
 _EVERYTHING = ({"Wild": "All"}, {"Wild": {"AllCounted": 1}})
 
 
-def _here(speaker: Phrases) -> NamedPlace:
-    return NamedPlace(speaker.chain, speaker.chain.name)
+def _here(phrases: Phrases) -> NamedPlace:
+    return NamedPlace(phrases.chain, phrases.chain.name)
 
 
 def _send_assets(way: str) -> "Words":
     """Return the words of a call that sends assets to one beneficiary on another chain: *way* is its verb and its means."""
     verb, _, means = way.partition(" ")
 
-    def say(speaker: Phrases, args: Mapping[str, Any]) -> str:
-        here = _here(speaker)
-        there = say_place(speaker, unversioned(args["dest"]), here)
-        what = say_assets(speaker, unversioned(args["assets"]), here)
-        receiver = say_receiver(speaker, unversioned(args["beneficiary"]), there)
+    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
+        here = _here(phrases)
+        there = say_place(phrases, unversioned(args["dest"]), here)
+        what = say_assets(phrases, unversioned(args["assets"]), here)
+        receiver = say_receiver(phrases, unversioned(args["beneficiary"]), there)
         how = f" {means}" if means else ""
-        return f"{verb} {what} from {speaker.chain.name} to {there.name}{how} for {receiver}"
+        return f"{verb} {what} from {phrases.chain.name} to {there.name}{how} for {receiver}"
 
     return say
 
 
-def _type_and_then(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    here = _here(speaker)
-    there = say_place(speaker, unversioned(args["dest"]), here)
+def _type_and_then(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    here = _here(phrases)
+    there = say_place(phrases, unversioned(args["dest"]), here)
     items = unversioned(args["assets"])
-    what = say_assets(speaker, items, here)
+    what = say_assets(phrases, items, here)
     fees_id = unversioned(args["remote_fees_id"])
-    fees = say_asset_id(speaker, fees_id, here)
+    fees = say_asset_id(phrases, fees_id, here)
     kinds = [
         _transfer_kind(args[name], here, there) for name in ("assets_transfer_type", "fees_transfer_type")
     ]
@@ -157,11 +157,11 @@ def _type_and_then(speaker: Phrases, args: Mapping[str, Any]) -> str:
     sent = f"sends {what} from {here.name} to {there.name} ({how})"
     try:
         if plain and len(program) == 1:
-            return sent + _onward(speaker, program[0], there)
+            return sent + _onward(phrases, program[0], there)
     except (NoPhrase, KeyError, TypeError, ValueError, AttributeError):
         # Not one of the transfers that are made here: its program is told instruction by instruction.
         pass
-    return f"{sent}, which does {say_program(speaker, program, there)}"
+    return f"{sent}, which does {say_program(phrases, program, there)}"
 
 
 def _transfer_kind(kind: Any, here: NamedPlace, there: NamedPlace) -> str:
@@ -173,121 +173,121 @@ def _transfer_kind(kind: Any, here: NamedPlace, there: NamedPlace) -> str:
     return plain[kind] if isinstance(kind, str) else "over another reserve"
 
 
-def _onward(speaker: Phrases, instruction: Any, there: NamedPlace) -> str:
+def _onward(phrases: Phrases, instruction: Any, there: NamedPlace) -> str:
     ((name, body),) = instruction.items()
     if name == "DepositAsset":
-        return f" for {_receiver(speaker, body, there)}"
+        return f" for {_receiver(phrases, body, there)}"
     ways = {"InitiateTeleport": "by teleport", "DepositReserveAsset": f"reserve on {there.name}"}
-    last = say_place(speaker, body["dest"], there)
+    last = say_place(phrases, body["dest"], there)
     buy, deposit = body["xcm"]
     if body["assets"] not in _EVERYTHING or set(buy) != {"BuyExecution"}:
         raise NoPhrase
-    return f" and on to {last.name} ({ways[name]}) for {_receiver(speaker, deposit['DepositAsset'], last)}"
+    return f" and on to {last.name} ({ways[name]}) for {_receiver(phrases, deposit['DepositAsset'], last)}"
 
 
-def _receiver(speaker: Phrases, deposit: Any, where: NamedPlace) -> str:
+def _receiver(phrases: Phrases, deposit: Any, here: NamedPlace) -> str:
     if deposit["assets"] not in _EVERYTHING:
         raise NoPhrase
-    return say_receiver(speaker, deposit["beneficiary"], where)
+    return say_receiver(phrases, deposit["beneficiary"], here)
 
 
-def _execute(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    program = say_program(speaker, unversioned(args["message"]), _here(speaker))
-    return f"executes an XCM program on {speaker.chain.name}: {program}"
+def _execute(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    program = say_program(phrases, unversioned(args["message"]), _here(phrases))
+    return f"executes an XCM program on {phrases.chain.name}: {program}"
 
 
-def _send(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    there = say_place(speaker, unversioned(args["dest"]), _here(speaker))
-    program = say_program(speaker, unversioned(args["message"]), there)
-    return f"sends an XCM program from {speaker.chain.name} to {there.name}: {program}"
+def _send(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    there = say_place(phrases, unversioned(args["dest"]), _here(phrases))
+    program = say_program(phrases, unversioned(args["message"]), there)
+    return f"sends an XCM program from {phrases.chain.name} to {there.name}: {program}"
 
 
-def _claim(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    here = _here(speaker)
-    what = say_assets(speaker, unversioned(args["assets"]), here)
-    receiver = say_receiver(speaker, unversioned(args["beneficiary"]), here)
-    return f"claims {what} that were trapped on {speaker.chain.name} for {receiver}"
+def _claim(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    here = _here(phrases)
+    what = say_assets(phrases, unversioned(args["assets"]), here)
+    receiver = say_receiver(phrases, unversioned(args["beneficiary"]), here)
+    return f"claims {what} that were trapped on {phrases.chain.name} for {receiver}"
 
 
-def _omnipool_sell(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    sold = speaker.listed(args["amount"], args["asset_in"])
-    least = speaker.listed(args["min_buy_amount"], args["asset_out"])
-    return f"sells {sold} for at least {least} on {speaker.chain.name}"
+def _omnipool_sell(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    sold = phrases.listed(args["amount"], args["asset_in"])
+    least = phrases.listed(args["min_buy_amount"], args["asset_out"])
+    return f"sells {sold} for at least {least} on {phrases.chain.name}"
 
 
-def _router_sell(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    sold = speaker.listed(args["amount_in"], args["asset_in"])
-    least = speaker.listed(args["min_amount_out"], args["asset_out"])
+def _router_sell(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    sold = phrases.listed(args["amount_in"], args["asset_in"])
+    least = phrases.listed(args["min_amount_out"], args["asset_out"])
     hops = len(args["route"])
     through = f"through {hops} pool{'s' * (hops != 1)}" if hops else "over the route that the chain chooses"
-    return f"sells {sold} for at least {least} on {speaker.chain.name}, {through}"
+    return f"sells {sold} for at least {least} on {phrases.chain.name}, {through}"
 
 
-def _remark(speaker: Phrases, args: Mapping[str, Any]) -> str:
+def _remark(phrases: Phrases, args: Mapping[str, Any]) -> str:
     text = args["remark"]
     shown = shorten(text.decode("utf-8"), 80) if text else "nothing"
-    return f"writes {shown} to the history of {speaker.chain.name}"
+    return f"writes {shown} to the history of {phrases.chain.name}"
 
 
-def _batch_all(speaker: Phrases, args: Mapping[str, Any]) -> str:
+def _batch_all(phrases: Phrases, args: Mapping[str, Any]) -> str:
     if not args["calls"]:
         raise NoPhrase
-    return speaker.list(args["calls"], _say_value, "call")
+    return phrases.list(args["calls"], _say_value, "call")
 
 
 def _batch(beside: str) -> "Words":
-    return lambda speaker, args: f"[{_batch_all(speaker, args)}], and {beside}"
+    return lambda phrases, args: f"[{_batch_all(phrases, args)}], and {beside}"
 
 
-def _if_else(speaker: Phrases, args: Mapping[str, Any]) -> str:
+def _if_else(phrases: Phrases, args: Mapping[str, Any]) -> str:
     return (
-        f"tries {_inner(speaker, args['main'])}, and only if that fails {_inner(speaker, args['fallback'])}"
+        f"tries {_inner(phrases, args['main'])}, and only if that fails {_inner(phrases, args['fallback'])}"
     )
 
 
-def _derivative(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    return f"as derivative account {args['index']} of the signer: {_inner(speaker, args['call'])}"
+def _derivative(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    return f"as derivative account {args['index']} of the signer: {_inner(phrases, args['call'])}"
 
 
-def _dispatch_as(speaker: Phrases, args: Mapping[str, Any]) -> str:
+def _dispatch_as(phrases: Phrases, args: Mapping[str, Any]) -> str:
     origin = args["as_origin"]["system"]
-    who = "root" if origin == "Root" else speaker.account(origin["Signed"])
-    return f"as {who}: {_inner(speaker, args['call'])}"
+    who = "root" if origin == "Root" else phrases.account(origin["Signed"])
+    return f"as {who}: {_inner(phrases, args['call'])}"
 
 
-def _proxy(speaker: Phrases, args: Mapping[str, Any]) -> str:
+def _proxy(phrases: Phrases, args: Mapping[str, Any]) -> str:
     kind = args["force_proxy_type"]
     through = "a proxy" if kind is None else f"a proxy of the type {kind}"
     if "delegate" in args:
-        through += f", as announced by {speaker.account(args['delegate'])}"
-    return f"as {speaker.account(args['real'])}, through {through}: {_inner(speaker, args['call'])}"
+        through += f", as announced by {phrases.account(args['delegate'])}"
+    return f"as {phrases.account(args['real'])}, through {through}: {_inner(phrases, args['call'])}"
 
 
-def _multisig(speaker: Phrases, args: Mapping[str, Any]) -> str:
+def _multisig(phrases: Phrases, args: Mapping[str, Any]) -> str:
     number = len(args["other_signatories"]) + 1
     threshold = args.get("threshold", 1)
     once = f", once {threshold} of them approve" if threshold > 1 else ""
-    return f"as the multisig of {number} signatories{once}: {_inner(speaker, args['call'])}"
+    return f"as the multisig of {number} signatories{once}: {_inner(phrases, args['call'])}"
 
 
-def _schedule(speaker: Phrases, args: Mapping[str, Any]) -> str:
+def _schedule(phrases: Phrases, args: Mapping[str, Any]) -> str:
     after = args.get("after")
     when = f"at block {args['when']}" if after is None else f"after {after} block{'s' * (after != 1)}"
     if args["maybe_periodic"] is not None:
         period, times = args["maybe_periodic"]
         when += f" and every {period} blocks from then, {times} times"
-    return f"{when}: {_inner(speaker, args['call'])}"
+    return f"{when}: {_inner(phrases, args['call'])}"
 
 
-def _sudo(speaker: Phrases, args: Mapping[str, Any]) -> str:
-    who = speaker.account(args["who"]) if "who" in args else "root"
-    return f"as {who}: {_inner(speaker, args['call'])}"
+def _sudo(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    who = phrases.account(args["who"]) if "who" in args else "root"
+    return f"as {who}: {_inner(phrases, args['call'])}"
 
 
-def _transfer_all(speaker: Phrases, args: Mapping[str, Any]) -> str:
+def _transfer_all(phrases: Phrases, args: Mapping[str, Any]) -> str:
     kept = " but the existential deposit" if args["keep_alive"] else ""
-    native = speaker.assets.native(speaker.chain).display_name
-    return f"transfers all {native} of the signer{kept} to {speaker.account(args['dest'])} on {speaker.chain.name}"
+    native = phrases.assets.native(phrases.chain).display_name
+    return f"transfers all {native} of the signer{kept} to {phrases.account(args['dest'])} on {phrases.chain.name}"
 
 
 Words = Callable[[Phrases, Mapping[str, Any]], str]

@@ -28,7 +28,7 @@ class Budget:
     def __init__(self) -> None:
         self.left = _ROOM
 
-    def take(self) -> bool:
+    def spend(self) -> bool:
         self.left -= 1
         return self.left >= 0
 
@@ -42,28 +42,30 @@ class Phrases:
         registry: "Registry",
         assets: "Assets",
         *,
-        room: Budget | None = None,
+        budget: Budget | None = None,
         depth: int = 0,
     ) -> None:
         self.chain = chain
         self.registry = registry
         self.assets = assets
-        self.room = room or Budget()
+        self.budget = budget or Budget()
         self.depth = depth
 
     def within(self, chain: "Chain | None" = None) -> "Phrases":
-        """Return the speaker for what stands inside a call, on *chain* if that is another one."""
+        """Return the phrases for what stands inside a call, on *chain* if that is another one."""
         if self.depth >= _DEPTH:
             # A sentence that nests deeper is read by nobody.
-            self.room.left = 0
-        return Phrases(chain or self.chain, self.registry, self.assets, room=self.room, depth=self.depth + 1)
+            self.budget.left = 0
+        return Phrases(
+            chain or self.chain, self.registry, self.assets, budget=self.budget, depth=self.depth + 1
+        )
 
     def list(self, items: Sequence[Any], say: Callable[["Phrases", Any], str], noun: str) -> str:
         """Return what the first of *items* do, and how many more there are."""
         inside = self.within()
         said: list[str] = []
         for item in items[:_SHOWN]:
-            if not self.room.take():
+            if not self.budget.spend():
                 break
             said.append(say(inside, item))
         left = len(items) - len(said)

@@ -32,26 +32,26 @@ def unversioned(value: Any) -> Any:
     return next(iter(value.values()))
 
 
-def say_program(speaker: Phrases, program: Any, where: NamedPlace) -> str:
-    """Return what *program* does at *where*, in brackets."""
+def say_program(phrases: Phrases, program: Any, here: NamedPlace) -> str:
+    """Return what *program* does at *here*, in brackets."""
 
     def say(inside: Phrases, instruction: Any) -> str:
-        return _say_instruction(inside, instruction, where)
+        return _say_instruction(inside, instruction, here)
 
-    return f"[{speaker.list(program, say, 'instruction')}]" if program else "[nothing]"
+    return f"[{phrases.list(program, say, 'instruction')}]" if program else "[nothing]"
 
 
-def say_place(speaker: Phrases, location: Any, where: NamedPlace) -> NamedPlace:
-    """Return the chain that a location names, seen from *where*."""
+def say_place(phrases: Phrases, location: Any, here: NamedPlace) -> NamedPlace:
+    """Return the chain that a location names, seen from *here*."""
     text = write_location(location)
     if not text:
         return NamedPlace(None, "a place that is not known here")
-    chain = chain_at(speaker.registry, where.chain, text) if where.chain is not None else None
-    return NamedPlace(chain, chain.name if chain else f"the place {text} seen from {where.name}")
+    chain = chain_at(phrases.registry, here.chain, text) if here.chain is not None else None
+    return NamedPlace(chain, chain.name if chain else f"the place {text} seen from {here.name}")
 
 
-def say_receiver(speaker: Phrases, location: Any, where: NamedPlace) -> str:
-    """Return the account that a location names, seen from *where*."""
+def say_receiver(phrases: Phrases, location: Any, here: NamedPlace) -> str:
+    """Return the account that a location names, seen from *here*."""
     interior = location["interior"]
     junctions = interior.get("X1") if isinstance(interior, Mapping) and len(interior) == 1 else None
     junction = junctions[0] if isinstance(junctions, list) and junctions else junctions
@@ -61,149 +61,147 @@ def say_receiver(speaker: Phrases, location: Any, where: NamedPlace) -> str:
         if isinstance(inner, Mapping) and inner.get("network") is not None:
             beside = f" (of the network {_plain(inner['network'])})"
         if kind == "AccountId32":
-            prefix = where.chain.ss58_prefix if where.chain is not None else speaker.chain.ss58_prefix
+            prefix = here.chain.ss58_prefix if here.chain is not None else phrases.chain.ss58_prefix
             return f"{format_account(inner['id'], prefix)}{beside}"
         if kind == "AccountKey20":
             return f"0x{inner['key'].hex()}{beside}"
-    place = say_place(speaker, location, where)
+    place = say_place(phrases, location, here)
     return f"the account of {place.name}"
 
 
-def say_assets(speaker: Phrases, items: Any, where: NamedPlace) -> str:
+def say_assets(phrases: Phrases, items: Any, here: NamedPlace) -> str:
     """Return a list of assets as amounts, the first few of many."""
     if not items:
         return "no assets"
-    said = [_asset(speaker, item, where) for item in items[:_SHOWN]]
+    said = [_asset(phrases, item, here) for item in items[:_SHOWN]]
     left = len(items) - len(said)
     return " and ".join(said) + (f" and {left} more asset{'s' * (left != 1)}" if left else "")
 
 
-def _asset(speaker: Phrases, item: Any, where: NamedPlace) -> str:
+def _asset(phrases: Phrases, item: Any, here: NamedPlace) -> str:
     ((kind, value),) = item["fun"].items()
     if kind != "Fungible":
-        return f"a non-fungible item of {say_asset_id(speaker, item['id'], where)}"
+        return f"a non-fungible item of {say_asset_id(phrases, item['id'], here)}"
     place = write_location(item["id"])
-    found = speaker.assets.at(where.chain, place) if place and where.chain is not None else None
-    return found.amount(value) if found else f"{value} smallest units of {_at(place, where)}"
+    found = phrases.assets.at(here.chain, place) if place and here.chain is not None else None
+    return found.amount(value) if found else f"{value} smallest units of {_at(place, here)}"
 
 
-def say_asset_id(speaker: Phrases, identity: Any, where: NamedPlace) -> str:
+def say_asset_id(phrases: Phrases, identity: Any, here: NamedPlace) -> str:
     """Return what an asset is called that a location names."""
     place = write_location(identity)
-    found = speaker.assets.at(where.chain, place) if place and where.chain is not None else None
-    return found.display_name if found else _at(place, where)
+    found = phrases.assets.at(here.chain, place) if place and here.chain is not None else None
+    return found.display_name if found else _at(place, here)
 
 
-def _at(place: str, where: NamedPlace) -> str:
-    return f"the asset at {place} seen from {where.name}" if place else "an asset that is not known here"
+def _at(place: str, here: NamedPlace) -> str:
+    return f"the asset at {place} seen from {here.name}" if place else "an asset that is not known here"
 
 
-def _filter(speaker: Phrases, value: Any, where: NamedPlace) -> str:
+def _filter(phrases: Phrases, value: Any, here: NamedPlace) -> str:
     """Return which assets a filter lets through."""
     ((kind, inner),) = value.items()
     if kind == "Definite":
-        return say_assets(speaker, inner, where)
+        return say_assets(phrases, inner, here)
     if inner == "All":
         return "everything that is left"
     ((wild, details),) = inner.items()
     if wild == "AllCounted":
         return f"everything that is left, of at most {details} asset{'s' * (details != 1)}"
     if wild in ("AllOf", "AllOfCounted"):
-        return f"all that is left of {say_asset_id(speaker, details['id'], where)}"
+        return f"all that is left of {say_asset_id(phrases, details['id'], here)}"
     raise NoPhrase
 
 
-def _say_instruction(speaker: Phrases, instruction: Any, where: NamedPlace) -> str:
+def _say_instruction(phrases: Phrases, instruction: Any, here: NamedPlace) -> str:
     name, fields = read_instruction(instruction)
     words = WORDS.get(name)
-    room = speaker.room.left
+    left = phrases.budget.left
     if words is not None:
         try:
-            return words(speaker, fields, where)
+            return words(phrases, fields, here)
         except (NoPhrase, KeyError, TypeError, ValueError, AttributeError):
-            speaker.room.left = room
+            phrases.budget.left = left
     return f"runs {name}"
 
 
-def _withdraw(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
-    return f"withdraws {say_assets(speaker, fields, where)}"
+def _withdraw(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
+    return f"withdraws {say_assets(phrases, fields, here)}"
 
 
 def _arrives(how: str) -> "Words":
-    return lambda speaker, fields, where: f"{how} {say_assets(speaker, fields, where)}"
+    return lambda phrases, fields, here: f"{how} {say_assets(phrases, fields, here)}"
 
 
-def _deposit(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
-    receiver = say_receiver(speaker, fields["beneficiary"], where)
-    return f"deposits {_filter(speaker, fields['assets'], where)} for {receiver}"
+def _deposit(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
+    receiver = say_receiver(phrases, fields["beneficiary"], here)
+    return f"deposits {_filter(phrases, fields['assets'], here)} for {receiver}"
 
 
-def _transfer(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
-    receiver = say_receiver(speaker, fields["beneficiary"], where)
-    return f"transfers {say_assets(speaker, fields['assets'], where)} to {receiver}"
+def _transfer(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
+    receiver = say_receiver(phrases, fields["beneficiary"], here)
+    return f"transfers {say_assets(phrases, fields['assets'], here)} to {receiver}"
 
 
 def _onward(how: str, place: str) -> "Words":
-    def say(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
+    def say(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
         assets = fields["assets"]
         named = (
-            say_assets(speaker, assets, where)
-            if isinstance(assets, list)
-            else _filter(speaker, assets, where)
+            say_assets(phrases, assets, here) if isinstance(assets, list) else _filter(phrases, assets, here)
         )
-        there = say_place(speaker, fields[place], where)
-        return f"{how.format(named, there.name)}, which does {say_program(speaker, fields['xcm'], there)}"
+        there = say_place(phrases, fields[place], here)
+        return f"{how.format(named, there.name)}, which does {say_program(phrases, fields['xcm'], there)}"
 
     return say
 
 
-def _initiate_transfer(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
-    there = say_place(speaker, fields["destination"], where)
+def _initiate_transfer(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
+    there = say_place(phrases, fields["destination"], here)
     fees = fields["remote_fees"]
     said = []
     for item in [*fields["assets"], *([fees] if fees is not None else [])]:
         ((kind, assets),) = item.items()
         role = " for fees" if item is fees else ""
-        said.append(f"{_filter(speaker, assets, where)}{role} ({kind})")
+        said.append(f"{_filter(phrases, assets, here)}{role} ({kind})")
     what = " and ".join(said) or "no assets"
-    return f"sends {what} to {there.name}, which does {say_program(speaker, fields['remote_xcm'], there)}"
+    return f"sends {what} to {there.name}, which does {say_program(phrases, fields['remote_xcm'], there)}"
 
 
-def _buy(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
-    return f"pays up to {_asset(speaker, fields['fees'], where)} for execution"
+def _buy(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
+    return f"pays up to {_asset(phrases, fields['fees'], here)} for execution"
 
 
-def _pay(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
-    return f"pays up to {_asset(speaker, fields['asset'], where)} for fees"
+def _pay(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
+    return f"pays up to {_asset(phrases, fields['asset'], here)} for fees"
 
 
-def _exchange(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
-    given, wanted = _filter(speaker, fields["give"], where), say_assets(speaker, fields["want"], where)
+def _exchange(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
+    given, wanted = _filter(phrases, fields["give"], here), say_assets(phrases, fields["want"], here)
     return f"exchanges {given} for at least {wanted}"
 
 
-def _transact(_: Phrases, fields: Any, where: NamedPlace) -> str:
+def _transact(_: Phrases, fields: Any, here: NamedPlace) -> str:
     call = fields["call"]
     encoded = call["encoded"] if isinstance(call, Mapping) else call
     kind = _plain(fields["origin_kind"])
-    return f"runs an encoded call of {len(encoded)} bytes on {where.name} as {kind} (Transact), which is not read here"
+    return f"runs an encoded call of {len(encoded)} bytes on {here.name} as {kind} (Transact), which is not read here"
 
 
-def _claim(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
-    return f"claims {say_assets(speaker, fields['assets'], where)}"
+def _claim(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
+    return f"claims {say_assets(phrases, fields['assets'], here)}"
 
 
 def _later(when: str) -> "Words":
-    return lambda speaker, fields, where: f"{when} does {say_program(speaker, fields, where)}"
+    return lambda phrases, fields, here: f"{when} does {say_program(phrases, fields, here)}"
 
 
-def _with_origin(speaker: Phrases, fields: Any, where: NamedPlace) -> str:
+def _with_origin(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
     descendant = fields["descendant_origin"]
     place = write_location({"parents": 0, "interior": descendant}) if descendant is not None else ""
     who = (
         f"as {place} within its origin" if place else "as an account within its origin" if descendant else ""
     )
-    return f"{who or 'without an origin'} does {say_program(speaker, fields['xcm'], where)}"
+    return f"{who or 'without an origin'} does {say_program(phrases, fields['xcm'], here)}"
 
 
 def _plain(value: Any) -> str:
