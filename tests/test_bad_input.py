@@ -41,7 +41,7 @@ Files = Mapping[str, str | bytes]
 def case(
     name: str,
     line: Line,
-    error: Says,
+    error: Says | str,
     code: str = "invalid_request",
     *,
     files: Files | None = None,
