@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scenarioctl.actions import problems, summarise
+from scenarioctl.actions.problems import find_problems
+from scenarioctl.actions.summaries import summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.formats.documents import parse_json
@@ -47,7 +48,7 @@ def picture_of(app: Application, raw: Any) -> Picture:
     shown = first_part(whole)
     found: tuple[Problem, ...] = ()
     try:
-        problems(app, shown).send(None)
+        find_problems(app, shown).send(None)
     except StopIteration as done:
         found = done.value
     return read_picture(app, shown, found, summary=summarise(whole, app.registry), total=len(whole.nodes))

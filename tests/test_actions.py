@@ -12,32 +12,30 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.actions import (
-    ACTIONS,
-    NODES,
-    chain_tx,
-    chains_of,
-    describe_node,
-    draft_first,
-    problems,
-    query_diagram,
-    remark_diagram,
-    summarise,
-    swap_diagram,
-    transfer_diagram,
-)
+from scenarioctl.actions import STEPS, all_steps, chain_tx, webhook
 from scenarioctl.actions.chain_query import Query, parse_query, read_query, write_params
 from scenarioctl.actions.delay import read_delay
-from scenarioctl.actions.drafting import Drafted
+from scenarioctl.actions.drafting import Drafted, draft_first
+from scenarioctl.actions.flows import draw_single
 from scenarioctl.actions.http import read_request
-from scenarioctl.actions.pills import Data, WaitsForWebhook, display, find_pills, has_pill, resolve, settled
+from scenarioctl.actions.pills import (
+    Data,
+    WaitsForWebhook,
+    display,
+    fill,
+    find_pills,
+    has_pill,
+    refused_pills,
+    settled,
+)
+from scenarioctl.actions.problems import find_problems
+from scenarioctl.actions.summaries import chains_of, describe_node, summarise
 from scenarioctl.actions.webhook import read_webhook
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.formats.blob import pack, unpack
-from scenarioctl.formats.flow import STEPS
 from scenarioctl.formats.shapes import Canvas
 from scenarioctl.model.diagram import Diagram, Node, read_diagram
 from scenarioctl.outgoing import WebRequest
@@ -52,6 +50,16 @@ PILL = (
 #: What is said of it where no arrow leads to its step.
 NO_STEP = "needs 'eventData.content.address' of step 1, but the arrows lead through 0 steps"
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+
+
+def resolve(value: Any, content: Any, *, field: str) -> Any:
+    """Return *value* filled with the event *content*; InvalidRequest names the place that it could not fill."""
+    data = Data(("webhook",))
+    data.add(webhook.DATA, content, node="webhook")
+    filled = fill(value, data)
+    for place, reason in refused_pills(filled):
+        raise InvalidRequest(f"{field}{'.' * bool(place)}{place} {reason}")
+    return filled
 
 
 @pytest.fixture(scope="module")
@@ -344,7 +352,7 @@ class TestTransfersOfTheOriginalApi:
         drafted = draft(app, self.form(source, destination, asset, amount))
 
         flow: dict[str, Any] = {"source_chain": source, "dest_chain": destination, "destination_address": BOB}
-        ours = read_diagram(transfer_diagram(app, **flow, amount=amount, assetid=asset))
+        ours = read_diagram(draw_single(app, "xTransfer", **flow, amount=amount, assetid=asset))
         assert drafted.transaction.call_data == wait(draft_first(app, ours)).transaction.call_data
 
     @pytest.mark.parametrize(
@@ -492,7 +500,7 @@ class TestNeighbours:
 
     def test_the_chain_of_another_action_is_not_a_neighbour(self, app: Application) -> None:
         nodes = [SOURCE, ("action", transfer_form()), ("action", {"action": "Remark"})]
-        found = wait(problems(app, diagram(*nodes, edges="ab bc")))
+        found = wait(find_problems(app, diagram(*nodes, edges="ab bc")))
 
         assert [(p.node, p.sentence) for p in found] == [
             ("c", "source.chain is missing, expected the name of a chain")
@@ -695,7 +703,7 @@ class TestChainTx:
         key = "{assetHub}_{balances}_{transfer_keep_alive}"
         form = {**self.FORM, "params": {key: {"dest": {"Id": PILL}, "value": "12345678900"}}}
         data = Data(("w",))
-        data.add_event({"address": BOB}, node="w")
+        data.add(webhook.DATA, {"address": BOB}, node="w")
 
         drafted = draft(app, ("chainTx", chain_tx.fill(form, data)))
 
@@ -763,7 +771,7 @@ class TestOtherSteps:
             "selectedPallet": "System",
             "selectedMethod": {"name": "Account"},
         }
-        [problem] = wait(problems(app, diagram(("chainQuery", {**form, **changes}))))
+        [problem] = wait(find_problems(app, diagram(("chainQuery", {**form, **changes}))))
 
         assert problem.sentence == sentence
 
@@ -850,7 +858,7 @@ class TestOtherSteps:
     def test_a_web_request_that_cannot_be_sent_is_refused(
         self, app: Application, form: dict[str, Any], sentence: str
     ) -> None:
-        [problem] = wait(problems(app, diagram(("http", form))))
+        [problem] = wait(find_problems(app, diagram(("http", form))))
 
         assert problem.sentence == sentence
 
@@ -868,7 +876,7 @@ class TestOtherSteps:
     def test_a_webhook_that_cannot_be_reached_is_refused(
         self, app: Application, form: dict[str, Any], sentence: str
     ) -> None:
-        [problem] = wait(problems(app, diagram(("webhook", form))))
+        [problem] = wait(find_problems(app, diagram(("webhook", form))))
 
         assert problem.sentence == sentence
 
@@ -889,7 +897,7 @@ class TestOtherSteps:
         ],
     )
     def test_a_delay_without_a_length_is_refused(self, app: Application, seconds: Any, sentence: str) -> None:
-        [problem] = wait(problems(app, diagram(("delay", {"seconds": seconds}))))
+        [problem] = wait(find_problems(app, diagram(("delay", {"seconds": seconds}))))
 
         assert problem.sentence == sentence
 
@@ -923,7 +931,7 @@ class TestScenario:
         nodes = [("action", transfer_form()), ("delay", {"seconds": 1})]
 
         assert refusal(app, *nodes, edges=edges) == sentence
-        found = wait(problems(app, diagram(*nodes, edges=edges)))
+        found = wait(find_problems(app, diagram(*nodes, edges=edges)))
         assert [problem.sentence for problem in found] == [sentence]
 
     def test_every_problem_is_listed_with_its_node_and_code(self, app: Application) -> None:
@@ -934,7 +942,7 @@ class TestScenario:
             ("chain", {"chain": "polkadot", "asset": 7}),
         ]
 
-        found = wait(problems(app, diagram(*nodes, edges="ax")))
+        found = wait(find_problems(app, diagram(*nodes, edges="ax")))
 
         assert [(p.node, p.code, p.sentence.split(",")[0]) for p in found] == [
             ("", "invalid_request", "the edge from 'a' to 'x' leads to no node: there is no 'x'"),
@@ -947,8 +955,9 @@ class TestScenario:
 
 class TestCreated:
     def test_a_created_transfer_drafts_what_was_asked_for(self, app: Application) -> None:
-        document = transfer_diagram(
+        document = draw_single(
             app,
+            "xTransfer",
             source_chain="assethub",
             dest_chain="hydration",
             destination_address=BOB_HEX,
@@ -965,8 +974,9 @@ class TestCreated:
     def test_a_created_native_transfer_of_an_asset_hub_is_written_as_the_editor_does(
         self, app: Application
     ) -> None:
-        document = transfer_diagram(
+        document = draw_single(
             app,
+            "xTransfer",
             source_chain="assetHub",
             dest_chain="polkadot",
             destination_address=BOB,
@@ -979,8 +989,9 @@ class TestCreated:
         assert wait(draft_first(app, read_diagram(document))).asset == "0"
 
     def test_a_created_swap_keeps_its_bounds(self, app: Application) -> None:
-        document = swap_diagram(
+        document = draw_single(
             app,
+            "swap",
             chain="hydraDx",
             assetin="DOT",
             assetout=10,
@@ -998,15 +1009,16 @@ class TestCreated:
         assert wait(draft_first(app, read_diagram(document))).transaction.call.method == "sell"
 
     def test_a_created_remark_drafts(self, app: Application) -> None:
-        document = remark_diagram(app, chain="kusama", text="hi", plain=True, canvas=canvas())
+        document = draw_single(app, "Remark", chain="kusama", text="hi", plain=True, canvas=canvas())
 
         drafted = wait(draft_first(app, read_diagram(document)))
 
         assert (drafted.source_chain, drafted.transaction.call.method) == ("kusama", "remark")
 
     def test_a_created_query_is_asked_as_it_was_given(self, app: Application) -> None:
-        document = query_diagram(
+        document = draw_single(
             app,
+            "chainQuery",
             chain="polkadot",
             pallet_name="system",
             method_name="account",
@@ -1021,8 +1033,9 @@ class TestCreated:
 
     def test_the_field_that_cannot_be_used_is_named_as_the_interface_does(self, app: Application) -> None:
         with pytest.raises(InvalidRequest) as refused:
-            transfer_diagram(
+            draw_single(
                 app,
+                "xTransfer",
                 source_chain="polkadot",
                 dest_chain="assetHub",
                 destination_address="5Abc",
@@ -1034,14 +1047,17 @@ class TestCreated:
 
     def test_node_ids_are_made_without_a_source_too(self, app: Application) -> None:
         ids = {
-            node["id"] for _ in range(20) for node in remark_diagram(app, chain="polkadot", text="x")["nodes"]
+            node["id"]
+            for _ in range(20)
+            for node in draw_single(app, "Remark", chain="polkadot", text="x")["nodes"]
         }
 
         assert len(ids) == 40
 
 
 def test_every_kind_of_step_has_its_module_and_its_flow_keys() -> None:
-    assert set(STEPS) | {"chain"} == set(NODES) | set(ACTIONS)
+    assert [step.name for step in all_steps()] == list(STEPS)
+    assert [step.name for step in all_steps() if step.flow is None] == ["chain"]
 
 
 def test_drafting_is_reached_without_loading_what_it_does_not_need() -> None:
@@ -1102,7 +1118,10 @@ FORMS = st.dictionaries(
     max_size=6,
 )
 DIAGRAMS = st.lists(
-    st.tuples(st.sampled_from([*NODES, "action", "other"]), st.none() | FORMS), max_size=5
+    st.tuples(
+        st.sampled_from([*dict.fromkeys(step.box.type for step in all_steps()), "other"]), st.none() | FORMS
+    ),
+    max_size=5,
 ).flatmap(
     lambda nodes: st.tuples(
         st.just(nodes), st.lists(st.sampled_from(["ab", "bc", "ca", "cd", "ax", "de"]), max_size=4)
@@ -1121,7 +1140,7 @@ def test_no_form_is_so_strange_that_it_cannot_be_told(
     assert "\n" not in summarise(found)
     assert all(isinstance(name, str) for name in chains_of(found))
     assert all(describe_node(app, node, found) for node in found.nodes)
-    listed = wait(problems(app, found))
+    listed = wait(find_problems(app, found))
     try:
         wait(draft_first(app, found))
     except ScenarioctlError as error:

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.actions import flow_diagram, problems, summarise
+from scenarioctl.actions import all_steps
+from scenarioctl.actions.flows import draw_flow, read_flow
+from scenarioctl.actions.problems import find_problems
+from scenarioctl.actions.summaries import summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
-from scenarioctl.formats.flow import STEPS, read_flow
 from scenarioctl.formats.shapes import Canvas
 from scenarioctl.formats.share import read_share, write_share
 from scenarioctl.model.calls import Call
@@ -97,7 +99,7 @@ def toml(*steps: str, name: str = "") -> str:
 
 
 def draw(app: Application, *steps: str) -> dict[str, Any]:
-    return flow_diagram(app, read_flow(toml(*steps)), canvas=canvas())
+    return draw_flow(app, read_flow(toml(*steps)), canvas=canvas()).document
 
 
 def forms(document: dict[str, Any]) -> dict[str, Any]:
@@ -244,7 +246,7 @@ def test_steps_run_one_after_the_other(app: Application) -> None:
         "tx(polkadot) > http > webhook > delay"
     )
     # The webhook comes after it.
-    assert [problem.sentence for problem in wait(problems(app, read_diagram(document)))] == [
+    assert [problem.sentence for problem in wait(find_problems(app, read_diagram(document)))] == [
         "methodInput needs 'address', which no step before it can give"
     ]
 
@@ -311,15 +313,15 @@ def test_every_node_has_what_the_editor_draws_it_by(app: Application) -> None:
 
 def test_an_id_that_is_taken_is_not_used_again(app: Application) -> None:
     suffixes = iter(["00000a", "00000a", "00000b"])
-    drawn = flow_diagram(
+    drawn = draw_flow(
         app, read_flow(toml(STEP["delay"], STEP["delay"])), canvas=Canvas(new_suffix=lambda: next(suffixes))
-    )
+    ).document
 
     assert [node["id"] for node in drawn["nodes"]] == ["delay_00000a", "delay_00000b"]
 
 
 def test_a_created_flow_survives_export_and_import(app: Application) -> None:
-    document = flow_diagram(app, read_flow(toml(*STEP.values(), name="all of them")))
+    document = draw_flow(app, read_flow(toml(*STEP.values(), name="all of them"))).document
 
     assert read_share(write_share(document)) == document
     assert document["name"] == "all of them"
@@ -329,10 +331,10 @@ def test_json_says_the_same_as_toml(app: Application) -> None:
     as_json = json.dumps(
         {"steps": [{"type": "delay", "seconds": 0.5}, {"type": "webhook", "name": "payments"}]}
     )
-    drawn = flow_diagram(app, read_flow(as_json, syntax="json"), canvas=canvas())
+    drawn = draw_flow(app, read_flow(as_json, syntax="json"), canvas=canvas()).document
 
     assert drawn == draw(app, STEP["delay"], STEP["webhook"])
-    assert drawn == flow_diagram(app, read_flow(json.loads(as_json)), canvas=canvas())
+    assert drawn == draw_flow(app, read_flow(json.loads(as_json)), canvas=canvas()).document
 
 
 def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
@@ -565,7 +567,7 @@ def test_a_field_that_a_webhook_fills_is_kept_for_it(app: Application) -> None:
     assert action["source"]["amount"] == "{{ amount }}"
     assert action["source"]["assetId"] == "{{ asset }}"
     assert action["target"] == {"chain": "assetHub", "assetId": None, "address": "{{ to }}", "symbol": None}
-    assert [(p.sentence, p.waiting) for p in wait(problems(app, read_diagram(document)))] == [
+    assert [(p.sentence, p.waiting) for p in wait(find_problems(app, read_diagram(document)))] == [
         ("source.assetId waits for webhook data: {{ asset }}", True)
     ]
 
@@ -608,6 +610,8 @@ def test_more_steps_than_a_diagram_holds_are_too_large(app: Application) -> None
     assert str(refused.value) == "the diagram would have more than 10000 nodes"
 
 
+#: Each kind of step with the keys that it must have and those that it may have.
+STEPS = {step.name: (step.flow.required, step.flow.optional) for step in all_steps() if step.flow is not None}
 STEP_LIKE = st.fixed_dictionaries(
     {"type": st.sampled_from(list(STEPS))},
     optional={key: documents for row in STEPS.values() for keys in row for key in keys},
@@ -623,7 +627,7 @@ STEP_LIKE = st.fixed_dictionaries(
 @given(documents | st.fixed_dictionaries({"steps": st.lists(STEP_LIKE, min_size=1, max_size=3)}))
 def test_any_content_is_a_flow_or_a_sentence(app: Application, content: Any) -> None:
     try:
-        document = flow_diagram(app, read_flow(content, syntax="json"))
+        document = draw_flow(app, read_flow(content, syntax="json")).document
     except ScenarioctlError as refused:
         assert "\n" not in str(refused)
         return
@@ -635,7 +639,7 @@ def test_the_documentation_shows_every_step_and_all_of_it_works(app: Application
     text = (ROOT / "docs" / "flow.md").read_text()
     examples = re.findall(r"```(toml|json)\n(.*?)```", text, re.DOTALL)
 
-    drawn = [flow_diagram(app, read_flow(example, syntax=syntax)) for syntax, example in examples]
+    drawn = [draw_flow(app, read_flow(example, syntax=syntax)).document for syntax, example in examples]
 
     assert drawn
     for kind, (required, optional) in STEPS.items():
@@ -644,7 +648,9 @@ def test_the_documentation_shows_every_step_and_all_of_it_works(app: Application
             assert f"`{key}`" in text
     for document in drawn:
         diagram = read_diagram(document)
-        assert [problem.sentence for problem in wait(problems(app, diagram)) if not problem.waiting] == []
+        assert [
+            problem.sentence for problem in wait(find_problems(app, diagram)) if not problem.waiting
+        ] == []
 
 
 class TestCreation:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from scenarioctl.actions import flows
 from scenarioctl.chains import connection
 from scenarioctl.config import Settings
 from scenarioctl.contracts import metadata as contract
-from scenarioctl.formats import documents, flow
+from scenarioctl.formats import documents
 from scenarioctl.model import diagram, toml
 from scenarioctl.model.jobs import Retention
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
@@ -34,7 +35,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "depth": (diagram.MAX_DEPTH,),
     },
     "flow file in TOML": {
-        "bytes": (flow.MAX_BYTES,),
+        "bytes": (flows.MAX_BYTES,),
         "values": (toml.MAX_VALUES,),
         "depth": (toml.MAX_KEY_PARTS,),
     },

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 import scenarioctl
-from scenarioctl.actions import describe_node
+from scenarioctl.actions.summaries import describe_node
 from scenarioctl.application import Application
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.render.card import flow_label, read_card
-from scenarioctl.render.picture import read_picture
+from scenarioctl.render.picture import arrow_label, read_card, read_picture
 from scenarioctl.render.svg import write_svg
 from scenarioctl.render.text import draw_text
 from scenarioctl.transactions.explain import describe_call
@@ -120,8 +119,8 @@ def told(app: Application, chain: Chain, asset: Asset) -> dict[str, str]:
         "card": " | ".join(read_card(app, diagram, source).texts()),
         "card, transfer": " | ".join(read_card(app, diagram, send).texts()),
         "card, swap": " | ".join(read_card(app, diagram, swap).texts()),
-        "flow": flow_label(app, diagram, source, send),
-        "flow onward": flow_label(app, diagram, send, source),
+        "flow": arrow_label(app, diagram, source, send),
+        "flow onward": arrow_label(app, diagram, send, source),
     }
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.actions import chain_query, chain_tx, flow_diagram, http, remark, swap
+from scenarioctl.actions import chain_query, chain_tx, http, remark, swap, webhook
+from scenarioctl.actions.flows import draw_flow, read_flow
 from scenarioctl.actions.http import read_request
 from scenarioctl.actions.pills import (
     MAX_FILLED,
@@ -28,7 +29,6 @@ from scenarioctl.actions.pills import (
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.formats.flow import read_flow
 from scenarioctl.model.diagram import Node, read_diagram
 from scenarioctl.outgoing import WebRequest
 from tests.test_actions import PILL
@@ -41,7 +41,7 @@ NASTY = '"}, "admin": true, {"x": "\\'
 
 def data(content: Any) -> Data:
     found = Data(("webhook_1",))
-    found.add_event(content, node="webhook_1")
+    found.add(webhook.DATA, content, node="webhook_1")
     return found
 
 
@@ -64,14 +64,14 @@ class TestData:
         found = data({"http": {"body": "forged"}, "query": "forged"})
 
         assert fill("{{ http.body }}", found) == "forged"
-        found.add_answer("http", {"body": "real"}, node="http_1")
+        found.add(http.DATA, {"body": "real"}, node="http_1")
         assert fill("{{ http.body }} {{ http_1.body }}", found) == "real real"
         # Who means the webhook's own field can say so.
         assert fill("{{ eventData.content.http.body }}", found) == "forged"
 
     def test_a_webhook_does_not_stand_in_for_what_an_answer_lacks(self) -> None:
         found = data({"http": {"price": 1}})
-        found.add_answer("http", {"status": 200}, node="a")
+        found.add(http.DATA, {"status": 200}, node="a")
 
         with pytest.raises(InvalidRequest) as refused:
             settled(fill("{{ http.price }}", found), field="amount")
@@ -96,7 +96,7 @@ class TestData:
 
     def test_the_newer_event_is_looked_at_first(self) -> None:
         found = data({"a": 1, "b": 1})
-        found.add_event({"b": 2})
+        found.add(webhook.DATA, {"b": 2}, node="webhook_2")
 
         assert fill(["{{ a }}", "{{ b }}"], found) == [1, 2]
 
@@ -375,7 +375,7 @@ class TestOtherBodies:
             body = { amount = "{{ n }}", note = "n is {{ n }}", list = ["{{ t }}", 1.5], plain = '"' }
         """
         app = Application(load_settings({"offline": True}))
-        document = flow_diagram(app, read_flow(flow))
+        document = draw_flow(app, read_flow(flow)).document
         form = read_diagram(document).nodes[0].form
 
         assert form["requestContent"] == (

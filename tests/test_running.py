@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.actions import flow_diagram, index_webhooks, problems, webhooks_of
+from scenarioctl.actions.flows import draw_flow, read_flow
+from scenarioctl.actions.problems import find_problems
 from scenarioctl.actions.running import Run
+from scenarioctl.actions.webhook import index_webhooks, webhooks_of
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, RequestFailed, TimedOut
 from scenarioctl.formats.blob import pack
-from scenarioctl.formats.flow import read_flow
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, Job, JobState, MempoolDraft, Retention, Schedule
 from scenarioctl.operations.scenarios import store_document
@@ -625,7 +626,7 @@ class TestHttp:
             "text": "{{ http.body.n }} {{ first.body.n }}",
         }
         flow = read_flow({"steps": [{**http, "id": "first"}, http, said]})
-        running = stage.run(read_diagram(flow_diagram(stage.app, flow)))
+        running = stage.run(read_diagram(draw_flow(stage.app, flow).document))
 
         assert text_of(running.drafts[0]) == "2 1"
 
@@ -873,7 +874,7 @@ class TestPillsOfTheEditor:
         return stage.run(self.found(path, step), (UUID, {"who": "Ann"}), (OTHER, {"who": "Bob"}))
 
     def problem(self, stage: Stage, path: str, step: object) -> str:
-        (problem,) = asyncio.run(problems(stage.app, self.found(path, step)))
+        (problem,) = asyncio.run(find_problems(stage.app, self.found(path, step)))
         assert not problem.waiting
         return problem.sentence
 
@@ -988,7 +989,7 @@ def test_a_chain_that_refuses_is_told_of(stage: Stage, monkeypatch: pytest.Monke
 def test_the_flow_in_the_documentation_runs(stage: Stage) -> None:
     [example] = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "steps.md").read_text(), re.DOTALL)
     web = stage.web({"amount": 1.5}, None)
-    found = read_diagram(flow_diagram(stage.app, read_flow(example)))
+    found = read_diagram(draw_flow(stage.app, read_flow(example)).document)
     running = stage.run(found, (UUID, {"currency": "a/b", "address": BOB}))
 
     assert running.failure == ""

@@ -9,7 +9,9 @@ from zlib import decompress
 
 import pytest
 
-from scenarioctl.actions import chains_of, draft_first, problems, summarise
+from scenarioctl.actions.drafting import draft_first
+from scenarioctl.actions.problems import find_problems
+from scenarioctl.actions.summaries import chains_of, summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ScenarioctlError
@@ -236,7 +238,7 @@ def test_a_sample_gives_what_is_decided(app: Application, path: Path) -> None:
 
     assert summarise(diagram, app.registry) == summarise(diagram) == summary
     assert sorted(chains_of(diagram, app.registry)) == chains.split()
-    assert {problem.node: problem.sentence for problem in wait(problems(app, diagram))} == faults
+    assert {problem.node: problem.sentence for problem in wait(find_problems(app, diagram))} == faults
     assert drafted(app, diagram) == draft
 
 
@@ -263,6 +265,6 @@ def test_a_share_string_of_the_editor_is_written_back_with_the_same_text() -> No
 
 
 def test_only_the_waiting_step_is_said_to_wait(app: Application) -> None:
-    found = wait(problems(app, open_sample(DATA / "diagrams" / "webhook_query.json")))
+    found = wait(find_problems(app, open_sample(DATA / "diagrams" / "webhook_query.json")))
 
     assert [(problem.node, problem.waiting) for problem in found] == [("chainQuery_f00002", True)]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from scenarioctl.application import Application
 from scenarioctl.render.letters import FAMILY, FOLDER, clean, drawable, fit, measure, missing, runs, wrap
 from scenarioctl.render.picture import MOST_CARDS
-from scenarioctl.render.svg import _CHAINS, _ON_BADGE, KINDS, THEMES, escape, write_svg
+from scenarioctl.render.svg import _CHAINS, _ON_BADGE, COLORS, THEMES, escape, write_svg
 from tests.conftest import DATA, SHARED
 from tests.drawing import POLKADOT, SAMPLES, document, make_app, picture_of, read_document
 
@@ -345,9 +345,11 @@ def test_every_text_can_be_read_on_its_ground() -> None:
         assert contrast(theme.faint, theme.canvas) >= 4.5
         assert contrast(theme.problem, theme.problem_back) >= 4.5
         assert contrast(theme.waiting, theme.waiting_back) >= 4.5
-        for kind in KINDS.values():
+        for color in COLORS.values():
             ink, back = (
-                (kind.ink.dark, kind.back.dark) if theme.name == "dark" else (kind.ink.light, kind.back.light)
+                (color.ink.dark, color.back.dark)
+                if theme.name == "dark"
+                else (color.ink.light, color.back.light)
             )
             assert contrast(ink, back) >= 4.5
     for ground in _CHAINS.values():

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scenarioctl.actions.flows import read_flow
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TooLarge
-from scenarioctl.formats.flow import read_flow
 from scenarioctl.model.toml import MAX_KEY_PARTS, MAX_VALUES, parse_toml
 
 LONG = ".".join("a" * 20_000)

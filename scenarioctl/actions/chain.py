@@ -1,12 +1,13 @@
 """The node `chain`: where a step starts or ends."""
 
-# Every module of this package answers the same questions, whether it needs all that it is told or not.
-
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.cards import Card, Look, Row, chain_title, mark_rows, shorten_middle
 from scenarioctl.actions.pills import settled
-from scenarioctl.actions.words import chain_word, name_asset, word
+from scenarioctl.actions.step_kind import StepKind
+from scenarioctl.actions.words import AssetWords, chain_word, name_asset, word
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.formats.shapes import EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.shapes import Canvas
+
+BOX = EditorBox(type="chain", label="Chain", image="./chain.svg", width=245, height=443)
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -24,16 +27,33 @@ def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     chain = word(node.form.get("chain"))
     if not chain:
         return "a chain that is not chosen yet"
-    asset = node.form.get("asset")
-    named = ""
-    if isinstance(asset, dict):
-        named = name_asset(app, node.form.get("chain"), asset.get("assetId"), asset.get("symbol")).full
     amount = word(node.form.get("amount"))
     address = word(node.form.get("address"), 60)
-    return ", ".join(filter(None, (chain, f"{amount} {named}".strip(), address)))
+    return ", ".join(filter(None, (chain, f"{amount} {_asset_words(app, node).full}".strip(), address)))
 
 
-async def check(app: "Application", diagram: Diagram, node: Node) -> None:
+def card(app: "Application", diagram: Diagram, node: Node) -> Card:
+    literal, title = chain_title(app, node.form.get("chain"))
+    rows = []
+    named = _asset_words(app, node)
+    amount = word(node.form.get("amount"))
+    if named.short or amount:
+        rows += [Row(text=f"{amount} {named.short}".strip(), strong=True), *mark_rows(named.id, named.mark)]
+    address = word(node.form.get("address"), 300)
+    if address:
+        rows.append(Row(label="Account", text=shorten_middle(address)))
+    caption = literal if literal != title else ""
+    return Card(title=title or "Chain", caption=caption, rows=tuple(rows), chain=literal)
+
+
+def _asset_words(app: "Application", node: Node) -> AssetWords:
+    asset = node.form.get("asset")
+    if not isinstance(asset, dict):
+        return AssetWords("")
+    return name_asset(app, node.form.get("chain"), asset.get("assetId"), asset.get("symbol"))
+
+
+def check(app: "Application", diagram: Diagram, node: Node) -> None:
     if not node.form:
         raise InvalidRequest("the chain has no form, expected the name of a chain")
     name = settled(node.form.get("chain"), field="chain")
@@ -77,7 +97,7 @@ def draw_chain(
         "delay": None,
         "contact": None,
     }
-    return canvas.add("chain", form)
+    return canvas.add(BOX, form)
 
 
 def editor_id(chain: "Chain", asset: "Asset") -> Any:
@@ -87,3 +107,15 @@ def editor_id(chain: "Chain", asset: "Asset") -> Any:
     if chain.name == "assetHub":
         return 1000
     return 0 if chain.role == "relay" else asset.id
+
+
+STEP = StepKind(
+    name="chain",
+    box=BOX,
+    look=Look(name="chain", color="slate"),
+    summary=summary,
+    describe=describe,
+    card=card,
+    check=check,
+    is_shared=True,
+)

@@ -1,22 +1,24 @@
 """The node `chainQuery`: a storage entry, a constant or a runtime call is read."""
 
-# Every module of this package answers the same questions, whether it needs all that it is told or not.
-
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.cards import Card, Look, Row, chain_title, shorten_middle
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.pills import Data, Filled, fill_argument, find_pills, has_pill, is_json_text, settled
 from scenarioctl.actions.pills import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
+from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.actions.words import chain_word, word
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.formats.shapes import EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
+    from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain, Registry
@@ -46,20 +48,13 @@ class Change:
     warnings: tuple[str, ...] = ()
 
 
-#: As the mempool calls it.
-TX_TYPE = "ChainQuery"
 #: Blocks that are read one by one where a watch goes on after so many of them came unseen.
 MOST_MISSED = 1000
 
-#: What fields of the form are called in a request and in a flow file.
-KEYS = {
-    "selectedChain": "chain",
-    "selectedPallet": "pallet_name",
-    "selectedMethod.name": "method_name",
-    "selectedMethod": "method_name",
-    "methodInput": "params",
-    "blockHash": "block",
-}
+BOX = EditorBox(type="chainQuery", label="Query Chain", image="./chainQuery.svg")
+DATA = StepData(name="query", title="a query's answer", label="result", editor_paths={("eventData",): ()})
+#: Characters of an answer in a line of the log; the mempool has it whole.
+_SHOWN = 200
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -80,25 +75,63 @@ def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]
     return outline_chain(app, node.form.get("selectedChain"))
 
 
-async def check(app: "Application", diagram: Diagram, node: Node) -> None:
+def card(app: "Application", diagram: Diagram, node: Node) -> Card:
+    literal, rows = item_rows(app, node)
+    params = node.form.get("methodInput")
+    if isinstance(params, list):
+        params = ", ".join(word(entry) for entry in params[:2])
+    shown = word(params, 300)
+    if shown:
+        rows.append(Row(label="With", text=shorten_middle(shown)))
+    block = word(node.form.get("blockHash"), 80)
+    if block:
+        rows.append(Row(label="At", text=shorten_middle(block)))
+    return Card(title="Query", rows=tuple(rows), chain=literal)
+
+
+def item_rows(app: "Application", node: Node) -> tuple[str, list[Row]]:
+    """Return the chain of a query or a call, and the rows that say which item of it is meant."""
+    literal, title = chain_title(app, node.form.get("selectedChain"))
+    pallet, method = word(node.form.get("selectedPallet")), word(method_name(node.form))
+    rows = []
+    if pallet or method:
+        rows.append(Row(text=f"{pallet or '?'}.{method or '?'}", strong=True))
+    if title:
+        rows.append(Row(label="On", text=title))
+    return literal, rows
+
+
+def check(app: "Application", diagram: Diagram, node: Node) -> None:
     query = read_query(app, node)
     table = app.known_runtime(query.chain)
     if table is not None:
         judge(table, query, pallet_field="selectedPallet", method_field="selectedMethod")
 
 
-def question(node: Node) -> str:
-    chain, pallet, method = (
-        word(node.form.get("selectedChain")),
-        word(node.form.get("selectedPallet")),
-        word(method_name(node.form)),
-    )
-    return f"{pallet}.{method} on {chain}" if chain and pallet and method else ""
+async def run(running: "Run", diagram: Diagram, node: Node) -> None:
+    form = node.form
+    chain, pallet = word(form.get("selectedChain")), word(form.get("selectedPallet"))
+    method = word(method_name(form))
+    if chain and pallet and method:
+        await running.announce(f"Querying {pallet}.{method} on {chain}")
+    query = read_query(running.app, node)
+    text = (await ask(running.app, query)).text
+    running.add_entry(STEP, node, chain=query.chain.name, tx=text)
+    running.data.add(DATA, _read_answer(text), node=node.id)
+    shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    running.say(f"Query of {query.chain.name} answered: {shown}")
 
 
-async def answer(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
-    query = read_query(app, node)
-    return query.chain.name, (await ask(app, query)).text
+def _read_answer(text: str) -> Any:
+    """Return an answer as placeholders can look into it: a list or an object, anything else as text."""
+    if text[:1] not in ("{", "["):
+        return text
+    from scenarioctl.formats.documents import parse_json
+
+    try:
+        return parse_json(text, field="query")
+    except ScenarioctlError:
+        return text
 
 
 async def ask(app: "Application", query: Query, *, limit: int | None = None) -> "QueryAnswer":
@@ -339,7 +372,7 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
+    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     params = fields.get("params", ())
@@ -351,7 +384,7 @@ def draw(
     chain = fields.chain(app, "chain")
     pallet, method = _spelled(app, fields, chain, params)
     node = canvas.add(
-        "chainQuery",
+        BOX,
         {
             "selectedChain": chain.name,
             "selectedPallet": pallet,
@@ -463,3 +496,33 @@ def _text(value: object, field: str) -> str:
     if not isinstance(value, str):
         raise InvalidRequest(f"{field} is {name_of(value)}, expected text")
     return value
+
+
+STEP = StepKind(
+    name="chainQuery",
+    box=BOX,
+    look=Look(name="query", color="teal", icon="M10.5 4.5a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15 15l5 5"),
+    summary=summary,
+    describe=describe,
+    card=card,
+    flow=FlowKeys(
+        required=("chain", "pallet_name", "method_name"),
+        optional=("params", "block"),
+        fields={
+            "selectedChain": "chain",
+            "selectedPallet": "pallet_name",
+            "selectedMethod.name": "method_name",
+            "selectedMethod": "method_name",
+            "methodInput": "params",
+            "blockHash": "block",
+        },
+        draw=draw,
+    ),
+    tx_type="ChainQuery",
+    outline=outline,
+    check=check,
+    run=run,
+    data=DATA,
+    read_form=read_form,
+    fill=fill,
+)

@@ -1,20 +1,21 @@
 """The node `chainTx`: any call of a chain, its arguments typed in as text."""
 
-# Every module of this package answers the same questions, whether it needs all that it is told or not.
-
 import json
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.chain_query import method_name
+from scenarioctl.actions.cards import Card, Look, Row, shorten_middle
+from scenarioctl.actions.chain_query import item_rows, method_name
 from scenarioctl.actions.drafting import Drafted, draft_call
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.pills import Data, fill_argument, settled
 from scenarioctl.actions.pills import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
+from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.words import chain_word, word
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.formats.shapes import EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
@@ -28,16 +29,9 @@ TX_TYPE = "ChainTx"
 #: The editor keeps the arguments of each call that was ever chosen in a node: `{polkadot}_{System}_{remark}`.
 _CALL_KEY = re.compile(r"\{[^{}]*\}_\{[^{}]*\}_\{[^{}]*\}")
 
-#: What fields of the form, and what parts of a call, are called in a flow file.
-KEYS = {
-    "selectedChain": "chain",
-    "selectedPallet": "pallet_name",
-    "selectedMethod.name": "method_name",
-    "selectedMethod": "method_name",
-    "params": "params",
-    "pallet": "pallet_name",
-    "method": "method_name",
-}
+BOX = EditorBox(type="chainTx", label="Chain Tx", image="./chainTx.svg")
+#: Arguments of a call that are shown on its card.
+_SHOWN = 2
 
 
 def summary(node: Node, registry: "Registry") -> str:
@@ -55,11 +49,24 @@ def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     return f"{pallet or '?'}.{method or '?'}({names}) on {chain}"
 
 
+def card(app: "Application", diagram: Diagram, node: Node) -> Card:
+    literal, rows = item_rows(app, node)
+    params = own_params(node.form)
+    if isinstance(params, dict):
+        shown = list(params.items())[:_SHOWN]
+        rows += [
+            Row(label=word(name, 24), text=shorten_middle(word(value, 300) or "…")) for name, value in shown
+        ]
+        if len(params) > len(shown):
+            rows.append(Row(text=f"and {len(params) - len(shown)} more"))
+    return Card(title="Transaction", rows=tuple(rows), chain=literal)
+
+
 def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
     return outline_chain(app, node.form.get("selectedChain"))
 
 
-async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
+async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     form = node.form
     if not form:
         raise InvalidRequest("the call has no form, expected a chain, a pallet, a method and its params")
@@ -96,7 +103,7 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
+    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     params = fields.get("params", {})
@@ -105,7 +112,7 @@ def draw(
             f"{fields.name('params')} is {name_of(params)}, expected a table of name and value"
         )
     node = canvas.add(
-        "chainTx",
+        BOX,
         {
             "selectedChain": fields.chain(app, "chain").name,
             "selectedPallet": fields.filled("pallet_name"),
@@ -151,3 +158,33 @@ def _required(value: object, field: str, expected: str) -> str:
     if not isinstance(value, str):
         raise InvalidRequest(f"{field} {shorten(value)} is not text, expected {expected}")
     return value
+
+
+STEP = StepKind(
+    name="chainTx",
+    box=BOX,
+    look=Look(name="call", color="blue", icon="M9 6l-5 6l5 6M15 6l5 6l-5 6"),
+    summary=summary,
+    describe=describe,
+    card=card,
+    flow=FlowKeys(
+        required=("chain", "pallet_name", "method_name"),
+        optional=("params",),
+        fields={
+            "selectedChain": "chain",
+            "selectedPallet": "pallet_name",
+            "selectedMethod.name": "method_name",
+            "selectedMethod": "method_name",
+            "params": "params",
+            # Parts of the call, as the encoder names them.
+            "pallet": "pallet_name",
+            "method": "method_name",
+        },
+        draw=draw,
+    ),
+    tx_type=TX_TYPE,
+    outline=outline,
+    draft=draft,
+    read_form=read_form,
+    fill=fill,
+)

@@ -1,22 +1,22 @@
 """The node `delay`: the run pauses."""
 
-# Every module of this package answers the same questions, whether it needs all that it is told or not.
-
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.pills import has_pill, settled
+from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.words import word
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.formats.shapes import EditorBox
 from scenarioctl.model.amounts import parse_number, to_text
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
-    from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.shapes import Canvas
 
 #: A day: what waits longer is a job with an interval.
@@ -24,12 +24,7 @@ LONGEST = 86_400
 #: Seconds of a pause so short that nobody needs to be told of it meanwhile.
 _SHORT = 5
 
-#: What fields of the form are called in a flow file.
-KEYS = {"seconds": "seconds"}
-
-
-def summary(node: Node, registry: "Registry") -> str:
-    return "delay"
+BOX = EditorBox(type="delay", label="Delay")
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
@@ -37,7 +32,24 @@ def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     return f"waits {seconds} s" if seconds else "a delay without its length yet"
 
 
-async def check(app: "Application", diagram: Diagram, node: Node) -> None:
+def card(app: "Application", diagram: Diagram, node: Node) -> Card:
+    seconds = node.form.get("seconds")
+    text = _duration(seconds) or word(seconds)
+    return Card(title="Delay", rows=(Row(text=text, strong=True),) if text else ())
+
+
+def _duration(seconds: Any) -> str:
+    if isinstance(seconds, str) and seconds.isascii() and seconds.isdigit() and len(seconds) < 6:
+        seconds = int(seconds)
+    if isinstance(seconds, bool) or not isinstance(seconds, int) or not 0 < seconds <= LONGEST:
+        return f"{word(seconds)} s" if isinstance(seconds, (int, float)) else ""
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds % length == 0:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
+
+
+def check(app: "Application", diagram: Diagram, node: Node) -> None:
     read_delay(node)
 
 
@@ -59,14 +71,14 @@ def read_delay(node: Node) -> Decimal:
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
+    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     seconds = fields.get("seconds")
     if not has_pill(seconds):
         text = to_text(parse_seconds(seconds, field=fields.name("seconds")))
         seconds = int(text) if text.isdigit() else text
-    node = canvas.add("delay", {"seconds": seconds})
+    node = canvas.add(BOX, {"seconds": seconds})
     return node, node
 
 
@@ -84,3 +96,15 @@ def parse_timeout(value: object, *, field: str, longest: int = LONGEST) -> Decim
     if seconds > longest:
         raise InvalidRequest(f"{field} {shorten(value)} is too long, expected at most {longest} seconds")
     return seconds
+
+
+STEP = StepKind(
+    name="delay",
+    box=BOX,
+    look=Look(name="delay", color="slate", icon="M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M12 8v4.5l3 2"),
+    describe=describe,
+    card=card,
+    flow=FlowKeys(required=("seconds",), fields={"seconds": "seconds"}, draw=draw),
+    check=check,
+    run=run,
+)

@@ -3,16 +3,19 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from scenarioctl.errors import ChainRefused, ChainUnreachable
+from scenarioctl.actions import find_step
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.calls import UnsignedTransaction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
+    from scenarioctl.actions.step_kind import DraftStep
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.checks import Check
+    from scenarioctl.model.diagram import Diagram, Node
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.swap.swap_call import RouteHop
@@ -90,6 +93,54 @@ async def draft_transfer(
         return _encode(app, source, table, await builder.build())
     draft, check = await builder.build_checked(sender)
     return _with_check(_encode(app, source, table, draft), check)
+
+
+async def draft_first(app: "Application", diagram: "Diagram", *, sender: bytes | None = None) -> Drafted:
+    """Return the first transaction in execution order; InvalidRequest if no step drafts one.
+
+    With a *sender* it is checked for them: `transaction.check` has the verdict.
+    """
+    drafting = [(node, draft) for node in diagram.in_order() if (draft := _draft_of(node)) is not None]
+    if not drafting:
+        raise InvalidRequest("this scenario has no step that drafts a transaction")
+    node, draft = drafting[0]
+    try:
+        return await _checked(await draft(app, diagram, node, sender), app, sender)
+    except ScenarioctlError as error:
+        if len(drafting) == 1:
+            raise
+        raise type(error)(f"node {shorten(node.id)}: {error}") from None
+
+
+async def draft_each(
+    app: "Application", diagram: "Diagram", *, sender: bytes | None = None, after: str = ""
+) -> "AsyncGenerator[tuple[str, Drafted | ScenarioctlError]]":
+    """Yield the node of each step that drafts a transaction, and the transaction or what is wrong with it.
+
+    With a *sender* it is checked for them; *after* leaves out the steps up to that node.
+    """
+    breathe = app.breather()
+    for node in diagram.in_order():
+        draft = _draft_of(node)
+        if after or draft is None:
+            after = "" if node.id == after else after
+            continue
+        await breathe()
+        try:
+            yield node.id, await _checked(await draft(app, diagram, node, sender), app, sender)
+        except ScenarioctlError as error:
+            yield node.id, error
+
+
+def _draft_of(node: "Node") -> "DraftStep | None":
+    step = find_step(node)
+    return None if step is None else step.draft
+
+
+async def _checked(drafted: Drafted, app: "Application", sender: bytes | None) -> Drafted:
+    if sender is None:
+        return drafted
+    return replace(drafted, transaction=await check_draft(app, drafted.transaction, sender))
 
 
 async def check_draft(

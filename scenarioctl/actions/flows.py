@@ -1,19 +1,52 @@
-"""From a flow file to a diagram, and from what is wrong with a node back to the step and the key in the file."""
+"""Flow files: several steps in TOML or JSON, as a person writes them, and the diagram that is drawn of them.
+
+`docs/flow.md` shows every step.  The keys of each step type are in its `StepKind.flow`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions import ACTIONS, NODES, find_module
+from scenarioctl.actions import all_steps, load_step
 from scenarioctl.actions.pills import rename
+from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.errors import BadJson, InvalidRequest, shorten
+from scenarioctl.formats.documents import decode_text, parse_json
 from scenarioctl.formats.shapes import Canvas
+from scenarioctl.model.diagram import MAX_NAME, check_depth, find_cycle, name_of, sort_by_edges
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
-    from scenarioctl.formats.flow import Flow, FlowStep
 
-#: Kinds of steps whose data a later step may name by their `id`.
-_NAMED = ("webhook", "http", "chainQuery")
+#: The largest flow file, in bytes.
+MAX_BYTES = 1024 * 1024
+
+_ALWAYS = ("type", "id", "after")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowStep:
+    """One step, its keys checked, its values not yet."""
+
+    kind: StepKind
+    #: Where it stands, for error sentences: `steps[2]`.
+    place: str
+    values: Mapping[str, Any]
+    #: Numbers of the steps that come right before, counted from 0.
+    after: tuple[int, ...]
+    #: What other steps call it; empty where they do not.
+    id: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow:
+    """A flow file's content."""
+
+    name: str
+    #: As written; `order` says how they run.
+    steps: tuple[FlowStep, ...]
+    order: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +54,7 @@ class DrawnFlow:
     """The document of a flow, and the step that each of its nodes was drawn for."""
 
     document: dict[str, Any]
-    steps: "Mapping[str, FlowStep]"
+    steps: Mapping[str, FlowStep]
 
     def place(self, node: str) -> str:
         """Return the step that *node* was drawn for, as `steps[2]`."""
@@ -29,8 +62,7 @@ class DrawnFlow:
 
     def reason(self, node: str, sentence: str) -> str:
         """Return *sentence*, which may begin with a field of a form, in the words of the file."""
-        _, words = _in_keys(self.steps[node].kind, sentence)
-        return words
+        return in_keys(self.steps[node].kind, sentence)
 
     def explain(self, node: str, sentence: str) -> str:
         """Return *sentence* with the step and the key that it is about: `steps[2].amount …`."""
@@ -38,7 +70,140 @@ class DrawnFlow:
         return f"{self.place(node)}{'.' if keyed else ': '}{words}"
 
 
-def draw_flow(app: "Application", flow: "Flow", *, canvas: Canvas | None = None) -> DrawnFlow:
+def read_flow(content: object, *, syntax: str = "toml") -> Flow:
+    """Return the flow in *content*: a file's text in *syntax* (`toml` or `json`), or its parsed content.
+
+    BadJson if it does not parse; InvalidRequest names an unknown key or kind of step, an id given twice,
+    an `after` that is no step, a circle.
+    """
+    if isinstance(content, (str, bytes)):
+        content = _parse(content, syntax)
+    if not isinstance(content, dict):
+        raise InvalidRequest(f"flow is {name_of(content)}, expected an object with `name` and `steps`")
+    check_depth(content, field="flow")
+    for key in content:
+        if key not in ("name", "steps"):
+            raise InvalidRequest(f"flow has an unknown key {shorten(key)}, expected: name, steps")
+    name = content.get("name", "")
+    if not isinstance(name, str):
+        raise InvalidRequest(f"flow.name is {name_of(name)}, expected text")
+    if len(name) > MAX_NAME:
+        raise InvalidRequest(
+            f"flow.name is {len(name)} characters long, expected at most {MAX_NAME} characters"
+        )
+    entries = content.get("steps")
+    if not isinstance(entries, list) or not entries:
+        raise InvalidRequest("flow has no steps, expected at least one: a [[steps]] table with its `type`")
+    return _read_steps(name, entries)
+
+
+def _parse(text: str | bytes, syntax: str) -> object:
+    if syntax == "json":
+        return parse_json(text, field="flow", limit=MAX_BYTES)
+    if syntax != "toml":
+        raise InvalidRequest(f"syntax {shorten(syntax)} is unknown, expected toml or json")
+    from tomllib import TOMLDecodeError
+
+    from scenarioctl.model.toml import parse_toml
+
+    text = decode_text(text, field="flow", limit=MAX_BYTES)
+    try:
+        return parse_toml(text.replace("\r\n", "\n"), field="flow", parse_float=Decimal)
+    except TOMLDecodeError as error:
+        raise BadJson(f"flow is not TOML: {error}") from None
+    except (ValueError, ArithmeticError):
+        raise BadJson("flow is not TOML: it holds a number that is too long") from None
+    except RecursionError:
+        raise InvalidRequest("flow nests too deep") from None
+
+
+def _read_steps(name: str, entries: list[Any]) -> Flow:
+    numbers: dict[str, int] = {}
+    kinds = []
+    for number, entry in enumerate(entries):
+        place = f"steps[{number}]"
+        if not isinstance(entry, dict):
+            raise InvalidRequest(f"{place} is {name_of(entry)}, expected a step with its `type`")
+        kinds.append(_kind_of(entry, place))
+        identifier = entry.get("id", "")
+        if not isinstance(identifier, str):
+            raise InvalidRequest(f"{place}.id is {name_of(identifier)}, expected text")
+        if identifier and numbers.setdefault(identifier, number) != number:
+            raise InvalidRequest(
+                f"{place}.id {shorten(identifier)} is taken by steps[{numbers[identifier]}], every id is used once"
+            )
+    steps = []
+    pairs = []
+    for number, (entry, kind) in enumerate(zip(entries, kinds, strict=True)):
+        place = f"steps[{number}]"
+        after = _after(entry, number, numbers, place)
+        pairs += [(source, number) for source in after]
+        values = _values(entry, kind, place)
+        steps.append(FlowStep(kind=kind, place=place, values=values, after=after, id=entry.get("id", "")))
+    cycle = find_cycle(len(steps), pairs)
+    if cycle:
+        names = [entries[number].get("id") or f"steps[{number}]" for number in [*cycle, cycle[0]]]
+        raise InvalidRequest(f"the steps wait for each other in a circle: {shorten(' > '.join(names), 200)}")
+    return Flow(name=name, steps=tuple(steps), order=tuple(sort_by_edges(len(steps), pairs)))
+
+
+def _kind_of(entry: dict[str, Any], place: str) -> StepKind:
+    value = entry.get("type")
+    known = {step.name.lower(): step for step in all_steps() if step.flow is not None}
+    kind = known.get(value.lower()) if isinstance(value, str) else None
+    if kind is None:
+        given = "is missing" if value is None else f"{shorten(value)} is not a kind of step"
+        names = ", ".join(step.name for step in known.values())
+        raise InvalidRequest(f"{place}.type {given}, expected one of: {names}")
+    return kind
+
+
+def _after(entry: dict[str, Any], number: int, numbers: dict[str, int], place: str) -> tuple[int, ...]:
+    if "after" not in entry:
+        return (number - 1,) if number else ()
+    names = entry["after"]
+    if isinstance(names, str):
+        names = [names]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InvalidRequest(f"{place}.after is {name_of(names)}, expected a list of step ids")
+    for name in names:
+        if name not in numbers:
+            known = ", ".join(list(numbers)[:20]) or "none, no step has an id"
+            raise InvalidRequest(f"{place}.after {shorten(name)} is not the id of a step, there is: {known}")
+    return tuple(dict.fromkeys(numbers[name] for name in names))
+
+
+def _values(entry: dict[str, Any], kind: StepKind, place: str) -> dict[str, Any]:
+    keys = keys_of(kind)
+    values = {key: value for key, value in entry.items() if key not in _ALWAYS}
+    for key in values:
+        if key not in (*keys.required, *keys.optional):
+            known = ", ".join((*_ALWAYS, *keys.required, *keys.optional))
+            raise InvalidRequest(
+                f"{place} has an unknown key {shorten(key)}, a {kind.name} step takes: {known}"
+            )
+    for key in keys.required:
+        if values.get(key) is None:
+            raise InvalidRequest(
+                f"{place}.{key} is missing, a {kind.name} step needs: {', '.join(keys.required)}"
+            )
+    return {key: _plain(value, f"{place}.{key}") for key, value in values.items()}
+
+
+def _plain(value: Any, place: str) -> Any:
+    """Return *value* as JSON can hold it, fractions as the text they were written in."""
+    if isinstance(value, dict):
+        return {key: _plain(entry, f"{place}.{key}") for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_plain(entry, f"{place}[{number}]") for number, entry in enumerate(value)]
+    if isinstance(value, (Decimal, float)):
+        return str(value)
+    if value is None or isinstance(value, (str, int)):
+        return value
+    raise InvalidRequest(f"{place} is a date or a time, expected text: write it in quotes")
+
+
+def draw_flow(app: "Application", flow: Flow, *, canvas: Canvas | None = None) -> DrawnFlow:
     """Return the diagram of a flow file; InvalidRequest names the step and the key that cannot be used."""
     canvas = canvas or Canvas()
     followers = [0] * len(flow.steps)
@@ -54,30 +219,42 @@ def draw_flow(app: "Application", flow: "Flow", *, canvas: Canvas | None = None)
         before = [last[source] for source in step.after]
         # Where one step ends on the chain that the next one starts on, the editor shows one box for both.
         start = before[0] if len(before) == 1 and followers[step.after[0]] == 1 else ""
-        fields = {name: rename(value, names) for name, value in step.fields.items() if value is not None}
+        values = {name: rename(value, names) for name, value in step.values.items() if value is not None}
         drawn = len(canvas.drawn)
-        first, last[number] = _module_of(step.kind).draw(canvas, app, fields, place=step.place, start=start)
+        first, last[number] = keys_of(step.kind).draw(canvas, app, values, step.place, start)
         steps |= dict.fromkeys(canvas.drawn[drawn:], step)
         if first != start:
             for source in before:
                 canvas.connect(source, first)
-        if step.id and step.kind in _NAMED:
+        if step.id and step.kind.data is not None:
             names[step.id] = last[number]
     return DrawnFlow(document=canvas.document(name=flow.name), steps=steps)
 
 
-def in_keys(kind: str, sentence: str) -> str:
-    """Return *sentence*, which may begin with a field of a form, with what a request or a flow file calls that field."""
+def draw_single(
+    app: "Application", name: str, /, *, canvas: Canvas | None = None, **values: Any
+) -> dict[str, Any]:
+    """Return the diagram of one step, of the type *name*; *values* by the keys of a flow file, None left out."""
+    canvas = canvas or Canvas()
+    given = {key: value for key, value in values.items() if value is not None}
+    keys_of(load_step(name)).draw(canvas, app, given, "", "")
+    return canvas.document()
+
+
+def keys_of(kind: StepKind) -> FlowKeys:
+    if kind.flow is None:
+        raise TypeError(f"a flow file has no {kind.name} steps")
+    return kind.flow
+
+
+def in_keys(kind: StepKind, sentence: str) -> str:
+    """Return *sentence*, with the key of a request or of a flow file in place of a field of the form it begins with."""
     return _in_keys(kind, sentence)[1]
 
 
-def _in_keys(kind: str, sentence: str) -> tuple[bool, str]:
-    for field, key in _module_of(kind).KEYS.items():
+def _in_keys(kind: StepKind, sentence: str) -> tuple[bool, str]:
+    for field, key in keys_of(kind).fields.items():
         rest = sentence.removeprefix(field)
         if rest != sentence and rest[:1] in (" ", ".", "["):
             return True, key + rest
     return False, sentence
-
-
-def _module_of(kind: str) -> Any:
-    return find_module(ACTIONS.get(kind) or NODES[kind])

@@ -1,13 +1,12 @@
 """The node `http`: a request to a web server."""
 
-# Every module of this package answers the same questions, whether it needs all that it is told or not.
-
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.bodies import find_place
+from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.delay import parse_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.pills import (
@@ -25,8 +24,10 @@ from scenarioctl.actions.pills import (
     unfilled,
 )
 from scenarioctl.actions.pills import fill as fill_any
+from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.actions.words import word
 from scenarioctl.errors import InvalidRequest, RequestFailed, shorten
+from scenarioctl.formats.shapes import EditorBox
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node, name_of
 from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest
@@ -34,7 +35,6 @@ from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
-    from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.shapes import Canvas
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
@@ -61,20 +61,14 @@ _OURS = frozenset(
     }
 )
 
-#: What fields of the form are called in a flow file.
-KEYS = {
-    "url": "url",
-    "method": "method",
-    "headers": "headers",
-    "requestContent": "body",
-    "contentType": "content_type",
-    "timeout": "timeout",
-    "retries": "retries",
-}
-
-
-def summary(node: Node, registry: "Registry") -> str:
-    return "http"
+BOX = EditorBox(type="http", label="http")
+DATA = StepData(
+    name="http",
+    title="an http step's answer",
+    label="response",
+    fields=("status", "headers", "body"),
+    editor_paths={("eventData",): ("body",), ("status",): ("status",), ("headers",): ("headers",)},
+)
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
@@ -90,7 +84,23 @@ def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     )
 
 
-async def check(app: "Application", diagram: Diagram, node: Node) -> None:
+def card(app: "Application", diagram: Diagram, node: Node) -> Card:
+    url = word(node.form.get("url"), 300)
+    method = (word(node.form.get("method"), 12) or "get").upper()
+    # Only the host: many an address holds a key in its path or query, and pictures are shown around.
+    rows = (Row(text=_host(url), strong=True),) if url else ()
+    return Card(title=f"{method} request" if url else "Request", rows=rows)
+
+
+def _host(url: str) -> str:
+    """Return the host of an address for show, without a user and a password in front of it."""
+    _, found, rest = url.partition("://")
+    rest = rest if found else url
+    end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
+    return rest[:end].rpartition("@")[2] or "?"
+
+
+def check(app: "Application", diagram: Diagram, node: Node) -> None:
     read_request(node)
 
 
@@ -107,7 +117,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     tries = "" if answer.tries == 1 else f", at the last of {answer.tries} tries"
     running.say(f"{what}: {answer.status} in {answer.milliseconds} ms{tries}")
     found = {"status": answer.status, "headers": answer.headers, "body": answer.body}
-    running.data.add_answer("http", found, node=node.id)
+    running.data.add(DATA, found, node=node.id)
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
@@ -265,7 +275,7 @@ def read_request(node: Node) -> WebRequest:
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
+    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     url, headers = fields.filled("url"), fields.get("headers", {})
@@ -298,7 +308,7 @@ def draw(
             )
     if retries is not None:
         form["retries"] = retries if has_pill(retries) else _retries(retries, fields.name("retries"))
-    node = canvas.add("http", form)
+    node = canvas.add(BOX, form)
     return node, node
 
 
@@ -422,3 +432,34 @@ def _retries(value: object, field: str) -> int:
             f"{field} {shorten(value)} is not a number of further tries, expected 0 to {_MOST_RETRIES}"
         )
     return int(text)
+
+
+STEP = StepKind(
+    name="http",
+    box=BOX,
+    look=Look(
+        name="http",
+        color="teal",
+        icon="M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M4 12h16M12 4c-5 5-5 11 0 16M12 4c5 5 5 11 0 16",
+    ),
+    describe=describe,
+    card=card,
+    flow=FlowKeys(
+        required=("url",),
+        optional=("method", "headers", "body", "content_type", "timeout", "retries"),
+        fields={
+            "url": "url",
+            "method": "method",
+            "headers": "headers",
+            "requestContent": "body",
+            "contentType": "content_type",
+            "timeout": "timeout",
+            "retries": "retries",
+        },
+        draw=draw,
+    ),
+    check=check,
+    run=run,
+    data=DATA,
+    fill=fill,
+)

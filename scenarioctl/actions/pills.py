@@ -7,9 +7,12 @@ writes `{{ address }}`.  To add a kind of text with rules of its own, add a clas
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
+
+if TYPE_CHECKING:
+    from scenarioctl.actions.step_kind import StepData
 
 #: Where the editor keeps a webhook's data; a path may leave it out.
 _ROOT = ("eventData", "content")
@@ -52,24 +55,6 @@ class Unfillable(Exception):
     """What a field's sentence goes on with, after its name."""
 
 
-#: What a path of the editor's begins with, by the kind of step, and what that is in the step's data here.
-_EDITOR_ROOTS: Mapping[str, Mapping[tuple[str, ...], tuple[str, ...]]] = {
-    "webhook": {_ROOT: ()},
-    "http": {_ROOT[:1]: ("body",), ("status",): ("status",), ("headers",): ("headers",)},
-    "chainQuery": {_ROOT[:1]: ()},
-}
-#: Kinds of steps by the name of their newest answer.
-ANSWERING = {"http": "http", "query": "chainQuery"}
-
-
-def path_in_data(kind: str, path: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return where the data of a step of *kind* has what the editor calls *path*; None where it has no such thing."""
-    for root, place in _EDITOR_ROOTS.get(kind, {}).items():
-        if path[: len(root)] == root:
-            return place + path[len(root) :]
-    return None
-
-
 class Data:
     """What pills are filled with: the events of webhooks, and what steps have answered."""
 
@@ -78,21 +63,17 @@ class Data:
         #: Newest first.
         self._events: list[Any] = []
         self._answers: dict[str, Any] = {}
-        self._kinds: dict[str, str] = {}
+        self._kinds: dict[str, StepData] = {}
         self._numbering = numbering
 
-    def add_event(self, content: Any, *, node: str = "") -> None:
-        """Let `{{ address }}` be found in *content*, before what earlier events have; and under the node's id."""
-        content = _protect(content)
-        self._events.insert(0, content)
-        if node:
-            self._answers[node] = content
-            self._kinds[node] = "webhook"
-
-    def add_answer(self, name: str, answer: Any, *, node: str) -> None:
-        """Let `{{ name.… }}` be found in *answer*, in place of an earlier one's; and under the node's id."""
-        self._answers[name] = self._answers[node] = _protect(answer)
-        self._kinds[node] = ANSWERING.get(name, name)
+    def add(self, kind: "StepData", content: Any, *, node: str) -> None:
+        """Let placeholders be filled from *content*, found before what earlier steps gave; also under the node's id."""
+        content = self._answers[node] = _protect(content)
+        self._kinds[node] = kind
+        if kind.name:
+            self._answers[kind.name] = content
+        else:
+            self._events.insert(0, content)
 
     def find(self, pill: "Pill") -> Any:
         """Return what *pill* stands for; Unfillable names it where there is nothing.
@@ -106,7 +87,7 @@ class Data:
         node = self._numbering[pill.step - 1] if 0 < pill.step <= len(self._numbering) else ""
         if node not in self._kinds:
             raise Unfillable(f"needs {shorten(pill.shown)} of step {pill.step}, which has given no data")
-        path = path_in_data(self._kinds[node], pill.path)
+        path = self._kinds[node].find_path(pill.path)
         found = _NOTHING if path is None else _descend(self._answers[node], path, folded=True)
         if found is _NOTHING:
             raise Unfillable(
@@ -272,18 +253,6 @@ def is_json_text(value: object) -> bool:
     return first is None or first.start != len(value) - len(text)
 
 
-def resolve(value: Any, content: object, *, field: str) -> Any:
-    """Return *value* with its pills replaced by the webhook data in *content*, as `fill` does.
-
-    InvalidRequest names a path that the data does not have.
-    """
-    data = Data(("webhook",))
-    data.add_event(content, node="webhook")
-    filled = fill(value, data)
-    _require_filled(filled, field)
-    return filled
-
-
 def rename(value: Any, names: Mapping[str, str]) -> Any:
     """Return *value*, a text or any JSON, in whose pills what a path begins with has another of *names*."""
     if isinstance(value, str):
@@ -403,17 +372,6 @@ def _fill_text(text: str, data: Data, place: Callable[[], Text]) -> Any:
 
 def _is_whole(text: str, found: list[Pill]) -> bool:
     return len(found) == 1 and not (text[: found[0].start] + text[found[0].end :]).strip(_BLANK)
-
-
-def _require_filled(value: Any, field: str) -> None:
-    if isinstance(value, Unfilled):
-        raise InvalidRequest(f"{field} {value.reason}")
-    if isinstance(value, Mapping):
-        for key, entry in value.items():
-            _require_filled(entry, f"{field}.{key}")
-    elif isinstance(value, list):
-        for number, entry in enumerate(value):
-            _require_filled(entry, f"{field}[{number}]")
 
 
 def _all_pills(value: object) -> Iterator[tuple[str, Pill]]:

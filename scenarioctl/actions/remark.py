@@ -1,49 +1,55 @@
 """The action `Remark`: a text is written into a chain's history."""
 
-# Every module of this package answers the same questions, whether it needs all that it is told or not.
-
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.cards import Card, Look, Row, chain_title
 from scenarioctl.actions.chain import draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.pills import Data, Filled
 from scenarioctl.actions.pills import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_side
+from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.words import side_words, word
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.formats.shapes import ACTION_BOX
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
-    from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.shapes import Canvas
 
 #: As the mempool calls it.
 TX_TYPE = "Remark"
 
-#: What fields of the form are called in a request and in a flow file.
-KEYS = {"source.chain": "chain", "source.target": "text", "plain": "plain"}
-
-
-def summary(node: Node, registry: "Registry") -> str:
-    return "Remark"
-
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     source, _ = side_words(app, diagram, node)
-    values = action_data(node).get("source")
-    text = word(values.get("target")) if isinstance(values, dict) else ""
+    text = _text_word(node)
     return f"{text!r} on {source['chain']}" if text else f"no text yet, on {source['chain']}"
+
+
+def card(app: "Application", diagram: Diagram, node: Node) -> Card:
+    source, _ = side_words(app, diagram, node)
+    literal, title = chain_title(app, source["chain"])
+    text = _text_word(node, 200)
+    rows = [Row(text=text, strong=True)] if text else []
+    rows.append(Row(label="On", text=title or "?"))
+    return Card(title="Remark", rows=tuple(rows), chain=literal)
+
+
+def _text_word(node: Node, limit: int = 48) -> str:
+    values = action_data(node).get("source")
+    return word(values.get("target"), limit) if isinstance(values, dict) else ""
 
 
 def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
     return outline_source(app, diagram, node)[0], "0"
 
 
-async def draft(app: "Application", diagram: Diagram, node: Node) -> Drafted:
+async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     source = read_side(diagram, node, "source")
     chain = source.chain(app)
     text = source.get("target")
@@ -80,7 +86,7 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
+    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     chain = fields.chain(app, "chain")
@@ -102,6 +108,29 @@ def draw(
     if fields.flag("plain"):
         data["plain"] = True
     first = draw_chain(canvas, chain, None, start=start)
-    action = canvas.add("action", {"action": "Remark", "actionData": data})
+    action = canvas.add(ACTION_BOX, {"action": "Remark", "actionData": data})
     canvas.connect(first, action)
     return first, action
+
+
+STEP = StepKind(
+    name="Remark",
+    box=ACTION_BOX,
+    look=Look(name="remark", color="rose", icon="M5 5h14v10h-8l-4 4v-4h-2zM9 9h6M9 12h3"),
+    describe=describe,
+    card=card,
+    flow=FlowKeys(
+        required=("chain", "text"),
+        optional=("plain",),
+        fields={
+            "source.chain": "chain",
+            "source.target": "text",
+            "plain": "plain",
+        },
+        draw=draw,
+    ),
+    tx_type=TX_TYPE,
+    outline=outline,
+    draft=draft,
+    fill=fill,
+)

@@ -1,12 +1,12 @@
 """A run: the steps of a diagram one after the other, and what they leave behind."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from scenarioctl.actions import Asker, Drafter, Runner, find_handler, unknown_sentence
-from scenarioctl.actions.pills import Data, WaitsForWebhook, fill
+from scenarioctl.actions import find_step, unknown_sentence
+from scenarioctl.actions.pills import Data, WaitsForWebhook
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.jobs import NO_TRANSACTION, RUN_FAILED, SECOND, MempoolDraft, WebhookEvent
@@ -14,17 +14,14 @@ from scenarioctl.model.jobs import NO_TRANSACTION, RUN_FAILED, SECOND, MempoolDr
 if TYPE_CHECKING:
     import asyncio
 
-    from scenarioctl.actions import Handler
+    from scenarioctl.actions.step_kind import DraftStep, StepKind
     from scenarioctl.application import Application
 
 OnWait = Callable[[str], Awaitable[None]]
 OnStep = Callable[[], Awaitable[None]]
 
-_QUERY = "ChainQuery"
 #: Characters of one line of the log.
 _LONGEST_LINE = 2000
-#: Characters that a line shows of what a chain answered; the mempool has it whole.
-_SHOWN = 200
 
 
 class Run:
@@ -82,9 +79,9 @@ class Run:
         before: dict[str, list[str]] = {}
         for edge in self._diagram.edges:
             before.setdefault(edge.target, []).append(edge.source)
-        entering = [handler for node in nodes if (handler := _entering(find_handler(node))) is not None]
-        self._several = len(entering) > 1
-        self._drafting = sum(not isinstance(handler, Asker) for handler in entering)
+        steps = [step for node in nodes if (step := find_step(node)) is not None]
+        self._several = sum(step.tx_type != "" for step in steps) > 1
+        self._drafting = sum(step.draft is not None for step in steps)
         filled = _FilledDiagram(
             nodes=self._diagram.nodes,
             edges=self._diagram.edges,
@@ -116,7 +113,7 @@ class Run:
 
     def failure_line(self, failure: str) -> str:
         """Return the line of the log that says that the run failed, and how many of its drafts it did not make."""
-        made = sum(draft.tx != NO_TRANSACTION and draft.tx_type != _QUERY for draft in self.drafts)
+        made = sum(draft.spec_version is not None for draft in self.drafts)
         missing = self._drafting - made
         share = f"{missing} of {self._drafting} drafts: " if missing > 0 else ""
         return f"{RUN_FAILED}: {share}{failure.removeprefix(f'{NO_TRANSACTION}: ')}"
@@ -154,53 +151,62 @@ class Run:
         finally:
             self.limit.reschedule(clock() + left)
 
-    async def _take(self, diagram: Diagram, node: Node) -> None:
-        handler = find_handler(node)
-        if handler is None:
-            self.say(f"Skipped {_named(node)}: {unknown_sentence(node)}")
-            return
-        node = _fill_node(handler, node, self.data)
-        entering = _entering(handler)
-        if entering is not None:
-            await self._enter(entering, diagram, node)
-        elif isinstance(handler, Runner):
-            try:
-                await handler.run(self, diagram, node)
-            except ScenarioctlError as error:
-                self._stopped[node.id] = node.id
-                self._fail(f"{_named(node)} failed: {error.statement}", error)
-
-    async def _enter(self, handler: "Drafter | Asker", diagram: Diagram, node: Node) -> None:
-        """Run a step that leaves an entry in the mempool, whatever becomes of it."""
-        try:
-            if isinstance(handler, Asker):
-                if asked := handler.question(node):
-                    await self.announce(f"Querying {asked}")
-                chain, text = await handler.answer(self.app, diagram, node)
-                self._keep_answer(handler.TX_TYPE, chain, text, node)
-            else:
-                await self._draft(handler, diagram, node)
-        except ScenarioctlError as error:
-            self._keep_failure(handler, diagram, node, error)
-
-    async def _draft(self, handler: "Drafter", diagram: Diagram, node: Node) -> None:
-        from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
-
-        drafted = await handler.draft(self.app, diagram, node)
-        transaction = drafted.transaction
+    def add_entry(
+        self,
+        step: "StepKind",
+        node: Node,
+        *,
+        chain: str,
+        tx: str,
+        amount: str = "0",
+        spec_version: int | None = None,
+    ) -> None:
+        """Leave an entry in the mempool; *spec_version* is that of the runtime that a transaction is for."""
         date = self.app.clock()
-        hours = self.app.settings.draft_hours
+        hours = self.app.settings.draft_hours if spec_version is not None else 0
         self.drafts.append(
             MempoolDraft(
-                chain=drafted.source_chain,
-                amount=str(drafted.raw_amount),
-                tx_type=drafted.txtype,
+                chain=chain,
+                amount=amount,
+                tx_type=step.tx_type,
                 date=date,
-                tx="0x" + bare_extrinsic(transaction.call_data).hex(),
-                spec_version=transaction.spec_version,
+                tx=tx,
+                spec_version=spec_version,
                 expires=date + hours * 3600 * SECOND if hours else None,
                 node=node.id,
             )
+        )
+
+    async def _take(self, diagram: Diagram, node: Node) -> None:
+        step = find_step(node)
+        if step is None:
+            self.say(f"Skipped {_named(node)}: {unknown_sentence(node)}")
+            return
+        node = _fill_node(step, node, self.data)
+        try:
+            if step.draft is not None:
+                await self._draft(step, step.draft, diagram, node)
+            elif step.run is not None:
+                await step.run(self, diagram, node)
+        except ScenarioctlError as error:
+            if step.tx_type:
+                self._keep_failure(step, diagram, node, error)
+            else:
+                self._stopped[node.id] = node.id
+                self._fail(f"{_named(node)} failed: {error.statement}", error)
+
+    async def _draft(self, step: "StepKind", draft: "DraftStep", diagram: Diagram, node: Node) -> None:
+        from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+
+        drafted = await draft(self.app, diagram, node, None)
+        transaction = drafted.transaction
+        self.add_entry(
+            step,
+            node,
+            chain=drafted.source_chain,
+            amount=str(drafted.raw_amount),
+            tx="0x" + bare_extrinsic(transaction.call_data).hex(),
+            spec_version=transaction.spec_version,
         )
         runtime = f"{transaction.chain} {transaction.spec_version}"
         self.say(
@@ -211,48 +217,29 @@ class Run:
         for sentence in transaction.warnings:
             self.say(f"Warning: {sentence}")
 
-    def _keep_answer(self, tx_type: str, chain: str, text: str, node: Node) -> None:
-        self.drafts.append(
-            MempoolDraft(
-                chain=chain, amount="0", tx_type=tx_type, date=self.app.clock(), tx=text, node=node.id
-            )
-        )
-        self.data.add_answer("query", _read_answer(text), node=node.id)
-        self.say(f"Query of {chain} answered: {text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}")
-
-    def _keep_failure(
-        self, handler: "Drafter | Asker", diagram: Diagram, node: Node, error: ScenarioctlError
-    ) -> None:
-        chain, amount = handler.outline(self.app, diagram, node)
-        self.drafts.append(
-            MempoolDraft(
-                chain=chain,
-                amount=amount,
-                tx_type=handler.TX_TYPE,
-                date=self.app.clock(),
-                tx=NO_TRANSACTION,
-                node=node.id,
-            )
-        )
+    def _keep_failure(self, step: "StepKind", diagram: Diagram, node: Node, error: ScenarioctlError) -> None:
+        chain, amount = step.outline(self.app, diagram, node) if step.outline is not None else ("", "0")
+        self.add_entry(step, node, chain=chain, amount=amount, tx=NO_TRANSACTION)
         which = f"node {shorten(node.id)}: " if self._several else ""
         self._fail(f"{NO_TRANSACTION}: {which}{error.statement}", error)
 
     async def _leave_out(self, node: Node, stopper: str) -> None:
-        """Say that a step is not run; and what is wrong with it even so, which nothing that failed before it could mend."""
-        handler = _entering(find_handler(node))
-        if handler is not None or isinstance(find_handler(node), Runner):
-            self.say(f"{_named(node)} was not run, since {shorten(stopper)} before it failed")
-        if handler is None:
+        """Say that a step is not run, and what is wrong with it that no data of an earlier step could mend."""
+        step = find_step(node)
+        if step is None or (step.draft is None and step.run is None):
+            return
+        self.say(f"{_named(node)} was not run, since {shorten(stopper)} before it failed")
+        if not step.tx_type:
             return
         try:
-            if isinstance(handler, Asker):
-                await handler.check(self.app, self._diagram, node)
-            else:
-                await handler.draft(self.app, self._diagram, node)
+            if step.draft is not None:
+                await step.draft(self.app, self._diagram, node, None)
+            elif step.check is not None:
+                step.check(self.app, self._diagram, node)
         except WaitsForWebhook:
             pass
         except InvalidRequest as error:
-            self._keep_failure(handler, self._diagram, node, error)
+            self._keep_failure(step, self._diagram, node, error)
         except ScenarioctlError:
             pass
 
@@ -271,34 +258,16 @@ class _FilledDiagram(Diagram):
         self, node: Node, types: frozenset[str], *, upstream: bool, stop: frozenset[str]
     ) -> list[Node]:
         found = super().nearest(node, types, upstream=upstream, stop=stop)
-        return [_fill_node(find_handler(near), near, self.data) for near in found]
+        return [_fill_node(find_step(near), near, self.data) for near in found]
 
 
-def _entering(handler: "Handler | None") -> "Drafter | Asker | None":
-    """Return the module if its nodes leave entries in the mempool."""
-    return cast("Drafter | Asker", handler) if hasattr(handler, "TX_TYPE") else None
-
-
-def _fill_node(handler: "Handler | None", node: Node, data: Data) -> Node:
-    """Return *node* with the pills in its form replaced, by the rules of its own kind where that has some."""
-    if not node.form:
+def _fill_node(step: "StepKind | None", node: Node, data: Data) -> Node:
+    """Return *node* with the placeholders in its form replaced."""
+    if not node.form or step is None:
         return node
-    own: Callable[[Mapping[str, Any], Data], Mapping[str, Any]] = getattr(handler, "fill", fill)
-    return replace(node, form=own(node.form, data))
+    return replace(node, form=step.fill(node.form, data))
 
 
 def _named(node: Node) -> str:
     kind = node.form.get("action") if node.type == "action" else node.type
     return f"{kind if isinstance(kind, str) and len(kind) < 40 else 'step'} {shorten(node.id)}"
-
-
-def _read_answer(text: str) -> Any:
-    """Return what a chain answered as pills can look into it: lists and objects, all else as the text that it is."""
-    if text[:1] not in ("{", "["):
-        return text
-    from scenarioctl.formats.documents import parse_json
-
-    try:
-        return parse_json(text, field="query")
-    except ScenarioctlError:
-        return text

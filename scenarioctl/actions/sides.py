@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions import all_steps
 from scenarioctl.actions.fields import known_decimals
 from scenarioctl.actions.pills import settled
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
 
 _CHAIN = frozenset({"chain"})
-#: What ends the search for a neighbouring chain: behind another step, a chain is that step's.
-_STEPS = frozenset({"action", "chainTx"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +84,9 @@ def action_data(node: Node) -> Mapping[str, Any]:
 
 
 def _neighbour(diagram: Diagram, node: Node, place: str) -> Mapping[str, Any]:
-    found = diagram.nearest(node, _CHAIN, upstream=place == "source", stop=_STEPS)
+    # A chain behind another step that drafts a transaction is that step's.
+    stop = frozenset(step.box.type for step in all_steps() if step.draft is not None)
+    found = diagram.nearest(node, _CHAIN, upstream=place == "source", stop=stop)
     if len(found) > 1:
         names = ", ".join(shorten(chain.id) for chain in found[:4])
         raise InvalidRequest(f"{place} is not clear, more than one chain is connected there: {names}")

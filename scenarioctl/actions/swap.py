@@ -1,50 +1,33 @@
 """The action `swap`: one asset is sold for another on the exchange parachain."""
 
-# Every module of this package answers the same questions, whether it needs all that it is told or not.
-
 import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_rows, tokens
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields, known_decimals
 from scenarioctl.actions.pills import Data, Text, Unfillable, has_pill, settled
 from scenarioctl.actions.pills import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_sides
+from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.words import side_words, word
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.formats.shapes import ACTION_BOX
 from scenarioctl.model.amounts import parse_number, parse_raw, to_raw, to_text
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
-    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.formats.shapes import Canvas
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
 
 #: As the mempool calls it.
 TX_TYPE = "swap"
-
-#: What fields of the form are called in a request and in a flow file.
-KEYS = {
-    "source.chain": "chain",
-    "source.assetId": "assetin",
-    "source.amount": "amount",
-    "target.assetId": "assetout",
-    "minAmountOut": "min_amount_out",
-    "exactMinimum": "exact_minimum",
-    "slippage": "slippage",
-    "maxImpact": "max_impact",
-    "route": "route",
-    "amount": "amount",
-}
-
-
-def summary(node: Node, registry: "Registry") -> str:
-    return "swap"
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
@@ -71,8 +54,28 @@ def least_words(app: "Application", diagram: Diagram, node: Node) -> str:
     return asset.amount(raw)
 
 
-def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
-    return outline_source(app, diagram, node)
+def card(app: "Application", diagram: Diagram, node: Node) -> Card:
+    source, target = side_words(app, diagram, node)
+    literal, title = chain_title(app, source["chain"])
+    slippage = word(action_data(node).get("slippage")) or "1"
+    least = least_words(app, diagram, node) or f"the quote less {slippage} %"
+    rows = (
+        Row(text=f"{tokens(source['amount'], source['short']) or '?'} → {target['short']}", strong=True),
+        *mark_rows(source["id"], source["mark"]),
+        *mark_rows(target["id"], target["mark"]),
+        Row(label="On", text=title or "?"),
+        Row(label="At least", text=least),
+    )
+    return Card(title="Swap", rows=rows, chain=literal)
+
+
+def incoming(app: "Application", diagram: Diagram, node: Node) -> str:
+    source, _ = side_words(app, diagram, node)
+    return tokens(source["amount"], source["short"])
+
+
+def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
+    return least_words(app, diagram, node) or known(side_words(app, diagram, node)[1]["short"])
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
@@ -114,9 +117,6 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     )
 
 
-draft_for = draft
-
-
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     """Return *form* with its pills replaced; in a route that is text, data is one name and brings no hops of its own."""
     filled: dict[str, Any] = fill_any(dict(form), data)
@@ -138,7 +138,7 @@ class _RouteText(Text):
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
+    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     chain = fields.chain(app, "chain", default="hydraDx")
@@ -165,7 +165,7 @@ def draw(
     }
     data |= _options(fields)
     first = draw_chain(canvas, chain, asset_in, amount=amount, start=start)
-    action = canvas.add("action", {"action": "swap", "actionData": data})
+    action = canvas.add(ACTION_BOX, {"action": "swap", "actionData": data})
     last = draw_chain(canvas, chain, asset_out)
     canvas.connect(first, action)
     canvas.connect(action, last)
@@ -298,3 +298,35 @@ def read_route(value: object, field: str) -> Any:
     from scenarioctl.transactions.swap.swap_call import parse_route
 
     return parse_route(value, field=field)
+
+
+STEP = StepKind(
+    name="swap",
+    box=ACTION_BOX,
+    look=Look(name="swap", color="violet", icon="M5 8h13M14 4l4 4l-4 4M19 16H6M10 12l-4 4l4 4"),
+    describe=describe,
+    card=card,
+    incoming=incoming,
+    outgoing=outgoing,
+    flow=FlowKeys(
+        required=("assetin", "assetout", "amount"),
+        optional=("chain", "min_amount_out", "exact_minimum", "slippage", "max_impact", "route"),
+        fields={
+            "source.chain": "chain",
+            "source.assetId": "assetin",
+            "source.amount": "amount",
+            "target.assetId": "assetout",
+            "minAmountOut": "min_amount_out",
+            "exactMinimum": "exact_minimum",
+            "slippage": "slippage",
+            "maxImpact": "max_impact",
+            "route": "route",
+            "amount": "amount",
+        },
+        draw=draw,
+    ),
+    tx_type=TX_TYPE,
+    outline=outline_source,
+    draft=draft,
+    fill=fill,
+)

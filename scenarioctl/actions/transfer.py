@@ -1,21 +1,21 @@
 """The action `xTransfer`: an asset goes to an account, on another chain or on the same one."""
 
-# Every module of this package answers the same questions, whether it needs all that it is told or not.
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_rows, shorten_middle, tokens
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_transfer
 from scenarioctl.actions.fields import Fields, known_decimals, note_native, read_xcm_version
 from scenarioctl.actions.pills import has_pill, settled
 from scenarioctl.actions.sides import Side, action_data, outline_source, read_sides
+from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.words import side_words
 from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.formats.shapes import Canvas
+from scenarioctl.formats.shapes import ACTION_BOX, Canvas
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
@@ -23,25 +23,11 @@ from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
 if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
-    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import UnsignedTransaction
 
 #: As the mempool calls it.
 TX_TYPE = "xTransfer"
-
-#: What fields of the form are called in a request and in a flow file.
-KEYS = {
-    "source.chain": "source_chain",
-    "source.assetId": "assetid",
-    "source.amount": "amount",
-    "target.chain": "dest_chain",
-    "target.address": "destination_address",
-    "amount": "amount",
-}
-
-
-def summary(node: Node, registry: "Registry") -> str:
-    return "xTransfer"
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
@@ -52,8 +38,27 @@ def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     )
 
 
-def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
-    return outline_source(app, diagram, node)
+def card(app: "Application", diagram: Diagram, node: Node) -> Card:
+    source, target = side_words(app, diagram, node)
+    origin, origin_title = chain_title(app, source["chain"])
+    _, destination = chain_title(app, target["chain"])
+    rows = (
+        Row(text=tokens(source["amount"], source["short"]) or "?", strong=True),
+        *mark_rows(source["id"], source["mark"]),
+        Row(label="From", text=origin_title or "?"),
+        Row(label="To", text=destination or "?"),
+        Row(label="For", text=shorten_middle(target["address"])),
+    )
+    return Card(title="Transfer", rows=rows, chain=origin)
+
+
+def incoming(app: "Application", diagram: Diagram, node: Node) -> str:
+    source, _ = side_words(app, diagram, node)
+    return tokens(source["amount"], source["short"])
+
+
+def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
+    return known(side_words(app, diagram, node)[1]["short"])
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
@@ -101,12 +106,8 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     )
 
 
-#: What is drafted depends on who signs: which form of a transfer arrives, and whether it is opened at all.
-draft_for = draft
-
-
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
+    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     return draw_plan(canvas, plan(app, values, place=place), app, start=start)
 
@@ -138,7 +139,7 @@ class Plan:
 
 
 def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> Plan:
-    """Return what *values* say, as `xTransfer` has them in `formats/flow.py`."""
+    """Return what *values* say, by the keys of `STEP.flow`."""
     fields = Fields(values, place)
     source = fields.chain(app, "source_chain")
     destination = fields.chain(app, "dest_chain")
@@ -208,7 +209,7 @@ def draw_plan(canvas: "Canvas", planned: Plan, app: "Application", *, start: str
     arriving = None if isinstance(asset, str) else app.assets.counterpart(asset, destination)
     first = draw_chain(canvas, source, asset, amount=amount, start=start)
     action = canvas.add(
-        "action",
+        ACTION_BOX,
         {
             "action": "xTransfer",
             "actionData": {
@@ -293,3 +294,30 @@ def _repeats_id(source: Side, target: Side) -> bool:
     """
     symbol = target.get("symbol")
     return (symbol is None or symbol == "") and str(target.get("assetId")) == str(source.get("assetId"))
+
+
+STEP = StepKind(
+    name="xTransfer",
+    box=ACTION_BOX,
+    look=Look(name="transfer", color="blue", icon="M4 12h15M13 6l6 6l-6 6"),
+    describe=describe,
+    card=card,
+    incoming=incoming,
+    outgoing=outgoing,
+    flow=FlowKeys(
+        required=("source_chain", "dest_chain", "destination_address", "amount", "assetid"),
+        optional=("yes", "xcm_version"),
+        fields={
+            "source.chain": "source_chain",
+            "source.assetId": "assetid",
+            "source.amount": "amount",
+            "target.chain": "dest_chain",
+            "target.address": "destination_address",
+            "amount": "amount",
+        },
+        draw=draw,
+    ),
+    tx_type=TX_TYPE,
+    outline=outline_source,
+    draft=draft,
+)

@@ -1,25 +1,26 @@
 """The node `webhook`: the run waits for an event that somebody posts."""
 
-# Every module of this package answers the same questions, whether it needs all that it is told or not.
-
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.delay import parse_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.pills import has_pill, settled
+from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.actions.words import word
-from scenarioctl.errors import InvalidRequest, TimedOut, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, TimedOut, shorten
+from scenarioctl.formats.shapes import EditorBox
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
-    from scenarioctl.chains.registry import Registry
     from scenarioctl.formats.shapes import Canvas
     from scenarioctl.model.jobs import WebhookEvent
+    from scenarioctl.stores import StoredScenario
 
 #: Seconds that a run waits where the form says nothing.
 DEFAULT_TIMEOUT = Decimal(3600)
@@ -31,12 +32,9 @@ _LOOKS = 1000
 #: How many runs of this process wait.
 _waiting = 0
 
-#: What fields of the form are called in a flow file.
-KEYS = {"webhookName": "name", "uuid": "uuid", "timeout": "timeout"}
+BOX = EditorBox(type="webhook", label="Webhook", image="./webhook.svg")
 
-
-def summary(node: Node, registry: "Registry") -> str:
-    return "webhook"
+DATA = StepData(title="a webhook's event", label="event", editor_paths={("eventData", "content"): ()})
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
@@ -47,7 +45,17 @@ def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     return f"{name}, waits for a POST to /webhook/{uuid}" if name else f"waits for a POST to /webhook/{uuid}"
 
 
-async def check(app: "Application", diagram: Diagram, node: Node) -> None:
+def card(app: "Application", diagram: Diagram, node: Node) -> Card:
+    name, uuid = word(node.form.get("webhookName")), word(node.form.get("uuid"))
+    rows = []
+    if name:
+        rows.append(Row(text=name, strong=True))
+    if uuid:
+        rows.append(Row(label="Inbox", text=uuid if len(uuid) < 13 else f"{uuid[:8]}…{uuid[-4:]}"))
+    return Card(title="Webhook", caption="waits for an event", rows=tuple(rows))
+
+
+def check(app: "Application", diagram: Diagram, node: Node) -> None:
     read_webhook(node)
     read_timeout(node)
 
@@ -63,7 +71,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     else:
         # One event, one run: a second step for the same webhook looks at what the first one got.
         running.say(f"Webhook {uuid}: event {event.id} again")
-    running.data.add_event(event.content, node=node.id)
+    running.data.add(DATA, event.content, node=node.id)
 
 
 async def _await_event(running: "Run", uuid: str, timeout: Decimal) -> "WebhookEvent":
@@ -113,8 +121,42 @@ def read_webhook(node: Node) -> str:
     return parse_uuid(uuid, field="uuid")
 
 
+def webhooks_of(diagram: Diagram) -> tuple[str, ...]:
+    """Return the UUIDs of the webhooks that *diagram* waits for, each once; without those that a placeholder names."""
+    found = {}
+    for node in diagram.nodes:
+        if node.type == BOX.type:
+            try:
+                found[read_webhook(node)] = True
+            except InvalidRequest:
+                continue
+    return tuple(found)
+
+
+async def index_webhooks(app: "Application") -> int:
+    """Index the webhooks of scenarios that an older version stored; return how many scenarios that were."""
+    from scenarioctl.formats.blob import unpack
+    from scenarioctl.model.diagram import read_diagram
+
+    done: set[str] = set()
+
+    def read(row: "StoredScenario") -> tuple[str, ...]:
+        return webhooks_of(read_diagram(unpack(row.blob, name=f"scenario {row.id}")))
+
+    while scenarios := [row for row in await app.store.unindexed() if row.id not in done]:
+        for row in scenarios:
+            try:
+                webhooks = await app.aside(read, row)
+            except ScenarioctlError:
+                # A scenario that can't be read waits for nothing, and must not keep the daemon from starting.
+                webhooks = ()
+            await app.store.index_webhooks(row.id, webhooks)
+            done.add(row.id)
+    return len(done)
+
+
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], *, place: str, start: str
+    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     name = fields.filled("name")
@@ -126,7 +168,7 @@ def draw(
         form["timeout"] = timeout
         if not has_pill(timeout):
             form["timeout"] = to_text(parse_timeout(timeout, field=fields.name("timeout")))
-    node = canvas.add("webhook", form, extra={"selectedWebhook": name, "uuid": uuid})
+    node = canvas.add(BOX, form, extra={"selectedWebhook": name, "uuid": uuid})
     return node, node
 
 
@@ -139,3 +181,21 @@ def parse_uuid(value: object, *, field: str) -> str:
             f"{field} {shorten(value)} is not a UUID, expected one like 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
         )
     return text
+
+
+STEP = StepKind(
+    name="webhook",
+    box=BOX,
+    look=Look(name="webhook", color="amber", icon="M13 3l-7 10h5l-1 8l8-11h-6z"),
+    describe=describe,
+    card=card,
+    flow=FlowKeys(
+        required=("name",),
+        optional=("uuid", "timeout"),
+        fields={"webhookName": "name", "uuid": "uuid", "timeout": "timeout"},
+        draw=draw,
+    ),
+    check=check,
+    run=run,
+    data=DATA,
+)

@@ -2,21 +2,24 @@
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from scenarioctl.errors import TooLarge
 from scenarioctl.model.diagram import MAX_NODES
 
-#: What the editor draws for a node: its label, its picture, width and height.
-_LOOKS: dict[str, tuple[str, str, int, int]] = {
-    "chain": ("Chain", "./chain.svg", 245, 443),
-    "action": ("action", "", 200, 250),
-    "chainQuery": ("Query Chain", "./chainQuery.svg", 80, 80),
-    "chainTx": ("Chain Tx", "./chainTx.svg", 80, 80),
-    "http": ("http", "", 80, 80),
-    "webhook": ("Webhook", "./webhook.svg", 80, 80),
-    "delay": ("Delay", "", 80, 80),
-}
+
+class EditorBox(NamedTuple):
+    """What the web editor draws for a node: its type, label, picture, width and height."""
+
+    type: str
+    label: str
+    image: str = ""
+    width: int = 80
+    height: int = 80
+
+
+#: The box of every step that is a choice in `formData.action`.
+ACTION_BOX = EditorBox(type="action", label="action", width=200, height=250)
 
 _GAP = 140
 _ROW = 520
@@ -49,24 +52,25 @@ class Canvas:
         #: The ids of the boxes, as they were drawn.
         self.drawn: list[str] = []
 
-    def add(self, kind: str, form: Mapping[str, Any], *, extra: Mapping[str, Any] | None = None) -> str:
+    def add(self, box: EditorBox, form: Mapping[str, Any], *, extra: Mapping[str, Any] | None = None) -> str:
         """Draw a box and return its id; *extra* are keys that the editor keeps beside the form."""
         if len(self._nodes) >= MAX_NODES:
             raise TooLarge(f"the diagram would have more than {MAX_NODES} nodes")
-        identifier = f"{kind}_{self._new_suffix()}"
+        identifier = f"{box.type}_{self._new_suffix()}"
         while identifier in self._nodes:
-            identifier = f"{kind}_{self._new_suffix()}"
-        label, image, width, height = _LOOKS[kind]
-        data = {"label": label, "image": image, "name": label} if image else {"label": label}
+            identifier = f"{box.type}_{self._new_suffix()}"
+        data = {"label": box.label}
+        if box.image:
+            data |= {"image": box.image, "name": box.label}
         self._nodes[identifier] = {
             "id": identifier,
-            "type": kind,
+            "type": box.type,
             "position": {"x": 0, "y": 0},
             "data": data,
             "style": {},
             "formData": dict(form),
-            "width": width,
-            "height": height,
+            "width": box.width,
+            "height": box.height,
             "selected": False,
             "dragging": False,
             **(extra or {}),

@@ -81,7 +81,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Created:
     planned = plan(app, fields)
     sender = check_sender(request.check, request.sender)
     if planned.has_placeholder:
-        _read_single("xTransfer", draw_document(app, planned))
+        _read_single(draw_document(app, planned))
     transaction = await _draft(app, sender, lambda app: draft_plan(app, planned, sender))
     created = await _store(app, draw_document(app, planned), transaction)
     return replace(created, notes=planned.notes)
@@ -122,12 +122,14 @@ class Swap(BuiltTransaction):
 
 
 async def create_swap(app: Application, request: CreateSwap) -> Swap:
-    from scenarioctl.actions import draft_first, swap_diagram
+    from scenarioctl.actions.drafting import draft_first
+    from scenarioctl.actions.flows import draw_single
 
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
-    document = swap_diagram(
+    document = draw_single(
         app,
+        "swap",
         chain=request.chain,
         assetin=request.assetin,
         assetout=request.assetout,
@@ -138,7 +140,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Swap:
         max_impact=request.max_impact,
         route=request.route,
     )
-    drafted = await draft_first(app, _read_single("swap", document), sender=sender)
+    drafted = await draft_first(app, _read_single(document), sender=sender)
     facts = built_fields(drafted.transaction, *payload_warnings(app, request))
     swap_tx = await write_transaction(app, drafted.transaction, request)
     return Swap(swap_tx=swap_tx, scenarioid=await store_document(app, document), **facts)
@@ -159,11 +161,11 @@ class CreateRemark:
 
 
 async def create_remark(app: Application, request: CreateRemark) -> Created:
-    from scenarioctl.actions import remark_diagram
+    from scenarioctl.actions.flows import draw_single
 
-    document = remark_diagram(app, chain=request.chain, text=request.text, plain=request.plain)
+    document = draw_single(app, "Remark", chain=request.chain, text=request.text, plain=request.plain)
     sender = check_sender(request.check, request.sender)
-    diagram = _read_single("Remark", document)
+    diagram = _read_single(document)
     transaction = await _draft(app, sender, lambda app: _draft_only(app, diagram, sender))
     return await _store(app, document, transaction, diagram)
 
@@ -181,17 +183,18 @@ class CreateQuery:
 
 
 async def create_query(app: Application, request: CreateQuery) -> Created:
-    from scenarioctl.actions import query_diagram
+    from scenarioctl.actions.flows import draw_single
 
-    document = query_diagram(
+    document = draw_single(
         app,
+        "chainQuery",
         chain=request.chain,
         pallet_name=request.pallet_name,
         method_name=request.method_name,
         params=request.params,
         block=request.block,
     )
-    return Created(id=await store_document(app, document, _read_single("chainQuery", document)))
+    return Created(id=await store_document(app, document, _read_single(document)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,9 +230,8 @@ class CreatedFlow:
 
 
 async def create_flow(app: Application, request: CreateFlow) -> CreatedFlow:
-    from scenarioctl.actions import judge
-    from scenarioctl.actions.flows import draw_flow
-    from scenarioctl.formats.flow import read_flow
+    from scenarioctl.actions.flows import draw_flow, read_flow
+    from scenarioctl.actions.problems import judge
 
     def draw() -> "tuple[DrawnFlow, Diagram]":
         drawn = draw_flow(app, read_flow(request.flow, syntax=request.syntax))
@@ -261,7 +263,7 @@ async def _store_checked_flow(
     """Store a flow each of whose transactions passes, by itself, on what the chains hold now."""
     from contextlib import aclosing
 
-    from scenarioctl.actions import draft_each
+    from scenarioctl.actions.drafting import draft_each
     from scenarioctl.actions.pills import WaitsForWebhook
 
     checks, notes, warnings = [], [], []
@@ -295,19 +297,19 @@ async def _store_checked_flow(
     )
 
 
-def _read_single(kind: str, document: Any) -> Diagram:
+def _read_single(document: Any) -> Diagram:
     """Return the diagram of a scenario of one step, which has no placeholders: no step before it could fill them."""
     from scenarioctl.actions.flows import in_keys
-    from scenarioctl.actions.providers import lacking_of
+    from scenarioctl.actions.problems import unfillable_fields
 
     diagram = read_diagram(document)
-    for sentence in lacking_of(diagram):
-        raise InvalidRequest(in_keys(kind, sentence))
+    for step, sentence in unfillable_fields(diagram):
+        raise InvalidRequest(sentence if step is None else in_keys(step, sentence))
     return diagram
 
 
 async def _draft_only(app: Application, diagram: Diagram, sender: bytes | None) -> "UnsignedTransaction":
-    from scenarioctl.actions import draft_first
+    from scenarioctl.actions.drafting import draft_first
 
     return (await draft_first(app, diagram, sender=sender)).transaction
 

@@ -59,13 +59,13 @@ class _Wanted(NamedTuple):
 
 
 async def preview_scenario(app: Application, request: PreviewScenario) -> Preview:
-    from scenarioctl.actions import problems
+    from scenarioctl.actions.problems import find_problems
 
     wanted = _read(request)
     stored = await app.store.get_scenario(request.scenario_id)
     whole, shown = await _aside(app, _open, stored)
     # Not aside: drafting compiles what all requests share.
-    found = await problems(app.unconnected(), shown)
+    found = await find_problems(app.unconnected(), shown)
     img, warnings = await _aside(app, _draw, app, wanted, stored.summary, whole, shown, found)
     return Preview(info=stored.summary, img=img, warnings=warnings)
 

@@ -89,7 +89,7 @@ class FullInfo(BuiltTransaction):
 async def full_scenario_info(app: Application, request: FullScenarioInfo) -> FullInfo:
     from contextlib import aclosing
 
-    from scenarioctl.actions import draft_each, draft_first
+    from scenarioctl.actions.drafting import draft_each, draft_first
     from scenarioctl.actions.transfer import confirm_receivers
 
     check_output_format(request.output_format)
@@ -244,7 +244,8 @@ class ScenarioView:
 
 
 async def show_scenario(app: Application, request: ShowScenario) -> ScenarioView:
-    from scenarioctl.actions import describe_node, problems
+    from scenarioctl.actions.problems import find_problems
+    from scenarioctl.actions.summaries import describe_node
 
     stored = await app.store.get_scenario(request.id)
     diagram = await open_blob(app, stored.blob, request.id)
@@ -264,7 +265,7 @@ async def show_scenario(app: Application, request: ShowScenario) -> ScenarioView
             {"node": problem.node, "problem": problem.sentence}
             # Nothing to mend: a run brings it.
             | ({"waiting": True} if problem.waiting else {})
-            for problem in await problems(app.unconnected(), diagram)
+            for problem in await find_problems(app.unconnected(), diagram)
             # What a chain has to be asked for is no problem where it may be asked.
             if app.settings.offline or problem.code != ChainUnreachable.code
         ),
@@ -449,7 +450,8 @@ def _scenario(app: Application, id: str, text: bytes, facts: Facts) -> StoredSce
 
 
 def _facts_of(app: Application, diagram: Diagram) -> Facts:
-    from scenarioctl.actions import chains_of, summarise, webhooks_of
+    from scenarioctl.actions.summaries import chains_of, summarise
+    from scenarioctl.actions.webhook import webhooks_of
 
     return Facts(
         summary=summarise(diagram, app.registry),

@@ -4,9 +4,11 @@ from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scenarioctl.actions import find_step
+from scenarioctl.actions.cards import Card, Look
 from scenarioctl.actions.words import word
 from scenarioctl.model.diagram import Diagram, Node, Problem, sort_by_edges
-from scenarioctl.render.card import Card, flow_label, missing_card, read_card
+from scenarioctl.render.letters import clean
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -21,6 +23,9 @@ LEAST_COLUMNS, MOST_COLUMNS = 40, 1000
 #: More cards than this are a picture of nothing.
 MOST_CARDS = 1000
 MOST_EDGES = 3000
+
+#: Of a node that an edge leads to, but that is not there.
+MISSING = Look(name="missing", color="slate", icon="M5 12h3M16 12h3M10 8l4 8M14 8l-4 8")
 
 #: Farther from the middle than any editor's canvas reaches.
 _FAR = 1e6
@@ -96,13 +101,13 @@ def read_picture(
         for end in (edge.source, edge.target):
             if end not in index:
                 index[end] = len(cards)
-                cards.append(missing_card(end))
+                cards.append(_missing_card(end))
                 middles.append(None)
             ends.append(index[end])
         source, target = ends
         label = word(raw.get("label"), 60)
         if not label and source < real and target < real:
-            label = flow_label(app, diagram, diagram.nodes[source], diagram.nodes[target])
+            label = arrow_label(app, diagram, diagram.nodes[source], diagram.nodes[target])
         arrows.append(
             Arrow(source=source, target=target, label=label, unfinished=source >= real or target >= real)
         )
@@ -120,6 +125,51 @@ def read_picture(
         order=(*(node.position for node in diagram.in_safe_order()), *range(real, len(cards))),
         left_out=max(0, total - len(diagram.nodes)),
     )
+
+
+def read_card(app: "Application", diagram: Diagram, node: Node, problems: tuple[Problem, ...] = ()) -> Card:
+    """Return the card of *node*; *problems* are those of this node."""
+    step = find_step(node)
+    if step is not None:
+        card = step.card(app, diagram, node)
+        card = card._replace(look=step.look, caption=card.caption or step.name)
+    elif node.type == "action":
+        card = Card(
+            title="Action", caption=word(node.form.get("action")) or "not chosen yet", state="problem"
+        )
+    else:
+        caption = word(node.type) or "no type"
+        card = Card(title="Unknown step", caption=caption, note="skipped in a run", state="problem")
+    card = card._replace(id=clean(node.id[:256]))
+    # A quote that no node was asked for is no fault of the diagram.
+    serious = [problem for problem in problems if problem.code != "chain_unreachable"]
+    if not serious:
+        return card
+    shown = next((problem for problem in serious if not problem.waiting), serious[0])
+    return card._replace(note=clean(shown.sentence[:300]), state="waiting" if shown.waiting else "problem")
+
+
+def _missing_card(identifier: str) -> Card:
+    """Return the card of a node that is not there, but that an edge leads to."""
+    return Card(
+        id=clean(identifier[:256]),
+        look=MISSING,
+        title="No such node",
+        caption=word(identifier),
+        state="missing",
+    )
+
+
+def arrow_label(app: "Application", diagram: Diagram, source: Node, target: Node) -> str:
+    """Return what goes from *source* to *target*; empty for nothing in particular."""
+    before, after = find_step(source), find_step(target)
+    if before is None:
+        return ""
+    if after is not None and after.incoming is not None and before.is_shared:
+        return after.incoming(app, diagram, target)
+    if before.outgoing is not None:
+        return before.outgoing(app, diagram, source)
+    return "" if before.data is None else before.data.label
 
 
 def _circles(count: int, pairs: list[tuple[int, int]]) -> dict[int, int]:

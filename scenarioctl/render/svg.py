@@ -1,15 +1,15 @@
 """A picture as SVG: cards with icons, edges with arrowheads, in a light or a dark theme.
 
-Colours are attributes, not a stylesheet: a page whose policy allows no inline styles can show the picture, and
+Colors are attributes, not a stylesheet: a page whose policy allows no inline styles can show the picture, and
 restyle it by its classes.  Every node is a `<g class="node" data-node="…">`, every edge a `<g class="edge">`.
 Nothing in it refers to anything outside.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil, hypot
 from typing import NamedTuple
 
-from scenarioctl.render.card import Card
+from scenarioctl.actions.cards import Card
 from scenarioctl.render.layout import Box, Layout, Leg, Point, Size, Spacing, keep_positions, lay_out
 from scenarioctl.render.letters import (
     FALLBACK,
@@ -106,41 +106,21 @@ THEMES = {
 }
 
 
-class Kind(NamedTuple):
-    """How the cards of one kind look: strokes of an icon on a field of 24, and its colour."""
+class Color(NamedTuple):
+    """The color of an icon, and of the square behind it."""
 
-    icon: str
     ink: Ink
-    #: The field behind the icon.
     back: Ink
 
 
-_BLUE = (Ink("#2456d6", "#86abff"), Ink("#e9effe", "#1b2a4d"))
-_VIOLET = (Ink("#6b3fd4", "#b69bff"), Ink("#f0ebfd", "#2a2149"))
-_TEAL = (Ink("#0b7269", "#5cd6c9"), Ink("#e2f5f2", "#12332f"))
-_AMBER = (Ink("#93590a", "#f0bd62"), Ink("#fcf2dc", "#352a14"))
-_ROSE = (Ink("#b4245d", "#ff94bd"), Ink("#fdeaf2", "#3b1b2a"))
-_SLATE = (Ink("#4b5468", "#b3bccf"), Ink("#edf0f5", "#262e3e"))
-
-
-def _kind(icon: str, colours: tuple[Ink, Ink]) -> Kind:
-    return Kind(icon=icon, ink=colours[0], back=colours[1])
-
-
-KINDS: Mapping[str, Kind] = {
-    "chain": _kind("", _SLATE),
-    "transfer": _kind("M4 12h15M13 6l6 6l-6 6", _BLUE),
-    "swap": _kind("M5 8h13M14 4l4 4l-4 4M19 16H6M10 12l-4 4l4 4", _VIOLET),
-    "remark": _kind("M5 5h14v10h-8l-4 4v-4h-2zM9 9h6M9 12h3", _ROSE),
-    "query": _kind("M10.5 4.5a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15 15l5 5", _TEAL),
-    "call": _kind("M9 6l-5 6l5 6M15 6l5 6l-5 6", _BLUE),
-    "http": _kind(
-        "M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M4 12h16M12 4c-5 5-5 11 0 16M12 4c5 5 5 11 0 16", _TEAL
-    ),
-    "webhook": _kind("M13 3l-7 10h5l-1 8l8-11h-6z", _AMBER),
-    "delay": _kind("M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M12 8v4.5l3 2", _SLATE),
-    "unknown": _kind("M9 9a3 3 0 1 1 4.5 2.6c-1 .6-1.5 1.1-1.5 2.4M12 17.5v.1", _SLATE),
-    "missing": _kind("M5 12h3M16 12h3M10 8l4 8M14 8l-4 8", _SLATE),
+#: Colors of icons, by `Look.color`.
+COLORS = {
+    "blue": Color(Ink("#2456d6", "#86abff"), Ink("#e9effe", "#1b2a4d")),
+    "violet": Color(Ink("#6b3fd4", "#b69bff"), Ink("#f0ebfd", "#2a2149")),
+    "teal": Color(Ink("#0b7269", "#5cd6c9"), Ink("#e2f5f2", "#12332f")),
+    "amber": Color(Ink("#93590a", "#f0bd62"), Ink("#fcf2dc", "#352a14")),
+    "rose": Color(Ink("#b4245d", "#ff94bd"), Ink("#fdeaf2", "#3b1b2a")),
+    "slate": Color(Ink("#4b5468", "#b3bccf"), Ink("#edf0f5", "#262e3e")),
 }
 
 #: The ground of a chain's badge; white letters on it are readable.
@@ -339,7 +319,7 @@ class _Writer:
     def _card(self, card: Card, box: Box, ports: Sequence[Point]) -> Iterator[str]:
         theme = self.theme
         yield (
-            f'<g class="node {card.kind} {card.state}" data-node="{escape(card.id)}" '
+            f'<g class="node {card.look.name} {card.state}" data-node="{escape(card.id)}" '
             f'transform="translate({_n(box.x)} {_n(box.y)})">'
         )
         about = ": ".join(filter(None, (card.title, clean(card.note))))
@@ -388,10 +368,9 @@ class _Writer:
 
     def _header(self, card: Card, wide: float) -> Iterator[str]:
         theme = self.theme
-        kind = KINDS[card.kind]
         middle = _PADDING + _ICON / 2
         room = wide - _TITLE - _PADDING
-        if card.kind == "chain":
+        if not card.look.icon:
             ground = _CHAINS.get(card.chain, _OTHER_CHAIN)
             yield f'<circle cx="{_n(middle)}" cy="{_n(middle)}" r="{_n(_ICON / 2)}" fill="{ground}"/>'
             sign = _sign(card.title)
@@ -399,13 +378,16 @@ class _Writer:
                 sign, middle, middle + 4.6, 13 if len(sign) > 1 else 15, _ON_BADGE, bold=True, anchor="middle"
             )
         else:
-            ink, back = (kind.ink.dark, kind.back.dark) if self.dark else (kind.ink.light, kind.back.light)
-            if card.unfinished and card.kind in ("unknown", "missing"):
+            color = COLORS[card.look.color]
+            ink, back = (
+                (color.ink.dark, color.back.dark) if self.dark else (color.ink.light, color.back.light)
+            )
+            if card.unfinished and not card.is_step:
                 ink, back = theme.problem, theme.problem_back
             yield (
                 f'<rect x="{_n(_PADDING)}" y="{_n(_PADDING)}" width="{_n(_ICON)}" height="{_n(_ICON)}" rx="9" '
                 f'fill="{back}"/>'
-                f'<path transform="translate({_n(middle - 9.6)} {_n(middle - 9.6)}) scale(0.8)" d="{kind.icon}" '
+                f'<path transform="translate({_n(middle - 9.6)} {_n(middle - 9.6)}) scale(0.8)" d="{card.look.icon}" '
                 f'fill="none" stroke="{ink}" stroke-width="2.1" stroke-linecap="round" stroke-linejoin="round"/>'
             )
         # What would only say the title again is left out.

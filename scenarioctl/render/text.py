@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from scenarioctl.render.card import Card
+from scenarioctl.actions.cards import Card
 from scenarioctl.render.layout import Box, Layout, Size, Spacing, lay_out
 from scenarioctl.render.letters import clean
 from scenarioctl.render.picture import Picture
@@ -105,7 +105,7 @@ def _wrap(text: str, columns: int, most: int) -> list[str]:
 def _lines_of(card: Card, inner: int) -> list[str]:
     """Return a card's text: the first line stands in the upper border."""
     lines = [_fit(card.title, inner)]
-    if card.kind in ("unknown", "missing"):
+    if not card.is_step:
         lines.append(_fit(card.caption, inner))
     for row in card.rows:
         if not row.label and not row.strong:

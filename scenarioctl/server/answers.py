@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from scenarioctl.actions import all_steps
+
 Schema = Mapping[str, Any]
 
 TEXT: Schema = {"type": "string"}
@@ -76,7 +78,7 @@ ENTRY: Schema = fields(
     ("spec_version", "expires", "state", "flag"),
     chain=TEXT,
     amount=DIGITS,
-    txType=words("xTransfer", "swap", "Remark", "ChainQuery", "ChainTx"),
+    txType=words(*(step.tx_type for step in all_steps() if step.tx_type)),
     Date=MOMENT,
     tx=TEXT,
     spec_version=NUMBER,

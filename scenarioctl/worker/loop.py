@@ -37,8 +37,6 @@ log = logging.getLogger("scenarioctl.worker")
 
 STARTING = "Starting worker"
 SLEEPING = "Sleeping"
-#: What waits for somebody else, perhaps for days: a stop does not wait for it.
-_LONG_WAITS = ("webhook", "delay")
 #: What has become of a job that is not ours any more.
 _NOT_OURS = "its scenario was deleted, it was started anew, or another worker has it"
 #: Seconds between two claims.
@@ -649,7 +647,7 @@ class Worker:
         await self.app.store.prune(now=self.app.clock(), retention=retention_of(self.app.settings))
 
     async def _index(self) -> None:
-        from scenarioctl.actions import index_webhooks
+        from scenarioctl.actions.webhook import index_webhooks
 
         await index_webhooks(self.app)
 
@@ -694,7 +692,7 @@ class Worker:
             tasks = [
                 live.task
                 for live in self._live.values()
-                if live.task is not None and (live.finishing or not live.step.startswith(_LONG_WAITS))
+                if live.task is not None and (live.finishing or not live.step)
             ]
             if not tasks:
                 return

@@ -1,0 +1,106 @@
+"""What the card of a step says in a preview, and its icon."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scenarioctl.actions.pills import has_pill
+from scenarioctl.actions.words import chain_word
+from scenarioctl.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+
+#: Characters of an address that are shown at each end, and of an asset's id if it is a location.
+_SHOWN_END = 6
+
+
+class Look(NamedTuple):
+    """The icon of a card."""
+
+    #: Class of the card in an SVG.
+    name: str
+    #: A key of `render/svg.py: COLORS`.
+    color: str
+    #: Path of its strokes in a square of 24; empty for the badge of a chain.
+    icon: str = ""
+
+
+class Row(NamedTuple):
+    """One line of a card: a value, and what it is."""
+
+    text: str
+    label: str = ""
+    #: The amount, or whatever else is read first.
+    strong: bool = False
+
+
+class Card(NamedTuple):
+    """One node as it is drawn; a step fills in its title and rows, `render/picture.py` the rest."""
+
+    title: str
+    rows: tuple[Row, ...] = ()
+    #: The name of the step type if left empty.
+    caption: str = ""
+    #: The literal of the chain that the step works on; empty for none.
+    chain: str = ""
+    #: The node's id; for an edge that leads nowhere, the id that no node has.
+    id: str = ""
+    look: Look = Look(
+        name="unknown", color="slate", icon="M9 9a3 3 0 1 1 4.5 2.6c-1 .6-1.5 1.1-1.5 2.4M12 17.5v.1"
+    )
+    #: What is wrong, or what it waits for.
+    note: str = ""
+    #: `ok`, `waiting` for data of an earlier step, `problem`, or `missing` if there is no such node.
+    state: str = "ok"
+
+    @property
+    def unfinished(self) -> bool:
+        return self.state in ("problem", "missing")
+
+    @property
+    def is_step(self) -> bool:
+        """Whether the node has a known step type."""
+        return self.look.name not in ("unknown", "missing")
+
+    def texts(self) -> tuple[str, ...]:
+        """Return all that it says."""
+        rows = (text for row in self.rows for text in (row.label, row.text))
+        return (self.title, self.caption, *rows, self.note)
+
+
+def shorten_middle(text: str) -> str:
+    """Return an address, a hash or a hex with its middle left out; any other text as it is."""
+    if len(text) < 24 or " " in text or not text.isascii() or not text.isalnum() or has_pill(text):
+        return text
+    return f"{text[:_SHOWN_END]}…{text[-_SHOWN_END:]}"
+
+
+def chain_title(app: "Application", name: Any) -> tuple[str, str]:
+    """Return the literal and the title of a chain; an unknown name as it is typed."""
+    if name in (None, "", "?"):
+        return "", ""
+    try:
+        chain = app.registry.find(name)
+    except InvalidRequest:
+        typed = chain_word(name, app.registry)
+        return typed, typed
+    return chain.name, chain.title
+
+
+def known(text: str) -> str:
+    """Return *text*, empty for the `?` of `words.side_words`."""
+    return "" if text == "?" else text
+
+
+def tokens(amount: str, symbol: str) -> str:
+    return f"{known(amount)} {known(symbol)}".strip()
+
+
+def mark_rows(identity: str, mark: str) -> list[Row]:
+    """Return the rows that tell a look-alike from the asset it resembles."""
+    if not mark:
+        return []
+    # Rows of their own: a long amount is cut off.
+    shown = identity
+    if len(identity) > 2 * _SHOWN_END:
+        shown = f"{identity[:_SHOWN_END]}…{identity[-_SHOWN_END:]}"
+    return [Row(label="Asset", text=shown), Row(text=mark)]

@@ -1,0 +1,173 @@
+"""What keeps a diagram from running: problems of its steps, and placeholders that no step before them can fill."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.actions import find_step, unknown_sentence
+from scenarioctl.actions.pills import Pill, WaitsForWebhook, refuse_pills, refused_pills
+from scenarioctl.actions.step_kind import StepData, StepKind
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.diagram import Diagram, Node, Problem
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+    from scenarioctl.model.calls import UnsignedTransaction
+
+
+async def find_problems(app: "Application", diagram: Diagram) -> tuple[Problem, ...]:
+    """Return everything that keeps *diagram* from running, in execution order; drafts every node to find out."""
+    return (await judge(app, diagram))[0]
+
+
+async def judge(
+    app: "Application", diagram: Diagram
+) -> "tuple[tuple[Problem, ...], tuple[tuple[str, UnsignedTransaction], ...]]":
+    """Return what `find_problems` does, and the node and the transaction of each step that drafts one now."""
+    found = list(diagram.problems())
+    drafted = []
+    providers = Providers(diagram)
+    judged = JudgedDiagram(
+        nodes=diagram.nodes, edges=diagram.edges, document=diagram.document, providers=providers
+    )
+    breathe = app.breather()
+    for node in diagram.in_safe_order():
+        await breathe()
+        step = find_step(node)
+        if step is not None and not step.is_shared:
+            node = judge_pills(node, providers, step=step)
+        lacking = tuple(lacking_fields(node.form))
+        found += [Problem(node=node.id, sentence=sentence) for sentence in lacking]
+        try:
+            transaction = await _try(app, judged, node, step)
+        except ScenarioctlError as error:
+            if str(error) not in lacking:
+                waiting = isinstance(error, WaitsForWebhook)
+                found.append(Problem(node=node.id, sentence=str(error), waiting=waiting, code=error.code))
+        else:
+            if transaction is not None:
+                drafted.append((node.id, transaction))
+    return tuple(found), tuple(drafted)
+
+
+async def _try(
+    app: "Application", diagram: Diagram, node: Node, step: StepKind | None
+) -> "UnsignedTransaction | None":
+    if step is None:
+        raise InvalidRequest(unknown_sentence(node))
+    if step.draft is not None:
+        return (await step.draft(app, diagram, node, None)).transaction
+    if step.check is not None:
+        step.check(app, diagram, node)
+    return None
+
+
+#: Where the editor keeps a webhook's data.
+_ROOT = ("eventData", "content")
+#: Parts of a form whose own fields are named one by one.
+_PARTS = ("source", "target")
+
+
+class Providers:
+    """The steps of a diagram that give data, in the order in which they run."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        #: The ids of the nodes as the editor numbers them.
+        self.numbering = diagram.numbering
+        self._data: dict[str, StepData] = {}
+        self._places: dict[str, int] = {}
+        #: Name of the data -> the first step that gives it, and its place in the order.
+        self._first: dict[str, tuple[int, StepData]] = {}
+        for place, node in enumerate(diagram.in_safe_order()):
+            if self._places.setdefault(node.id, place) != place:
+                continue
+            step = find_step(node)
+            if step is not None and step.data is not None:
+                self._data[node.id] = step.data
+                self._first.setdefault(step.data.name, (place, step.data))
+
+    def lacking(self, pill: Pill, node: str) -> str:
+        """Return why nothing before *node* can fill *pill*; empty if a step can, for all that is known before it runs."""
+        before = self._places[node]
+        if pill.step is not None:
+            return self._lacking_of_step(pill, before)
+        shown, name, rest = shorten(pill.shown), pill.path[0], pill.path[1:]
+        if pill.path[: len(_ROOT)] != _ROOT and (data := self._find_before(name, before)) is not None:
+            if data.fields and rest and rest[0] not in data.fields:
+                return f"needs {shown}, but {data.title} has only: {', '.join(data.fields)}"
+            return ""
+        # Any name may be that of a field of an event.
+        if self._find_before("", before) is not None:
+            return ""
+        return f"needs {shown}, which no step before it can give"
+
+    def _find_before(self, name: str, before: int) -> StepData | None:
+        """Return the data of this name that a step before *before* gives, or of the step with this id."""
+        place, data = self._first.get(name, (before, None))
+        if place < before:
+            return data
+        return self._data.get(name) if self._places.get(name, before) < before else None
+
+    def _lacking_of_step(self, pill: Pill, before: int) -> str:
+        number, written = pill.step or 0, shorten(".".join(pill.path))
+        if not number:
+            return f"holds {written}, which is no data of a step"
+        if number > len(self.numbering):
+            reached = len(self.numbering)
+            return f"needs {written} of step {number}, but the arrows lead through {reached} step{'s' * (reached != 1)}"
+        node = self.numbering[number - 1]
+        data, step = self._data.get(node), f"step {number} ({shorten(node)})"
+        if data is None:
+            return f"needs {written} of {step}, which gives no data"
+        if self._places[node] >= before:
+            return f"needs {written} of {step}, which does not run before it"
+        if data.find_path(pill.path) is None:
+            return f"needs {written} of {step}, which {data.title} does not have"
+        return ""
+
+
+def judge_pills(
+    node: Node, providers: Providers, *, asking: Node | None = None, step: StepKind | None = None
+) -> Node:
+    """Return *node* with those texts of its form marked as unfilled that nothing before *asking* (itself) can fill.
+
+    Only what its *step* reads of the form is kept.
+    """
+    if not node.form:
+        return node
+    read = dict if step is None else step.read_form
+    place = (asking or node).id
+    return replace(node, form=refuse_pills(read(node.form), lambda pill: providers.lacking(pill, place)))
+
+
+def lacking_fields(form: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each field of a judged *form* that nothing can fill."""
+    found = {}
+    for place, reason in refused_pills(form):
+        parts = place.removeprefix("actionData.").replace("[", ".").split(".")
+        field = ".".join(parts[: 2 if parts[0] in _PARTS else 1])
+        found[f"{'selectedMethod.name' if field == 'selectedMethod' else field} {reason}"] = True
+    yield from found
+
+
+def unfillable_fields(diagram: Diagram) -> Iterator[tuple[StepKind | None, str]]:
+    """Yield a sentence for each field of *diagram* that nothing can fill, with the step type it belongs to."""
+    providers = Providers(diagram)
+    for node in diagram.in_safe_order():
+        step = find_step(node)
+        if step is None or not step.is_shared:
+            for sentence in lacking_fields(judge_pills(node, providers, step=step).form):
+                yield step, sentence
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedDiagram(Diagram):
+    """A diagram whose neighbouring nodes are judged for the node that looks at them."""
+
+    providers: Providers
+
+    def nearest(
+        self, node: Node, types: frozenset[str], *, upstream: bool, stop: frozenset[str]
+    ) -> list[Node]:
+        found = super().nearest(node, types, upstream=upstream, stop=stop)
+        return [judge_pills(near, self.providers, asking=node) for near in found]

@@ -1,0 +1,103 @@
+"""What the program knows of a step type: one `StepKind` record, exported as `STEP` by the module of the type."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.actions.cards import Card, Look
+from scenarioctl.actions.pills import Data
+from scenarioctl.actions.pills import fill as fill_form
+from scenarioctl.formats.shapes import Canvas, EditorBox
+from scenarioctl.model.diagram import Diagram, Node
+
+if TYPE_CHECKING:
+    from scenarioctl.actions.drafting import Drafted
+    from scenarioctl.actions.running import Run
+    from scenarioctl.application import Application
+    from scenarioctl.chains.registry import Registry
+
+#: Form of a node, as the editor saves it.
+Form = Mapping[str, Any]
+#: (app, diagram, node, sender) -> what is drafted.
+DraftStep = Callable[["Application", Diagram, Node, bytes | None], Awaitable["Drafted"]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowKeys:
+    """How a step is written in a flow file."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    #: Field of the form -> the key that sets it, to name the key in an error message.
+    fields: Mapping[str, str]
+    #: (canvas, app, values, place, start) -> ids of the first and the last box drawn.  *place* is `steps[0]` or empty;
+    #: *start* is the box of the step before, which serves as the first box if it shows the same chain and asset.
+    draw: Callable[[Canvas, "Application", Mapping[str, Any], str, str], tuple[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepData:
+    """What a step gives to the placeholders of later steps."""
+
+    #: `{{ NAME.… }}` finds the data of the newest such step; empty: its fields are found by their own names.
+    name: str = ""
+    #: What messages call it, like `an http step's answer`.
+    title: str
+    #: Text on the arrow that leaves the step.
+    label: str
+    #: Fields that the data can have; empty if any.
+    fields: tuple[str, ...] = ()
+    #: First parts of a path in the web editor -> where that is in the data.
+    editor_paths: Mapping[tuple[str, ...], tuple[str, ...]]
+
+    def find_path(self, path: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return where the data has what the web editor calls *path*; None if it has no such field."""
+        for start, place in self.editor_paths.items():
+            if path[: len(start)] == start:
+                return place + path[len(start) :]
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepKind:
+    """One step type.  A step drafts a transaction (`draft`), or does something else in a run (`check` and `run`)."""
+
+    #: In flow files, and in the web editor: the type of the node, or the choice of a node of type `action`.
+    name: str
+    #: The node in the web editor.
+    box: EditorBox
+    #: Icon and color in a preview.
+    look: Look
+    #: The step's word in a route like `polkadot > xTransfer > assetHub`, empty to leave it out; None: its name.
+    summary: Callable[[Node, "Registry"], str] | None = None
+    #: One line that says what the step does, finished or not.
+    describe: Callable[["Application", Diagram, Node], str]
+    #: The step's card in a preview.
+    card: Callable[["Application", Diagram, Node], Card]
+    #: Text on the arrow from a chain to the step, and on the arrow that leaves the step; None: nothing.
+    incoming: Callable[["Application", Diagram, Node], str] | None = None
+    outgoing: Callable[["Application", Diagram, Node], str] | None = None
+    #: None if a flow file cannot have such a step.
+    flow: FlowKeys | None = None
+
+    #: `txType` of the entry that each run leaves in the mempool; empty: none.
+    tx_type: str = ""
+    #: Chain and raw amount of an entry without a transaction, as far as the form tells; never raises.
+    outline: Callable[["Application", Diagram, Node], tuple[str, str]] | None = None
+    #: Return the transaction, for the account that will sign if one is given, or raise what is wrong.
+    draft: DraftStep | None = None
+    #: Raise what is wrong with a step that drafts nothing.
+    check: Callable[["Application", Diagram, Node], object] | None = None
+    #: Do what the step does in a run, or raise what went wrong.  Without `tx_type`, later steps are then left out.
+    run: Callable[["Run", Diagram, Node], Awaitable[None]] | None = None
+    data: StepData | None = None
+
+    #: Return what is read of a form, if the editor keeps more in it.
+    read_form: Callable[[Form], Form] = dict
+    #: Return a form with its placeholders replaced.
+    fill: Callable[[Form, Data], Form] = fill_form
+    #: The form belongs to the actions beside the step, and is judged with them.
+    is_shared: bool = False
+
+    def word(self, node: Node, registry: "Registry") -> str:
+        return self.name if self.summary is None else self.summary(node, registry)

@@ -1,0 +1,66 @@
+"""A step type of its own, for test_step_kind.py: all that the program knows of it is in this module."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scenarioctl.actions.cards import Card, Look, Row
+from scenarioctl.actions.drafting import Drafted, draft_remark
+from scenarioctl.actions.fields import Fields
+from scenarioctl.actions.pills import settled
+from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.formats.shapes import Canvas, EditorBox
+from scenarioctl.model.diagram import Diagram, Node
+
+BOX = EditorBox(type="note", label="Note")
+
+
+def describe(app: Application, diagram: Diagram, node: Node) -> str:
+    return f"notes {node.form.get('words')}"
+
+
+def card(app: Application, diagram: Diagram, node: Node) -> Card:
+    return Card(title="Note", rows=(Row(text=str(node.form.get("words")), strong=True),), chain="polkadot")
+
+
+def outgoing(app: Application, diagram: Diagram, node: Node) -> str:
+    return "noted"
+
+
+async def draft(app: Application, diagram: Diagram, node: Node, sender: bytes | None) -> Drafted:
+    words = settled(node.form.get("words"), field="formWords")
+    if not words:
+        raise InvalidRequest("formWords is empty, expected text")
+    chain = app.registry.find("polkadot")
+    return Drafted(
+        node=node.id,
+        txtype="Note",
+        summary="a note on polkadot",
+        asset="",
+        amount="0",
+        raw_amount=0,
+        source_chain=chain.name,
+        dest_chain=chain.name,
+        transaction=await draft_remark(app, chain=chain, text=words, plain=True),
+    )
+
+
+def draw(
+    canvas: Canvas, app: Application, values: Mapping[str, Any], place: str, start: str
+) -> tuple[str, str]:
+    node = canvas.add(BOX, {"words": Fields(values, place).text("words")})
+    return node, node
+
+
+STEP = StepKind(
+    name="note",
+    box=BOX,
+    look=Look(name="note", color="rose", icon="M5 5h14v10"),
+    describe=describe,
+    card=card,
+    outgoing=outgoing,
+    flow=FlowKeys(required=("words",), optional=("loud",), fields={"formWords": "words"}, draw=draw),
+    tx_type="Note",
+    draft=draft,
+)

@@ -1,0 +1,134 @@
+"""A step type is one module and one row of `STEPS`: the rest of the program learns of it from its record."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scenarioctl.actions import STEPS, all_steps, load_step
+from scenarioctl.actions.flows import draw_single
+from scenarioctl.actions.running import Run as RunOfSteps
+from scenarioctl.application import Application
+from scenarioctl.config import Settings
+from scenarioctl.model.diagram import read_diagram
+from scenarioctl.render.svg import COLORS
+from tests.conftest import ROOT, Run
+
+FLOW = """
+[[steps]]
+type = "Note"
+words = "hello"
+
+[[steps]]
+type = "delay"
+seconds = 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def _note_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(STEPS, "note", "tests.note_step")
+
+
+@pytest.fixture
+def scenario(scenarioctl: Run, tmp_path: Path) -> str:
+    file = tmp_path / "flow.toml"
+    file.write_text(FLOW)
+    created = scenarioctl("--offline", "create", "--file", str(file))
+    assert created.code == 0, created.err
+    return created.out.strip()
+
+
+def test_a_flow_file_has_the_new_step_and_its_keys(scenarioctl: Run, tmp_path: Path) -> None:
+    file = tmp_path / "flow.toml"
+    for text, said in (
+        ('type = "note"', "steps[0].words is missing, a note step needs: words"),
+        ('type = "note"\nwords = ""', "steps[0].words is empty, expected text"),
+        ('type = "note"\nword = ""', "a note step takes: type, id, after, words, loud"),
+        ('type = "nota"', "http, webhook, delay, note"),
+    ):
+        file.write_text(f"[[steps]]\n{text}\n")
+
+        refused = scenarioctl("--offline", "create", "--file", str(file))
+
+        assert refused.code == 2
+        assert said in refused.err
+
+
+def test_the_new_step_is_summarized_and_described(scenarioctl: Run, scenario: str) -> None:
+    shown = json.loads(scenarioctl("--json", "scenario", "show", scenario).out)
+
+    assert shown["summary"] == "note > delay"
+    assert [node["text"] for node in shown["nodes"]] == ["notes hello", "waits 1 s"]
+    assert shown["problems"] == []
+
+
+def test_the_new_step_is_drafted(scenarioctl: Run, scenario: str) -> None:
+    full = scenarioctl("--offline", "scenario", "full", scenario)
+
+    assert full.code == 0, full.err
+    assert "68656c6c6f" in full.out
+
+
+def test_the_new_step_has_a_card_and_an_icon(scenarioctl: Run, scenario: str, tmp_path: Path) -> None:
+    text = scenarioctl("--offline", "scenario", "preview", scenario, "--format", "text").out
+    svg = tmp_path / "preview.svg"
+    drawn = scenarioctl("--offline", "scenario", "preview", scenario, "--output", str(svg))
+
+    assert "┌ Note " in text
+    assert "hello" in text
+    assert drawn.code == 0, drawn.err
+    picture = svg.read_text()
+    assert 'class="node note ok"' in picture
+    assert 'd="M5 5h14v10"' in picture
+    assert f'stroke="{COLORS["rose"].ink.light}"' in picture
+    assert ">noted<" in picture
+
+
+def test_the_new_step_runs(tmp_path: Path) -> None:
+    settings = Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True)
+    app = Application(settings)
+    running = RunOfSteps(app, "scenario1", read_diagram(draw_single(app, "note", words="hello")))
+
+    asyncio.run(running.go())
+
+    assert running.lines[0].startswith("Drafted a note on polkadot for polkadot ")
+    assert [draft.tx_type for draft in running.drafts] == ["Note"]
+    assert running.failure == ""
+
+
+def test_the_interface_lists_the_new_entry() -> None:
+    script = (
+        "from scenarioctl.actions import STEPS\n"
+        "STEPS['note'] = 'tests.note_step'\n"
+        "from scenarioctl.server.answers import ENTRY\n"
+        "print(ENTRY)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+
+    assert "'Note'" in done.stdout
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_every_record_is_complete_and_documented(name: str) -> None:
+    step = load_step(name)
+
+    assert step.name == name
+    assert (step.draft is None) != (step.check is None)
+    assert bool(step.tx_type) == (step.outline is not None)
+    assert step.look.color in COLORS
+    assert (step.flow is None) == step.is_shared
+    text = (ROOT / "docs" / "steps.md").read_text()
+    assert name in text.partition("|---|")[2].partition("\n\n")[0]
+
+
+def test_looks_and_flow_types_are_told_apart() -> None:
+    steps = all_steps()
+
+    assert len({step.look.name for step in steps}) == len({step.name.lower() for step in steps}) == len(steps)
