@@ -9,7 +9,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.config import Settings
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
-from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT
+from scenarioctl.transactions.swap.omnipool_state import POOL_ACCOUNT
 from tests.node import Node
 
 BLOCK = 1000

@@ -28,7 +28,8 @@ from scenarioctl.transactions.extrinsic import (
     signing_payload,
 )
 from scenarioctl.transactions.remark import build_remark
-from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
+from scenarioctl.transactions.swap.route import parse_route
+from scenarioctl.transactions.swap.swap_call import Swap, build_swap
 from scenarioctl.transactions.transfer import Transfer, build_transfer
 
 from .conftest import DATA

@@ -19,7 +19,6 @@ from scenarioctl.render.svg import write_svg
 from scenarioctl.render.text import draw_text
 from scenarioctl.transactions.explain import describe_call
 from scenarioctl.transactions.simulation.findings import amount_of
-from scenarioctl.transactions.swap.route_quote import worded
 from scenarioctl.transactions.wording.calls import say_call
 from tests.drawing import make_app
 from tests.runtimes import ASSETS, BOB, BOB_ADDRESS, REGISTRY, bundled
@@ -112,7 +111,7 @@ def told(app: Application, chain: Chain, asset: Asset) -> dict[str, str]:
         "decode": str(described.get("value") or described),
         "check": str(amount_of(asset, 10**12)),
         "check, as JSON": str(amount_of(asset, 10**12).answer()),
-        "quote": worded(asset, 10**12),
+        "quote": asset.amount(10**12),
         "scenario show": describe_node(app, source, diagram),
         "scenario show, transfer": describe_node(app, send, diagram),
         "scenario show, swap": describe_node(app, swap, diagram),

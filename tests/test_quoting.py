@@ -11,8 +11,10 @@ import pytest
 
 from scenarioctl.errors import ChainRefused, ScenarioctlError
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.swap.route_quote import STAND_IN, Quote, fetch_quote, say_route
-from scenarioctl.transactions.swap.swap_call import parse_route
+from scenarioctl.transactions.swap.quote import Quote
+from scenarioctl.transactions.swap.route import format_route, parse_route
+from scenarioctl.transactions.swap.route_quote import fetch_quote
+from scenarioctl.transactions.swap.router_dry_run import STAND_IN
 from tests.conftest import BOB_HEX, Run
 from tests.node import Node, Refusal
 from tests.pool import (
@@ -203,7 +205,7 @@ class TestTheRoute:
     )
 
     def test_a_pair_is_sold_in_the_omnipool_where_the_chain_has_no_route(self, tmp_path: Path) -> None:
-        assert say_route(quoted(tmp_path, pool(), "10", "DOT", 10**7).route) == "10>omnipool>5"
+        assert format_route(quoted(tmp_path, pool(), "10", "DOT", 10**7).route) == "10>omnipool>5"
 
     def test_the_chains_route_is_taken_in_the_order_of_its_ids(self, tmp_path: Path) -> None:
         route = [
@@ -215,8 +217,8 @@ class TestTheRoute:
         there = quoted(tmp_path, state, "HDX", "DOT", 10**15)
         back = quoted(tmp_path, state, "DOT", "HDX", TWO_DOT)
 
-        assert say_route(there.route) == "0>omnipool>10>omnipool>5"
-        assert say_route(back.route) == "5>omnipool>10>omnipool>0"
+        assert format_route(there.route) == "0>omnipool>10>omnipool>5"
+        assert format_route(back.route) == "5>omnipool>10>omnipool>0"
         assert there.warnings == (
             "the route passes the Omnipool twice in a row, where one trade would do and cost one fee",
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scenarioctl.model.diagram import Diagram, Node
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
-    from scenarioctl.transactions.swap.swap_call import RouteHop
+    from scenarioctl.transactions.swap.route import RouteHop
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
 
 

@@ -33,8 +33,7 @@ def quote(**fields: Any) -> None:
 
 
 def _draw(answer: Mapping[str, Any]) -> None:
-    from scenarioctl.transactions.swap.route_quote import say_route
-    from scenarioctl.transactions.swap.swap_call import parse_route
+    from scenarioctl.transactions.swap.route import format_route, parse_route
 
     impact = answer["impact_percent"]
     facts = {
@@ -48,4 +47,4 @@ def _draw(answer: Mapping[str, Any]) -> None:
         facts["asset fee"] = f"{answer['asset_fee']} %"
         facts["protocol fee"] = f"{answer['protocol_fee']} %"
     route = parse_route(answer["route"], field="route")
-    draw_facts({**facts, "route": say_route(route), "block": answer["block"] + 1})
+    draw_facts({**facts, "route": format_route(route), "block": answer["block"] + 1})

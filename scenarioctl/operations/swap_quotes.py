@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 
 if TYPE_CHECKING:
-    from scenarioctl.transactions.swap.route_quote import Quote, QuoteLeg
+    from scenarioctl.transactions.swap.quote import Quote, QuoteLeg
 
 __all__ = ["quote_swap"]
 
@@ -39,13 +39,13 @@ class SwapQuote:
     warnings: tuple[str, ...] = ()
 
     def answer(self) -> dict[str, Any]:
-        from scenarioctl.transactions.swap.route_quote import percent, worded
+        from scenarioctl.transactions.swap.quote import percent
 
         quote, omnipool = self.quote, self.quote.omnipool
         return {
-            "sold": worded(quote.asset_in, quote.amount_in),
-            "received": worded(quote.asset_out, quote.amount_out),
-            "at_least": worded(quote.asset_out, self.min_amount_out),
+            "sold": quote.asset_in.amount(quote.amount_in),
+            "received": quote.asset_out.amount(quote.amount_out),
+            "at_least": quote.asset_out.amount(self.min_amount_out),
             "amount_in": str(quote.amount_in),
             "amount_out": str(quote.amount_out),
             "min_amount_out": str(self.min_amount_out),
@@ -67,7 +67,7 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.model.amounts import parse_number, to_raw
     from scenarioctl.transactions.swap.omnipool_math import minimum_received
-    from scenarioctl.transactions.swap.route_quote import fetch_quote, worded
+    from scenarioctl.transactions.swap.route_quote import fetch_quote
     from scenarioctl.transactions.swap.swap_limits import warn_of_slippage
 
     chain = app.registry.find(request.chain)
@@ -91,12 +91,12 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
         quote=quote,
         min_amount_out=least,
         spec_version=(await client.table()).spec_version,
-        warnings=(*quote.warnings, *warn_of_slippage(slippage, worded(asset_out, least))),
+        warnings=(*quote.warnings, *warn_of_slippage(slippage, asset_out.amount(least))),
     )
 
 
 def _describe_leg(leg: "QuoteLeg") -> dict[str, Any]:
-    from scenarioctl.transactions.swap.route_quote import percent
+    from scenarioctl.transactions.swap.quote import percent
 
     described: dict[str, Any] = {
         "route": [hop.value for hop in leg.hops],

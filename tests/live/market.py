@@ -11,8 +11,11 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT, Quote, fetch_quote
-from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
+from scenarioctl.transactions.swap.omnipool_state import POOL_ACCOUNT
+from scenarioctl.transactions.swap.quote import Quote
+from scenarioctl.transactions.swap.route import parse_route
+from scenarioctl.transactions.swap.route_quote import fetch_quote
+from scenarioctl.transactions.swap.swap_call import Swap, build_swap
 from tests.live.setup import send
 from tests.runner import finish
 from tests.signing import dev_key

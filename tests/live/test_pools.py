@@ -17,8 +17,8 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import decode_extrinsic
-from scenarioctl.transactions.swap.route_quote import Quote, say_route
-from scenarioctl.transactions.swap.swap_call import parse_route
+from scenarioctl.transactions.swap.quote import Quote
+from scenarioctl.transactions.swap.route import format_route, parse_route
 from tests.conftest import Run
 from tests.live.conftest import Live
 from tests.live.market import DOT, HDX, USDT, Market, open_market
@@ -173,8 +173,8 @@ def test_a_route_that_the_chain_keeps_is_taken_there_and_back(market: Market) ->
     there, back = market.quote(USDT, DOT, 50 * 10**6), market.quote(DOT, USDT, 10**10)
     brought = [market.sell(there), market.sell(market.quote(DOT, USDT, 10**10))]
 
-    assert say_route(there.route) == "10>stableswap:100>100>omnipool>5"
-    assert say_route(back.route) == "5>omnipool>100>stableswap:100>10"
+    assert format_route(there.route) == "10>stableswap:100>100>omnipool>5"
+    assert format_route(back.route) == "5>omnipool>100>stableswap:100>10"
     assert brought[0] == there.amount_out
     # The first trade has moved the prices.
     assert 0 < brought[1] / back.amount_out - 1 < 0.1

@@ -15,7 +15,8 @@ from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.transactions.extrinsic import decode_extrinsic
-from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT, Quote
+from scenarioctl.transactions.swap.omnipool_state import POOL_ACCOUNT
+from scenarioctl.transactions.swap.quote import Quote
 from tests.live.conftest import Live, Wire
 from tests.live.market import DOT, HDX, LRNA, POOLED, Market, open_market
 from tests.runner import finish
@@ -74,11 +75,11 @@ def test_random_sells_bring_what_was_quoted(
 
 def _dry_run(market: Market, quote: Quote) -> int | None:
     """Return what the chain's own dry run says, with the fees of the block that it runs on."""
-    from scenarioctl.transactions.swap.route_quote import OmnipoolState
+    from scenarioctl.transactions.swap.router_dry_run import RouterDryRun
 
     try:
-        pools = OmnipoolState(market.client, market.table, quote.block_hash, ())
-        return finish(pools._dry_run(quote.route, quote.amount_in, market.alice.public_key))
+        router = RouterDryRun(market.client, market.table, quote.block_hash)
+        return finish(router.sell(quote.route, quote.amount_in, market.alice.public_key))
     except ChainRefused:
         return None
 

@@ -9,7 +9,7 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.transactions.extrinsic import decode_extrinsic
-from scenarioctl.transactions.swap.route_quote import POOL_ACCOUNT
+from scenarioctl.transactions.swap.omnipool_state import POOL_ACCOUNT
 from tests.live.conftest import Live
 from tests.live.market import DOT, HDX, Market, open_market
 from tests.runner import finish

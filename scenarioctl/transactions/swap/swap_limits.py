@@ -12,8 +12,8 @@ from scenarioctl.transactions.swap.omnipool_math import minimum_received
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
-    from scenarioctl.transactions.swap.route_quote import Quote
-    from scenarioctl.transactions.swap.swap_call import RouteHop
+    from scenarioctl.transactions.swap.quote import Quote
+    from scenarioctl.transactions.swap.route import RouteHop
 
 #: Per cent from which a slippage gives most of the money away.
 _WIDE_SLIPPAGE = 50
@@ -62,7 +62,7 @@ async def price_swap(
     InvalidRequest if the swap's size worsens its price by more than the limit, or if the quote is below the minimum.
     An exact minimum stands also above a quote, or where the chain gives none; then that is a warning.
     """
-    from scenarioctl.transactions.swap.route_quote import NotQuotable, fetch_quote, worded
+    from scenarioctl.transactions.swap.route_quote import NotQuotable, fetch_quote
 
     try:
         quote = await fetch_quote(
@@ -72,7 +72,7 @@ async def price_swap(
         # A trade that the pools are sure to refuse is refused here too, whatever the minimum.
         if bounds.minimum is None or not bounds.exact:
             raise
-        least = worded(asset_out, bounds.minimum)
+        least = asset_out.amount(bounds.minimum)
         return PricedSwap(
             min_amount_out=bounds.minimum,
             route=route,
@@ -90,15 +90,14 @@ def price_swap_offline(
     *, asset_in: "Asset", asset_out: "Asset", amount: int, minimum: int, route: "tuple[RouteHop, ...] | None"
 ) -> PricedSwap:
     """Return the terms of a swap that no chain is asked about: the minimum given."""
-    from scenarioctl.transactions.swap.route_quote import worded
 
-    least = worded(asset_out, minimum)
+    least = asset_out.amount(minimum)
     warnings = []
     if asset_in.decimals is not None and asset_out.decimals is not None:
         tokens = Fraction(minimum, 10**asset_out.decimals)
         if tokens < _ABSURD * Fraction(amount, 10**asset_in.decimals):
             warnings.append(
-                f"the minimum of {least} is less than a millionth of the {worded(asset_in, amount)} sold; "
+                f"the minimum of {least} is less than a millionth of the {asset_in.amount(amount)} sold; "
                 f"min_amount_out is in the smallest unit: 1 {asset_out.display_name} is {10**asset_out.decimals}"
             )
     return PricedSwap(
@@ -117,17 +116,16 @@ def warn_of_slippage(slippage: Decimal, least: str) -> tuple[str, ...]:
 
 
 def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
-    from scenarioctl.transactions.swap.route_quote import worded
 
     floor = bounds.minimum or 0
     if quote.amount_out < floor:
         raise InvalidRequest(
-            f"min_amount_out {worded(quote.asset_out, floor)} is more than the swap would bring now, "
-            f"{worded(quote.asset_out, quote.amount_out)}: it would fail on chain",
+            f"min_amount_out {quote.asset_out.amount(floor)} is more than the swap would bring now, "
+            f"{quote.asset_out.amount(quote.amount_out)}: it would fail on chain",
             advice="; lower the minimum, or take it as it stands with --exact-minimum (exact_minimum)",
         )
     computed = minimum_received(quote.amount_out, bounds.slippage)
-    least = worded(quote.asset_out, max(floor, computed))
+    least = quote.asset_out.amount(max(floor, computed))
     if floor > computed:
         below = f"the minimum given, {_below(quote, floor)} % below the quote"
         return PricedSwap(
@@ -138,7 +136,7 @@ def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
         )
     note = f"{quote.describe()}; at least {least} with a slippage of {to_text(bounds.slippage)} %"
     if floor:
-        note += f", above the minimum given of {worded(quote.asset_out, floor)}"
+        note += f", above the minimum given of {quote.asset_out.amount(floor)}"
     return PricedSwap(
         min_amount_out=computed,
         route=quote.route,
@@ -148,14 +146,13 @@ def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
 
 
 def _exact_terms(quote: "Quote", bounds: SwapLimits, minimum: int) -> PricedSwap:
-    from scenarioctl.transactions.swap.route_quote import worded
 
-    least = worded(quote.asset_out, minimum)
+    least = quote.asset_out.amount(minimum)
     note = f"{quote.describe()}; at least {least}, exactly as given"
     warnings = quote.warnings
     if quote.amount_out < minimum:
         warnings += (
-            f"the swap would bring {worded(quote.asset_out, quote.amount_out)} now, less than the exact minimum of "
+            f"the swap would bring {quote.asset_out.amount(quote.amount_out)} now, less than the exact minimum of "
             f"{least}: it fails, and costs its fee, until the price is better",
         )
     elif minimum < minimum_received(quote.amount_out, bounds.slippage):

@@ -1,0 +1,373 @@
+"""The Omnipool of one chain at one block: its reserves and fees, and what a trade in it brings.
+
+Its fees are recalculated when a trade runs, from the trades of the blocks before: see `dynamic_fees.py`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.errors import ChainRefused, InvalidRequest
+from scenarioctl.transactions.swap.dynamic_fees import (
+    FeeParameters,
+    TradedVolume,
+    recalculate_asset_fee,
+    recalculate_protocol_fee,
+)
+from scenarioctl.transactions.swap.omnipool_math import (
+    MILLION,
+    PoolSide,
+    Sale,
+    sell_hub_asset,
+    sell_to_omnipool,
+)
+from scenarioctl.transactions.swap.pool_storage import Entry, is_erc20, read_entries
+from scenarioctl.transactions.swap.quote import QuoteLeg
+from scenarioctl.transactions.swap.route import RouteHop, check_route, parse_route
+from scenarioctl.transactions.swap.swap_call import check_omnipool_trade
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.client import Client
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: The account of the Omnipool: the modules' prefix and the pool's id.
+POOL_ACCOUNT = b"modlomnipool".ljust(32, b"\0")
+_ORACLE = b"omnipool"
+#: Bits of an asset's tradability.
+_SELL, _BUY = 1, 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PoolAsset:
+    """One asset in the Omnipool, and its fees in the block of the quote, in parts per million."""
+
+    side: PoolSide
+    tradable: int
+    asset_fee: int
+    protocol_fee: int
+    #: The part of the reserve, as numerator and denominator, that may come in or leave in one block.
+    volume_limit: tuple[int, int] | None
+
+
+class OmnipoolState:
+    """The Omnipool, as the trades of one quote find and leave it."""
+
+    def __init__(
+        self,
+        client: "Client",
+        table: "RuntimeTable",
+        at: str,
+        assets: "Sequence[Asset]",
+        *,
+        ahead: int = 1,
+    ) -> None:
+        if "Omnipool" not in table.pallets or "Router" not in table.pallets:
+            raise InvalidRequest(f"{client.chain.name} runs {table}, which has no Omnipool to quote from")
+        self._client = client
+        self._table = table
+        self._at = at
+        self._assets = {int(asset.id): asset for asset in assets}
+        #: Blocks between the one that is read and the one whose fees apply: 0 for those of a dry run.
+        self._ahead = ahead
+        self._hub: int = table.constant("Omnipool", "HubAssetId")
+        self._native: int = table.constant("Omnipool", "HdxAssetId")
+        self.block = 0
+        self._max_slip_fee = 0
+        self._hub_tradable = 0
+        #: None where the Omnipool does not have the asset.
+        self._pool_assets: dict[int, _PoolAsset | None] = {}
+
+    async def open(self, pair: tuple[int, int], route: tuple[RouteHop, ...]) -> tuple[RouteHop, ...]:
+        """Read what a trade of *pair* needs, and return its route: the one given, the chain's, or the Omnipool."""
+        ordered = {"asset_in": min(pair), "asset_out": max(pair)}
+        general: list[Entry] = [
+            ("System", "Number", ()),
+            ("Omnipool", "SlipFee", ()),
+            ("Omnipool", "HubAssetTradability", ()),
+            ("Router", "Routes", (ordered,)),
+        ]
+        wanted = self._unread(_omnipool_assets(route) if route else pair)
+        values = await self._read([*general, *self._entries(wanted)])
+        self.block, slip_fee, hub_state, stored = values[: len(general)]
+        self._max_slip_fee = slip_fee["max_slip_fee"] if slip_fee else 0
+        self._hub_tradable = _SELL if hub_state is None else _bits(hub_state)
+        await self._keep(wanted, values[len(general) :])
+        hops = route or self._default_route(pair, stored)
+        others = self._unread(_omnipool_assets(hops))
+        if others:
+            # Only if the chain's route passes the Omnipool with other assets than the pair.
+            await self._keep(others, await self._read(self._entries(others)))
+        return hops
+
+    def sell(self, hop: RouteHop, amount: int) -> QuoteLeg:
+        """Return what the Omnipool gives for *amount*, and leave the pool as that trade does."""
+        check_omnipool_trade(self._table, hop, amount)
+        bought = self._tradable(hop.asset_out, _BUY)
+        sold = None if hop.asset_in == self._hub else self._tradable(hop.asset_in, _SELL)
+        sale = self._sell_hub_asset(amount, bought) if sold is None else self._sell(hop, amount, sold, bought)
+        self._check_amount_out(hop.asset_out, sale.amount_out, bought)
+        impact = _impact(amount, sold.side if sold else None, bought.side, self._max_slip_fee)
+        self._apply(hop, amount, sale)
+        return QuoteLeg(
+            hops=(hop,),
+            amount_in=amount,
+            amount_out=sale.amount_out,
+            impact=impact,
+            asset_fee=bought.asset_fee,
+            asset_fee_amount=sale.asset_fee,
+            protocol_fee=sold.protocol_fee if sold else 0,
+            protocol_fee_amount=sale.protocol_fee,
+            slip_fee_amount=sale.slip_fee,
+        )
+
+    def label(self, asset: int) -> str:
+        return self._assets[asset].label if asset in self._assets else str(asset)
+
+    def amount(self, asset: int, amount: int) -> str:
+        """Return a raw amount as a person reads it."""
+        return self._assets[asset].amount(amount) if asset in self._assets else f"{amount} of asset {asset}"
+
+    def _sell_hub_asset(self, amount: int, bought: _PoolAsset) -> Sale:
+        if not self._hub_tradable & _SELL:
+            raise ChainRefused(
+                f"{self._hub} (LRNA) cannot be sold in the Omnipool of {self._chain} now: its HubAssetTradability forbids it"
+            )
+        self._check_amount_in(self._hub, amount, bought.side.hub_reserve, None)
+        return sell_hub_asset(
+            amount, bought=bought.side, asset_fee=bought.asset_fee, max_slip_fee=self._max_slip_fee
+        )
+
+    def _sell(self, hop: RouteHop, amount: int, sold: _PoolAsset, bought: _PoolAsset) -> Sale:
+        self._check_amount_in(hop.asset_in, amount, sold.side.reserve, sold.volume_limit)
+        return sell_to_omnipool(
+            amount,
+            sold=sold.side,
+            bought=bought.side,
+            asset_fee=bought.asset_fee,
+            protocol_fee=sold.protocol_fee,
+            max_slip_fee=self._max_slip_fee,
+        )
+
+    @property
+    def _chain(self) -> str:
+        return self._client.chain.name
+
+    # Reading
+
+    def _unread(self, assets: Iterable[int]) -> list[int]:
+        return sorted(set(assets) - {self._hub} - set(self._pool_assets))
+
+    async def _read(self, entries: Sequence[Entry]) -> list[Any]:
+        return await read_entries(self._client, self._table, entries, at=self._at)
+
+    def _entries(self, assets: Iterable[int]) -> list[Entry]:
+        return [entry for asset in assets for entry in self._entries_of(asset)]
+
+    def _entries_of(self, asset: int) -> list[Entry]:
+        """Return what has to be read of an asset: as many entries as `_keep` takes."""
+        holds: Entry = ("Tokens", "Accounts", (POOL_ACCOUNT, asset))
+        if asset == self._native:
+            holds = ("System", "Account", (POOL_ACCOUNT,))
+        sides = (min(asset, self._hub), max(asset, self._hub))
+        return [
+            ("Omnipool", "Assets", (asset,)),
+            holds,
+            ("AssetRegistry", "Assets", (asset,)),
+            ("DynamicFees", "AssetFeeConfiguration", (asset,)),
+            ("DynamicFees", "AssetFee", (asset,)),
+            ("EmaOracle", "Oracles", (_ORACLE, sides, "Short")),
+            ("CircuitBreaker", "TradeVolumeLimitPerAsset", (asset,)),
+            # Trades that a chain makes on its own at the end of a block may be left in these for the next.
+            ("Omnipool", "SlipFeeHubReserveAtBlockStart", (asset,)),
+            ("Omnipool", "SlipFeeDelta", (asset,)),
+        ]
+
+    async def _keep(self, assets: Sequence[int], values: Sequence[Any]) -> None:
+        size = len(values) // len(assets) if assets else 0
+        for place, asset in enumerate(assets):
+            state, account, registered, *fees, limit, at_start, moved = values[
+                place * size : (place + 1) * size
+            ]
+            self._pool_assets[asset] = None
+            if state is None:
+                continue
+            if is_erc20(registered):
+                # The balance of a contract's token is in its contract's storage.
+                reserve = await self._client.runtime_call(
+                    "CurrenciesApi", "free_balance", asset, POOL_ACCOUNT, at=self._at
+                )
+            else:
+                reserve = account["data"]["free"] if asset == self._native else account["free"]
+            if not reserve or not state["hub_reserve"]:
+                raise ChainRefused(
+                    f"the Omnipool of {self._chain} holds no {self.label(asset)}: it has no price"
+                )
+            asset_fee, protocol_fee = self._fees(asset, reserve, *fees)
+            self._pool_assets[asset] = _PoolAsset(
+                side=PoolSide(
+                    reserve=reserve,
+                    hub_reserve=state["hub_reserve"],
+                    hub_at_start=at_start,
+                    moved=_signed(moved) if moved else 0,
+                ),
+                tradable=_bits(state["tradable"]),
+                asset_fee=asset_fee,
+                protocol_fee=protocol_fee,
+                volume_limit=tuple(limit) if limit else None,
+            )
+
+    def _fees(self, asset: int, reserve: int, configured: Any, stored: Any, oracle: Any) -> tuple[int, int]:
+        """Return asset fee and protocol fee in the block that the market is for."""
+        kind, rates = next(iter(configured.items())) if configured else ("", {})
+        if kind == "Fixed":
+            return rates["asset_fee"], rates["protocol_fee"]
+        asset_parameters = FeeParameters(
+            **(rates.get("asset_fee_params") or self._table.constant("DynamicFees", "AssetFeeParameters"))
+        )
+        protocol_parameters = FeeParameters(
+            **(
+                rates.get("protocol_fee_params")
+                or self._table.constant("DynamicFees", "ProtocolFeeParameters")
+            )
+        )
+        fees, since = (asset_parameters.min_fee, protocol_parameters.min_fee), 0
+        if stored is not None:
+            fees, since = (stored["asset_fee"], stored["protocol_fee"]), stored["timestamp"]
+        if oracle is None:
+            return fees
+        entry, own = oracle[0], "a" if asset < self._hub else "b"
+        volume = TradedVolume(
+            amount_in=entry["volume"][f"{own}_in"],
+            amount_out=entry["volume"][f"{own}_out"],
+            liquidity=entry["liquidity"][own],
+        )
+        blocks = max(self.block + self._ahead - since, 0)
+        return (
+            recalculate_asset_fee(
+                fees[0], volume=volume, reserve=reserve, blocks=blocks, parameters=asset_parameters
+            ),
+            recalculate_protocol_fee(
+                fees[1], volume=volume, reserve=reserve, blocks=blocks, parameters=protocol_parameters
+            ),
+        )
+
+    def _default_route(
+        self, pair: tuple[int, int], stored: "Sequence[Mapping[str, Any]] | None"
+    ) -> tuple[RouteHop, ...]:
+        """Return the chain's route, which is stored for the pair in the order of its ids."""
+        if stored:
+            hops = parse_route(list(stored), field="the chain's route")
+            hops = hops if pair[0] < pair[1] else tuple(_turned(hop) for hop in reversed(hops))
+            check_route(hops, *pair)
+            return hops
+        for asset in pair:
+            if asset != self._hub and self._pool_assets[asset] is None:
+                raise InvalidRequest(
+                    f"{self.label(asset)} is not in the Omnipool of {self._chain}, and its router has no route from "
+                    f"{pair[0]} to {pair[1]}",
+                    advice=": give one with --route",
+                )
+        return (RouteHop(pool="Omnipool", asset_in=pair[0], asset_out=pair[1]),)
+
+    # Limits
+
+    def _tradable(self, asset: int, direction: int) -> _PoolAsset:
+        pool_asset = self._pool_assets[asset]
+        if pool_asset is None:
+            raise InvalidRequest(
+                f"{self.label(asset)} is not in the Omnipool of {self._chain}, expected a route without it there"
+            )
+        if not pool_asset.tradable & direction:
+            raise ChainRefused(
+                f"{self.label(asset)} cannot be {'sold' if direction == _SELL else 'bought'} in the Omnipool of "
+                f"{self._chain} now: it is {'frozen' if not pool_asset.tradable else 'not tradable that way'} there"
+            )
+        return pool_asset
+
+    def _check_amount_in(self, asset: int, amount: int, reserve: int, limit: tuple[int, int] | None) -> None:
+        most = reserve // self._table.constant("Omnipool", "MaxInRatio")
+        if limit is not None:
+            most = min(most, reserve * limit[0] // limit[1])
+        if amount > most:
+            raise InvalidRequest(
+                f"amount {self.amount(asset, amount)} is more than the Omnipool takes at once: at most {self.amount(asset, most)}"
+            )
+
+    def _check_amount_out(self, asset: int, amount: int, bought: _PoolAsset) -> None:
+        if not amount:
+            raise InvalidRequest(
+                f"amount is too small, the Omnipool would give nothing of {self.label(asset)} for it"
+            )
+        reserve, limit = bought.side.reserve, bought.volume_limit
+        most = reserve // self._table.constant("Omnipool", "MaxOutRatio")
+        if limit is not None:
+            most = min(most, reserve * limit[0] // limit[1])
+        if amount > most:
+            raise InvalidRequest(
+                f"amount is too large, it would bring {self.amount(asset, amount)}, and the Omnipool gives at most "
+                f"{self.amount(asset, most)} at once"
+            )
+
+    def _apply(self, hop: RouteHop, amount: int, sale: Sale) -> None:
+        """Move the pool's sides as the trade moves them, for a later hop of the same route."""
+        if hop.asset_in != self._hub:
+            self._move(hop.asset_in, amount, -sale.hub_in)
+        self._move(hop.asset_out, -sale.amount_out, sale.hub_out)
+        # The fees in the hub asset go to the native asset's side, and are no trade there.
+        self._move(self._native, 0, sale.protocol_fee + sale.slip_fee, traded=False)
+
+    def _move(self, asset: int, reserve: int, hub: int, *, traded: bool = True) -> None:
+        pool_asset = self._pool_assets.get(asset)
+        if pool_asset is None:
+            return
+        side = pool_asset.side
+        self._pool_assets[asset] = replace(
+            pool_asset,
+            side=replace(
+                side,
+                reserve=side.reserve + reserve,
+                hub_reserve=side.hub_reserve + hub,
+                hub_at_start=side.hub_at_start or side.hub_reserve,
+                moved=side.moved + (hub if traded else 0),
+            ),
+        )
+
+
+def _omnipool_assets(hops: Sequence[RouteHop]) -> set[int]:
+    return {asset for hop in hops if hop.pool == "Omnipool" for asset in (hop.asset_in, hop.asset_out)}
+
+
+def _turned(hop: RouteHop) -> RouteHop:
+    return replace(hop, asset_in=hop.asset_out, asset_out=hop.asset_in)
+
+
+def _bits(tradability: Any) -> int:
+    bits: int = tradability["bits"] if isinstance(tradability, Mapping) else tradability
+    return bits
+
+
+def _signed(balance: Mapping[str, int]) -> int:
+    (sign, amount), *_ = balance.items()
+    return amount if sign == "Positive" else -amount
+
+
+def _impact(amount: int, sold: PoolSide | None, bought: PoolSide, max_slip_fee: int) -> Fraction:
+    """Return how far a trade of *amount* stays below the price before it, the two fees aside, without rounding."""
+    hub = Fraction(amount)
+    spot = Fraction(amount * bought.reserve, bought.hub_reserve)
+    if sold is not None:
+        hub = Fraction(amount * sold.hub_reserve, sold.reserve + amount)
+        spot *= Fraction(sold.hub_reserve, sold.reserve)
+        hub -= _slip_part(sold, -hub, max_slip_fee) * hub
+    hub -= _slip_part(bought, hub, max_slip_fee) * hub
+    return 1 - bought.reserve * hub / (bought.hub_reserve + hub) / spot
+
+
+def _slip_part(side: PoolSide, change: Fraction, maximum: int) -> Fraction:
+    if not maximum:
+        return Fraction(0)
+    changed = side.moved + change
+    after = (side.hub_at_start or side.hub_reserve) + changed
+    return min(abs(changed) / after, Fraction(maximum, MILLION)) if after > 0 else Fraction(maximum, MILLION)

@@ -1,0 +1,157 @@
+"""Routes of swaps: the hops through pools, as people write them and as the router takes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from scenarioctl.errors import InvalidRequest, shorten
+
+#: As people may type them -> as the runtime has them.
+_POOLS = {
+    "omnipool": "Omnipool",
+    "xyk": "XYK",
+    "lbp": "LBP",
+    "stableswap": "Stableswap",
+    "aave": "Aave",
+    "hsm": "HSM",
+}
+#: The router takes no longer route.
+MAX_HOPS = 9
+_U32 = 2**32 - 1
+_EXPECTED = (
+    'expected hops like [{"pool": "Omnipool", "asset_in": 5, "asset_out": 102}, {"pool": {"Stableswap": 102}, '
+    '"asset_in": 102, "asset_out": 10}] or 5>omnipool>102>stableswap:102>10'
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteHop:
+    """One trade of a route."""
+
+    #: `Omnipool`, `XYK`, `LBP`, `Aave`, `HSM` or `Stableswap`.
+    pool: str
+    #: The share asset of a stableswap pool, which is its id; None for the others.
+    pool_id: int | None = None
+    asset_in: int
+    asset_out: int
+
+    def __str__(self) -> str:
+        pool = self.pool.lower() if self.pool_id is None else f"{self.pool.lower()}:{self.pool_id}"
+        return f"{self.asset_in}>{pool}>{self.asset_out}"
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The hop as the runtime takes it."""
+        pool = self.pool if self.pool_id is None else {self.pool: self.pool_id}
+        return {"pool": pool, "asset_in": self.asset_in, "asset_out": self.asset_out}
+
+
+def parse_route(value: object, *, field: str) -> tuple[RouteHop, ...]:
+    """Return the hops that *value* lists: a JSON list of hops, or text like `5>omnipool>102>stableswap:102>10`."""
+    if isinstance(value, str):
+        hops = _parse_text(value, field)
+    elif isinstance(value, (list, tuple)):
+        hops = tuple(
+            _parse_hop(item, f"{field}[{place}]") for place, item in enumerate(value[: MAX_HOPS + 1])
+        )
+    else:
+        raise InvalidRequest(f"{field} {shorten(value)} is not a route, {_EXPECTED}")
+    if not hops:
+        raise InvalidRequest(f"{field} is empty, {_EXPECTED}")
+    if len(hops) > MAX_HOPS:
+        raise InvalidRequest(f"{field} has more than {MAX_HOPS} hops, the router takes no longer route")
+    for place, (hop, after) in enumerate(pairwise(hops)):
+        if hop.asset_out != after.asset_in:
+            raise InvalidRequest(
+                f"{field}[{place + 1}] sells {after.asset_in}, but the hop before it brings {hop.asset_out}: expected hops that chain"
+            )
+    return hops
+
+
+def _parse_text(text: str, field: str) -> tuple[RouteHop, ...]:
+    if len(text) > 1000:
+        raise InvalidRequest(f"{field} {shorten(text)} is not a route, {_EXPECTED}")
+    parts = [part.strip() for part in text.split(">")]
+    if len(parts) < 3 or len(parts) % 2 == 0:
+        raise InvalidRequest(f"{field} {shorten(text)} is not a route, {_EXPECTED}")
+    return tuple(
+        _hop(parts[place + 1], parts[place], parts[place + 2], f"{field}[{place // 2}]")
+        for place in range(0, len(parts) - 2, 2)
+    )
+
+
+def _parse_hop(item: object, field: str) -> RouteHop:
+    if isinstance(item, RouteHop):
+        return item
+    if not isinstance(item, dict) or set(item) != {"pool", "asset_in", "asset_out"}:
+        raise InvalidRequest(
+            f"{field} {shorten(item)} is not a hop with pool, asset_in and asset_out, {_EXPECTED}"
+        )
+    return _hop(item["pool"], item["asset_in"], item["asset_out"], field)
+
+
+def _hop(pool: object, asset_in: object, asset_out: object, field: str) -> RouteHop:
+    name, pool_id = _parse_pool(pool, f"{field}.pool")
+    hop = RouteHop(
+        pool=name,
+        pool_id=pool_id,
+        asset_in=_parse_id(asset_in, f"{field}.asset_in"),
+        asset_out=_parse_id(asset_out, f"{field}.asset_out"),
+    )
+    if hop.asset_in == hop.asset_out:
+        raise InvalidRequest(f"{field} sells {hop.asset_in} for itself, expected two assets")
+    return hop
+
+
+def _parse_pool(value: object, field: str) -> tuple[str, int | None]:
+    name: object = value
+    number: object = None
+    if isinstance(value, dict) and len(value) == 1:
+        name, number = next(iter(value.items()))
+    elif isinstance(value, str):
+        for opening, closing in (("(", ")"), (":", "")):
+            head, found, tail = value.partition(opening)
+            if found and tail.endswith(closing):
+                name, number = head, tail[: len(tail) - len(closing)]
+                break
+    known = _POOLS.get(name.strip().lower()) if isinstance(name, str) else None
+    if known is None:
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is not a pool, expected one of: Omnipool, XYK, LBP, Aave, HSM, Stableswap(102)"
+        )
+    if known != "Stableswap":
+        if number is not None:
+            raise InvalidRequest(f"{field} {shorten(value)} has a number, expected {known!r} alone")
+        return known, None
+    if number is None:
+        raise InvalidRequest(
+            f"{field} {shorten(value)} lacks the pool's id, expected one like Stableswap(102)"
+        )
+    return known, _parse_id(number, field)
+
+
+def _parse_id(value: object, field: str) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _U32:
+        raise InvalidRequest(f"{field} {shorten(value)} is not an asset id, expected a number like 5")
+    return value
+
+
+def check_route(hops: tuple[RouteHop, ...], asset_in: int, asset_out: int) -> None:
+    """Refuse hops that do not lead from *asset_in* to *asset_out*."""
+    parse_route(list(hops), field="route")
+    if hops[0].asset_in != asset_in:
+        raise InvalidRequest(
+            f"route begins with {hops[0].asset_in}, but {asset_in} is sold: expected it first"
+        )
+    if hops[-1].asset_out != asset_out:
+        raise InvalidRequest(
+            f"route ends with {hops[-1].asset_out}, but {asset_out} is to be received: expected it last"
+        )
+
+
+def format_route(hops: Sequence[RouteHop]) -> str:
+    """Return *hops* as text, in the form that `parse_route` reads."""
+    return str(hops[0].asset_in) + "".join(str(hop)[len(str(hop.asset_in)) :] for hop in hops)
