@@ -412,7 +412,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("line", "error", "code", "files", "stdin", "imported", "usage"), BAD)
+@pytest.mark.parametrize(("line", "error", "code", "files", "stdin", "imported", "usage", "confirm"), BAD)
 def test_bad_signing_input_is_refused_in_one_sentence(
     scenarioctl: Run,
     tmp_path: Path,
@@ -424,6 +424,7 @@ def test_bad_signing_input_is_refused_in_one_sentence(
     stdin: str,
     imported: str,
     usage: str,
+    confirm: bool,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in files.items():
@@ -433,7 +434,7 @@ def test_bad_signing_input_is_refused_in_one_sentence(
     as_json = scenarioctl(*line, "--json")
     plain = scenarioctl(*line)
 
-    assert (stdin, imported, usage) == ("", "", "")
+    assert (stdin, imported, usage, confirm) == ("", "", "", False)
     assert json.loads(as_json.out) == {"error": error, "code": code}
     assert (as_json.err, as_json.code) == ("", EXITS[code])
     assert (plain.out, plain.err, plain.code) == ("", f"Error: {error}\n", EXITS[code])
