@@ -6,11 +6,11 @@ from typing import Any
 from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import settled
+from scenarioctl.actions.placeholders import require_filled
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.formats.shapes import Canvas, EditorBox
+from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.diagram import Diagram, Node
 
 BOX = EditorBox(type="note", label="Note")
@@ -29,7 +29,7 @@ def outgoing(app: Application, diagram: Diagram, node: Node) -> str:
 
 
 async def draft(app: Application, diagram: Diagram, node: Node, sender: bytes | None) -> Drafted:
-    words = settled(node.form.get("words"), field="formWords")
+    words = require_filled(node.form.get("words"), field="formWords")
     if not words:
         raise InvalidRequest("formWords is empty, expected text")
     chain = app.registry.find("polkadot")
@@ -47,9 +47,9 @@ async def draft(app: Application, diagram: Diagram, node: Node, sender: bytes | 
 
 
 def draw(
-    canvas: Canvas, app: Application, values: Mapping[str, Any], place: str, start: str
+    builder: DiagramBuilder, app: Application, values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
-    node = canvas.add(BOX, {"words": Fields(values, place).text("words")})
+    node = builder.add(BOX, {"words": Fields(values, place).text("words")})
     return node, node
 
 

@@ -16,17 +16,17 @@ from scenarioctl.actions import STEPS, all_steps, chain_tx, webhook
 from scenarioctl.actions.chain_query import Query, parse_query, read_query, write_params
 from scenarioctl.actions.delay import read_delay
 from scenarioctl.actions.drafting import Drafted, draft_first
-from scenarioctl.actions.flows import draw_single
+from scenarioctl.actions.flow_files import draw_single
 from scenarioctl.actions.http import read_request
-from scenarioctl.actions.pills import (
+from scenarioctl.actions.placeholders import (
     Data,
-    WaitsForWebhook,
+    WaitsForData,
     display,
     fill,
-    find_pills,
-    has_pill,
-    refused_pills,
-    settled,
+    find_placeholders,
+    has_placeholder,
+    require_filled,
+    unfillable_texts,
 )
 from scenarioctl.actions.problems import find_problems
 from scenarioctl.actions.summaries import chains_of, describe_node, summarise
@@ -35,8 +35,8 @@ from scenarioctl.application import Application
 from scenarioctl.chains.registry import Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
-from scenarioctl.formats.blob import pack, unpack
-from scenarioctl.formats.shapes import Canvas
+from scenarioctl.formats.compression import pack, unpack
+from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.model.diagram import Diagram, Node, read_diagram
 from scenarioctl.outgoing import WebRequest
 from tests.conftest import BOB, BOB_HEX
@@ -57,7 +57,7 @@ def resolve(value: Any, content: Any, *, field: str) -> Any:
     data = Data(("webhook",))
     data.add(webhook.DATA, content, node="webhook")
     filled = fill(value, data)
-    for place, reason in refused_pills(filled):
+    for place, reason in unfillable_texts(filled):
         raise InvalidRequest(f"{field}{'.' * bool(place)}{place} {reason}")
     return filled
 
@@ -73,9 +73,9 @@ def application(path: Path, **settings: Any) -> Application:
     )
 
 
-def canvas() -> Canvas:
+def canvas() -> DiagramBuilder:
     numbers = count(1)
-    return Canvas(new_suffix=lambda: f"{next(numbers):06x}")
+    return DiagramBuilder(new_suffix=lambda: f"{next(numbers):06x}")
 
 
 def node(kind: str, form: Any = None) -> Node:
@@ -141,11 +141,11 @@ class TestPills:
         ],
     )
     def test_pills_are_found_in_either_spelling(self, text: str, paths: tuple[str, ...]) -> None:
-        assert find_pills(text) == paths
-        assert has_pill(text) == bool(paths)
+        assert find_placeholders(text) == paths
+        assert has_placeholder(text) == bool(paths)
 
     def test_pills_are_found_inside_of_lists_and_objects(self) -> None:
-        assert find_pills({"a": ["{{ x }}", 1, None], "b": {"c": PILL}}) == ("x", "address")
+        assert find_placeholders({"a": ["{{ x }}", 1, None], "b": {"c": PILL}}) == ("x", "address")
 
     @pytest.mark.parametrize(
         ("value", "resolved"),
@@ -188,11 +188,11 @@ class TestPills:
         assert resolve("{{ a }} {{ b }}", {"a": "{{ b }}", "b": "x"}, field="text") == "{{ b }} x"
 
     def test_a_field_with_a_pill_is_not_settled(self) -> None:
-        with pytest.raises(WaitsForWebhook) as waits:
-            settled(PILL, field="source.address")
+        with pytest.raises(WaitsForData) as waits:
+            require_filled(PILL, field="source.address")
 
         assert str(waits.value) == "source.address waits for webhook data: {{ address }}"
-        assert settled("plain", field="source.address") == "plain"
+        assert require_filled("plain", field="source.address") == "plain"
 
     @pytest.mark.parametrize(
         ("pill", "source"),
@@ -204,8 +204,8 @@ class TestPills:
         ],
     )
     def test_it_is_said_what_a_pill_waits_for(self, pill: str, source: str) -> None:
-        with pytest.raises(WaitsForWebhook) as waits:
-            settled(f"{{{{ {pill} }}}}", field="text")
+        with pytest.raises(WaitsForData) as waits:
+            require_filled(f"{{{{ {pill} }}}}", field="text")
 
         assert str(waits.value) == f"text waits for {source}: {{{{ {pill} }}}}"
 
@@ -227,7 +227,7 @@ class TestPills:
     )
     def test_a_hostile_text_is_searched_in_linear_time(self, text: str) -> None:
         started = time.perf_counter()
-        found = find_pills(text)
+        found = find_placeholders(text)
 
         assert found == ()
         assert time.perf_counter() - started < 3
@@ -238,10 +238,10 @@ class TestPills:
         try:
             resolved = resolve(text, content, field="text")
         except InvalidRequest:
-            assert has_pill(text)
+            assert has_placeholder(text)
             return
 
-        assert has_pill(text) or resolved == text
+        assert has_placeholder(text) or resolved == text
 
 
 class TestSummary:
@@ -963,7 +963,7 @@ class TestCreated:
             destination_address=BOB_HEX,
             amount=20,
             assetid=1337,
-            canvas=canvas(),
+            builder=canvas(),
         )
 
         drafted = wait(draft_first(app, read_diagram(unpack(pack(document)))))
@@ -982,7 +982,7 @@ class TestCreated:
             destination_address=BOB,
             amount="0.1",
             assetid="native",
-            canvas=canvas(),
+            builder=canvas(),
         )
 
         assert document["nodes"][1]["formData"]["actionData"]["source"]["assetId"] == 1000
@@ -999,7 +999,7 @@ class TestCreated:
             min_amount_out="1000",
             slippage=None,
             route='[{"pool": "Omnipool", "asset_in": 5, "asset_out": 10}]',
-            canvas=canvas(),
+            builder=canvas(),
         )
 
         data = document["nodes"][1]["formData"]["actionData"]
@@ -1009,7 +1009,7 @@ class TestCreated:
         assert wait(draft_first(app, read_diagram(document))).transaction.call.method == "sell"
 
     def test_a_created_remark_drafts(self, app: Application) -> None:
-        document = draw_single(app, "Remark", chain="kusama", text="hi", plain=True, canvas=canvas())
+        document = draw_single(app, "Remark", chain="kusama", text="hi", plain=True, builder=canvas())
 
         drafted = wait(draft_first(app, read_diagram(document)))
 
@@ -1024,7 +1024,7 @@ class TestCreated:
             method_name="account",
             params=(BOB,),
             block="",
-            canvas=canvas(),
+            builder=canvas(),
         )
         diagram = read_diagram(document)
 
@@ -1150,7 +1150,7 @@ def test_no_form_is_so_strange_that_it_cannot_be_told(
             or str(error) in sentences
             # A draft waits for any placeholder; the list also knows which of them no step can give.
             or (
-                isinstance(error, WaitsForWebhook)
+                isinstance(error, WaitsForData)
                 and any(
                     each.startswith(f"{str(error).partition(' waits for ')[0]} needs ")
                     and each.endswith(", which no step before it can give")

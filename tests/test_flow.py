@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.actions import all_steps
-from scenarioctl.actions.flows import draw_flow, read_flow
+from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.problems import find_problems
 from scenarioctl.actions.summaries import summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
-from scenarioctl.formats.shapes import Canvas
+from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.formats.share import read_share, write_share
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import read_diagram
@@ -88,9 +88,9 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     wait(made.close())
 
 
-def canvas() -> Canvas:
+def canvas() -> DiagramBuilder:
     numbers = count(1)
-    return Canvas(new_suffix=lambda: f"{next(numbers):06x}", new_uuid=lambda: UUID)
+    return DiagramBuilder(new_suffix=lambda: f"{next(numbers):06x}", new_uuid=lambda: UUID)
 
 
 def toml(*steps: str, name: str = "") -> str:
@@ -99,7 +99,7 @@ def toml(*steps: str, name: str = "") -> str:
 
 
 def draw(app: Application, *steps: str) -> dict[str, Any]:
-    return draw_flow(app, read_flow(toml(*steps)), canvas=canvas()).document
+    return draw_flow(app, read_flow(toml(*steps)), builder=canvas()).document
 
 
 def forms(document: dict[str, Any]) -> dict[str, Any]:
@@ -314,7 +314,9 @@ def test_every_node_has_what_the_editor_draws_it_by(app: Application) -> None:
 def test_an_id_that_is_taken_is_not_used_again(app: Application) -> None:
     suffixes = iter(["00000a", "00000a", "00000b"])
     drawn = draw_flow(
-        app, read_flow(toml(STEP["delay"], STEP["delay"])), canvas=Canvas(new_suffix=lambda: next(suffixes))
+        app,
+        read_flow(toml(STEP["delay"], STEP["delay"])),
+        builder=DiagramBuilder(new_suffix=lambda: next(suffixes)),
     ).document
 
     assert [node["id"] for node in drawn["nodes"]] == ["delay_00000a", "delay_00000b"]
@@ -331,10 +333,10 @@ def test_json_says_the_same_as_toml(app: Application) -> None:
     as_json = json.dumps(
         {"steps": [{"type": "delay", "seconds": 0.5}, {"type": "webhook", "name": "payments"}]}
     )
-    drawn = draw_flow(app, read_flow(as_json, syntax="json"), canvas=canvas()).document
+    drawn = draw_flow(app, read_flow(as_json, syntax="json"), builder=canvas()).document
 
     assert drawn == draw(app, STEP["delay"], STEP["webhook"])
-    assert drawn == draw_flow(app, read_flow(json.loads(as_json)), canvas=canvas()).document
+    assert drawn == draw_flow(app, read_flow(json.loads(as_json)), builder=canvas()).document
 
 
 def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.actions import flows
+from scenarioctl.actions import flow_files
 from scenarioctl.chains import connection
 from scenarioctl.config import Settings
 from scenarioctl.contracts import metadata as contract
@@ -35,7 +35,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "depth": (diagram.MAX_DEPTH,),
     },
     "flow file in TOML": {
-        "bytes": (flows.MAX_BYTES,),
+        "bytes": (flow_files.MAX_BYTES,),
         "values": (toml.MAX_VALUES,),
         "depth": (toml.MAX_KEY_PARTS,),
     },

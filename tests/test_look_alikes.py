@@ -26,7 +26,13 @@ from tests.runtimes import ASSETS, BOB, BOB_ADDRESS, REGISTRY, bundled
 CHAINS = ("assetHub", "hydraDx", "assetHub_kusama")
 PACKAGE = Path(scenarioctl.__file__).parent
 #: Where a symbol is written into a diagram, which is data, or read from one.
-DATA = ("actions/chain.py", "actions/transfer.py", "actions/swap.py", "actions/words.py", "chains/assets.py")
+DATA = (
+    "actions/chain.py",
+    "actions/transfer.py",
+    "actions/swap.py",
+    "actions/form_text.py",
+    "chains/assets.py",
+)
 
 
 @pytest.fixture

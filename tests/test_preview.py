@@ -31,11 +31,11 @@ from scenarioctl.operations import previews
 from scenarioctl.operations.previews import Preview, PreviewScenario, preview_scenario
 from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info, store_document
 from scenarioctl.render import raster
-from scenarioctl.render.letters import measure
 from scenarioctl.render.picture import Picture
 from scenarioctl.render.png import write_png
 from scenarioctl.render.svg import canvas_size, find_layout, write_svg
 from scenarioctl.render.text import ascii_only, draw_text, width_of
+from scenarioctl.render.text_metrics import measure
 from tests.conftest import DATA, ROOT, SHARED, Run
 from tests.drawing import SAMPLES, document, make_app, picture_of, read_document
 from tests.serving import Serving

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.actions.flows import draw_flow, read_flow
+from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.problems import find_problems
 from scenarioctl.actions.running import Run
 from scenarioctl.actions.webhook import index_webhooks, webhooks_of
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, RequestFailed, TimedOut
-from scenarioctl.formats.blob import pack
+from scenarioctl.formats.compression import pack
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, Job, JobState, MempoolDraft, Retention, Schedule
 from scenarioctl.operations.scenarios import store_document

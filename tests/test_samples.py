@@ -15,7 +15,7 @@ from scenarioctl.actions.summaries import chains_of, summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.formats.blob import pack, unpack
+from scenarioctl.formats.compression import pack, unpack
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.formats.share import read_import, read_share, write_share
 from scenarioctl.model.diagram import Diagram, read_diagram

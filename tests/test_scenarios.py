@@ -14,7 +14,7 @@ from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.formats.bagpipes import read_bagpipes_store
-from scenarioctl.formats.blob import pack
+from scenarioctl.formats.compression import pack
 from scenarioctl.formats.share import write_share
 from scenarioctl.operations.scenarios import (
     ExportScenario,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.actions import STEPS, all_steps, load_step
-from scenarioctl.actions.flows import draw_single
+from scenarioctl.actions.flow_files import draw_single
 from scenarioctl.actions.running import Run as RunOfSteps
 from scenarioctl.application import Application
 from scenarioctl.config import Settings

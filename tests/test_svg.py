@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.application import Application
-from scenarioctl.render.letters import FAMILY, FOLDER, clean, drawable, fit, measure, missing, runs, wrap
 from scenarioctl.render.picture import MOST_CARDS
 from scenarioctl.render.svg import _CHAINS, _ON_BADGE, COLORS, THEMES, escape, write_svg
+from scenarioctl.render.text_metrics import FAMILY, FOLDER, clean, drawable, fit, measure, missing, runs, wrap
 from tests.conftest import DATA, SHARED
 from tests.drawing import POLKADOT, SAMPLES, document, make_app, picture_of, read_document
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarioctl.actions.flows import read_flow
+from scenarioctl.actions.flow_files import read_flow
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TooLarge
 from scenarioctl.model.toml import MAX_KEY_PARTS, MAX_VALUES, parse_toml
 

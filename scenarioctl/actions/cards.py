@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scenarioctl.actions.pills import has_pill
-from scenarioctl.actions.words import chain_word
+from scenarioctl.actions.form_text import chain_text
+from scenarioctl.actions.placeholders import has_placeholder
 from scenarioctl.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Card(NamedTuple):
 
 def shorten_middle(text: str) -> str:
     """Return an address, a hash or a hex with its middle left out; any other text as it is."""
-    if len(text) < 24 or " " in text or not text.isascii() or not text.isalnum() or has_pill(text):
+    if len(text) < 24 or " " in text or not text.isascii() or not text.isalnum() or has_placeholder(text):
         return text
     return f"{text[:_SHOWN_END]}…{text[-_SHOWN_END:]}"
 
@@ -81,13 +81,13 @@ def chain_title(app: "Application", name: Any) -> tuple[str, str]:
     try:
         chain = app.registry.find(name)
     except InvalidRequest:
-        typed = chain_word(name, app.registry)
+        typed = chain_text(name, app.registry)
         return typed, typed
     return chain.name, chain.title
 
 
 def known(text: str) -> str:
-    """Return *text*, empty for the `?` of `words.side_words`."""
+    """Return *text*, empty for the `?` of `words.side_texts`."""
     return "" if text == "?" else text
 
 

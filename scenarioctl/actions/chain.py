@@ -3,32 +3,32 @@
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row, chain_title, mark_rows, shorten_middle
-from scenarioctl.actions.pills import settled
+from scenarioctl.actions.form_text import AssetText, chain_text, name_asset, one_line
+from scenarioctl.actions.placeholders import require_filled
 from scenarioctl.actions.step_kind import StepKind
-from scenarioctl.actions.words import AssetWords, chain_word, name_asset, word
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.formats.shapes import EditorBox
+from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 BOX = EditorBox(type="chain", label="Chain", image="./chain.svg", width=245, height=443)
 
 
 def summary(node: Node, registry: "Registry") -> str:
-    return chain_word(node.form.get("chain"), registry)
+    return chain_text(node.form.get("chain"), registry)
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    chain = word(node.form.get("chain"))
+    chain = one_line(node.form.get("chain"))
     if not chain:
         return "a chain that is not chosen yet"
-    amount = word(node.form.get("amount"))
-    address = word(node.form.get("address"), 60)
+    amount = one_line(node.form.get("amount"))
+    address = one_line(node.form.get("address"), 60)
     return ", ".join(filter(None, (chain, f"{amount} {_asset_words(app, node).full}".strip(), address)))
 
 
@@ -36,27 +36,27 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     literal, title = chain_title(app, node.form.get("chain"))
     rows = []
     named = _asset_words(app, node)
-    amount = word(node.form.get("amount"))
+    amount = one_line(node.form.get("amount"))
     if named.short or amount:
         rows += [Row(text=f"{amount} {named.short}".strip(), strong=True), *mark_rows(named.id, named.mark)]
-    address = word(node.form.get("address"), 300)
+    address = one_line(node.form.get("address"), 300)
     if address:
         rows.append(Row(label="Account", text=shorten_middle(address)))
     caption = literal if literal != title else ""
     return Card(title=title or "Chain", caption=caption, rows=tuple(rows), chain=literal)
 
 
-def _asset_words(app: "Application", node: Node) -> AssetWords:
+def _asset_words(app: "Application", node: Node) -> AssetText:
     asset = node.form.get("asset")
     if not isinstance(asset, dict):
-        return AssetWords("")
+        return AssetText("")
     return name_asset(app, node.form.get("chain"), asset.get("assetId"), asset.get("symbol"))
 
 
 def check(app: "Application", diagram: Diagram, node: Node) -> None:
     if not node.form:
         raise InvalidRequest("the chain has no form, expected the name of a chain")
-    name = settled(node.form.get("chain"), field="chain")
+    name = require_filled(node.form.get("chain"), field="chain")
     if name is None or name == "":
         raise InvalidRequest("chain is missing, expected the name of a chain")
     app.registry.find(name)
@@ -66,7 +66,7 @@ def check(app: "Application", diagram: Diagram, node: Node) -> None:
 
 
 def draw_chain(
-    canvas: "Canvas",
+    builder: "DiagramBuilder",
     chain: "Chain",
     asset: "Asset | str | None",
     *,
@@ -85,7 +85,7 @@ def draw_chain(
             "symbol": asset.symbol,
         }
     if start:
-        form = canvas.form(start)
+        form = builder.form(start)
         if form.get("chain") == chain.name and (asset is None or form.get("asset") == held):
             form["amount"] = amount
             return start
@@ -97,7 +97,7 @@ def draw_chain(
         "delay": None,
         "contact": None,
     }
-    return canvas.add(BOX, form)
+    return builder.add(BOX, form)
 
 
 def editor_id(chain: "Chain", asset: "Asset") -> Any:

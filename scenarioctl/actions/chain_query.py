@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row, chain_title, shorten_middle
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import Data, Filled, fill_argument, find_pills, has_pill, is_json_text, settled
-from scenarioctl.actions.pills import fill as fill_any
+from scenarioctl.actions.form_text import chain_text, one_line
+from scenarioctl.actions.placeholders import (
+    Data,
+    Filled,
+    fill_argument,
+    find_placeholders,
+    has_placeholder,
+    is_json_text,
+    require_filled,
+)
+from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.actions.words import chain_word, word
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.formats.shapes import EditorBox
+from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.runtime_query import QueryAnswer, QueryItem, RuntimeQuery
 
@@ -58,16 +66,16 @@ _SHOWN = 200
 
 
 def summary(node: Node, registry: "Registry") -> str:
-    chain = chain_word(node.form.get("selectedChain"), registry)
+    chain = chain_text(node.form.get("selectedChain"), registry)
     return f"query({chain})" if chain else "query"
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    chain = word(node.form.get("selectedChain"))
+    chain = one_line(node.form.get("selectedChain"))
     if not chain:
         return "a query that is not chosen yet"
-    pallet, method = word(node.form.get("selectedPallet")), word(method_name(node.form))
-    params = word(node.form.get("methodInput"), 80)
+    pallet, method = one_line(node.form.get("selectedPallet")), one_line(method_name(node.form))
+    params = one_line(node.form.get("methodInput"), 80)
     return f"{pallet or '?'}.{method or '?'}({params}) on {chain}"
 
 
@@ -79,11 +87,11 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     literal, rows = item_rows(app, node)
     params = node.form.get("methodInput")
     if isinstance(params, list):
-        params = ", ".join(word(entry) for entry in params[:2])
-    shown = word(params, 300)
+        params = ", ".join(one_line(entry) for entry in params[:2])
+    shown = one_line(params, 300)
     if shown:
         rows.append(Row(label="With", text=shorten_middle(shown)))
-    block = word(node.form.get("blockHash"), 80)
+    block = one_line(node.form.get("blockHash"), 80)
     if block:
         rows.append(Row(label="At", text=shorten_middle(block)))
     return Card(title="Query", rows=tuple(rows), chain=literal)
@@ -92,7 +100,7 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
 def item_rows(app: "Application", node: Node) -> tuple[str, list[Row]]:
     """Return the chain of a query or a call, and the rows that say which item of it is meant."""
     literal, title = chain_title(app, node.form.get("selectedChain"))
-    pallet, method = word(node.form.get("selectedPallet")), word(method_name(node.form))
+    pallet, method = one_line(node.form.get("selectedPallet")), one_line(method_name(node.form))
     rows = []
     if pallet or method:
         rows.append(Row(text=f"{pallet or '?'}.{method or '?'}", strong=True))
@@ -110,8 +118,8 @@ def check(app: "Application", diagram: Diagram, node: Node) -> None:
 
 async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     form = node.form
-    chain, pallet = word(form.get("selectedChain")), word(form.get("selectedPallet"))
-    method = word(method_name(form))
+    chain, pallet = one_line(form.get("selectedChain")), one_line(form.get("selectedPallet"))
+    method = one_line(method_name(form))
     if chain and pallet and method:
         await running.announce(f"Querying {pallet}.{method} on {chain}")
     query = read_query(running.app, node)
@@ -334,13 +342,13 @@ def judge(
 
 
 def read_query(app: "Application", node: Node) -> Query:
-    """Return what *node* asks; InvalidRequest names the field that is missing, WaitsForWebhook the one with a pill."""
+    """Return what *node* asks; InvalidRequest names the field that is missing, WaitsForData the one with a placeholder."""
     form = node.form
     if not form:
         raise InvalidRequest("the query has no form, expected a chain, a pallet and a method")
     chain = app.registry.find(_required(form, "selectedChain", "the name of a chain"), field="selectedChain")
     pallet = _text(_required(form, "selectedPallet", "the name of a pallet"), "selectedPallet")
-    method = settled(method_name(form), field="selectedMethod.name")
+    method = require_filled(method_name(form), field="selectedMethod.name")
     if method is None or method == "":
         raise InvalidRequest(
             "selectedMethod is missing, expected the name of a storage entry, constant or call"
@@ -349,8 +357,8 @@ def read_query(app: "Application", node: Node) -> Query:
         chain=chain,
         pallet_name=pallet,
         method_name=_text(method, "selectedMethod.name"),
-        params=parse_query(settled(form.get("methodInput"), field="methodInput")),
-        block=parse_block(settled(form.get("blockHash"), field="blockHash"), field="blockHash"),
+        params=parse_query(require_filled(form.get("methodInput"), field="methodInput")),
+        block=parse_block(require_filled(form.get("blockHash"), field="blockHash"), field="blockHash"),
     )
 
 
@@ -361,7 +369,7 @@ def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return what is read of *form*, its pills replaced."""
+    """Return what is read of *form*, its placeholders replaced."""
     read = read_form(form)
     given = read.pop("methodInput")
     params = fill_argument(given, data)
@@ -372,18 +380,18 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
+    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     params = fields.get("params", ())
     if not isinstance(params, (list, tuple)):
         raise InvalidRequest(f"{fields.name('params')} is {name_of(params)}, expected a list")
     block = fields.text("block")
-    if not has_pill(block):
+    if not has_placeholder(block):
         parse_block(block, field=fields.name("block"))
     chain = fields.chain(app, "chain")
     pallet, method = _spelled(app, fields, chain, params)
-    node = canvas.add(
+    node = builder.add(
         BOX,
         {
             "selectedChain": chain.name,
@@ -408,7 +416,7 @@ def _spelled(
 
     pallet, method = fields.filled("pallet_name"), fields.filled("method_name")
     table = app.known_runtime(chain)
-    if table is None or has_pill(pallet) or has_pill(method):
+    if table is None or has_placeholder(pallet) or has_placeholder(method):
         return pallet, method
     item = find_query_item(
         table,
@@ -417,7 +425,7 @@ def _spelled(
         pallet_field=fields.name("pallet_name"),
         method_field=fields.name("method_name"),
     )
-    if not find_pills(list(params)):
+    if not find_placeholders(list(params)):
         parse_query(table, item, params)
     return (item.api if isinstance(item, ApiMethod) else item.pallet), item.name
 
@@ -486,7 +494,7 @@ def parse_block(value: object, *, field: str) -> str:
 
 
 def _required(form: Mapping[str, Any], key: str, expected: str) -> Any:
-    value = settled(form.get(key), field=key)
+    value = require_filled(form.get(key), field=key)
     if value is None or value == "":
         raise InvalidRequest(f"{key} is missing, expected {expected}")
     return value

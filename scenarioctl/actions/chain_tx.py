@@ -9,19 +9,19 @@ from scenarioctl.actions.cards import Card, Look, Row, shorten_middle
 from scenarioctl.actions.chain_query import item_rows, method_name
 from scenarioctl.actions.drafting import Drafted, draft_call
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import Data, fill_argument, settled
-from scenarioctl.actions.pills import fill as fill_any
+from scenarioctl.actions.form_text import chain_text, one_line
+from scenarioctl.actions.placeholders import Data, fill_argument, require_filled
+from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.actions.words import chain_word, word
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.formats.shapes import EditorBox
+from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Registry
-    from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 #: As the mempool calls it.
 TX_TYPE = "ChainTx"
@@ -35,17 +35,17 @@ _SHOWN = 2
 
 
 def summary(node: Node, registry: "Registry") -> str:
-    chain = chain_word(node.form.get("selectedChain"), registry)
+    chain = chain_text(node.form.get("selectedChain"), registry)
     return f"tx({chain})" if chain else "tx"
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    chain = word(node.form.get("selectedChain"))
+    chain = one_line(node.form.get("selectedChain"))
     if not chain:
         return "a call that is not chosen yet"
     params = own_params(node.form)
-    names = ", ".join(word(name) for name in list(params)[:8]) if isinstance(params, dict) else ""
-    pallet, method = word(node.form.get("selectedPallet")), word(method_name(node.form))
+    names = ", ".join(one_line(name) for name in list(params)[:8]) if isinstance(params, dict) else ""
+    pallet, method = one_line(node.form.get("selectedPallet")), one_line(method_name(node.form))
     return f"{pallet or '?'}.{method or '?'}({names}) on {chain}"
 
 
@@ -55,7 +55,8 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     if isinstance(params, dict):
         shown = list(params.items())[:_SHOWN]
         rows += [
-            Row(label=word(name, 24), text=shorten_middle(word(value, 300) or "…")) for name, value in shown
+            Row(label=one_line(name, 24), text=shorten_middle(one_line(value, 300) or "…"))
+            for name, value in shown
         ]
         if len(params) > len(shown):
             rows.append(Row(text=f"and {len(params) - len(shown)} more"))
@@ -74,7 +75,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     chain = app.registry.find(name, field="selectedChain")
     pallet = _required(form.get("selectedPallet"), "selectedPallet", "the name of a pallet")
     method = _required(method_name(form), "selectedMethod.name", "the name of a call")
-    params = _params(settled(own_params(form), field="params"))
+    params = _params(require_filled(own_params(form), field="params"))
     transaction = await draft_call(app, chain=chain, pallet=pallet, method=method, params=params)
     return Drafted(
         node=node.id,
@@ -96,14 +97,14 @@ def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return what is read of *form*, its pills replaced."""
+    """Return what is read of *form*, its placeholders replaced."""
     read = read_form(form)
     params = fill_argument(read.pop("params"), data)
     return {**fill_any(read, data), "params": params}
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
+    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     params = fields.get("params", {})
@@ -111,7 +112,7 @@ def draw(
         raise InvalidRequest(
             f"{fields.name('params')} is {name_of(params)}, expected a table of name and value"
         )
-    node = canvas.add(
+    node = builder.add(
         BOX,
         {
             "selectedChain": fields.chain(app, "chain").name,
@@ -152,7 +153,7 @@ def _params(value: object) -> dict[str, str]:
 
 
 def _required(value: object, field: str, expected: str) -> str:
-    settled(value, field=field)
+    require_filled(value, field=field)
     if value is None or value == "":
         raise InvalidRequest(f"{field} is missing, expected {expected}")
     if not isinstance(value, str):

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import has_pill, settled
+from scenarioctl.actions.form_text import one_line
+from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.actions.words import word
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.formats.shapes import EditorBox
+from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import parse_number, to_text
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
-    from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 #: A day: what waits longer is a job with an interval.
 LONGEST = 86_400
@@ -28,13 +28,13 @@ BOX = EditorBox(type="delay", label="Delay")
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    seconds = word(node.form.get("seconds"))
+    seconds = one_line(node.form.get("seconds"))
     return f"waits {seconds} s" if seconds else "a delay without its length yet"
 
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     seconds = node.form.get("seconds")
-    text = _duration(seconds) or word(seconds)
+    text = _duration(seconds) or one_line(seconds)
     return Card(title="Delay", rows=(Row(text=text, strong=True),) if text else ())
 
 
@@ -42,7 +42,7 @@ def _duration(seconds: Any) -> str:
     if isinstance(seconds, str) and seconds.isascii() and seconds.isdigit() and len(seconds) < 6:
         seconds = int(seconds)
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 0 < seconds <= LONGEST:
-        return f"{word(seconds)} s" if isinstance(seconds, (int, float)) else ""
+        return f"{one_line(seconds)} s" if isinstance(seconds, (int, float)) else ""
     for unit, length in (("h", 3600), ("min", 60)):
         if seconds % length == 0:
             return f"{seconds // length} {unit}"
@@ -64,21 +64,21 @@ def read_delay(node: Node) -> Decimal:
     """Return for how many seconds the run pauses."""
     if not node.form:
         raise InvalidRequest("the delay has no form, expected its seconds")
-    seconds = settled(node.form.get("seconds"), field="seconds")
+    seconds = require_filled(node.form.get("seconds"), field="seconds")
     if seconds is None or seconds == "":
         raise InvalidRequest("seconds is missing, expected how long the run pauses")
     return parse_seconds(seconds, field="seconds")
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
+    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     seconds = fields.get("seconds")
-    if not has_pill(seconds):
+    if not has_placeholder(seconds):
         text = to_text(parse_seconds(seconds, field=fields.name("seconds")))
         seconds = int(text) if text.isdigit() else text
-    node = canvas.add(BOX, {"seconds": seconds})
+    node = builder.add(BOX, {"seconds": seconds})
     return node, node
 
 

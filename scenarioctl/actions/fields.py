@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.pills import has_pill
+from scenarioctl.actions.placeholders import has_placeholder
 from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
@@ -54,9 +54,9 @@ class Fields:
         return app.registry.find(self._values.get(key, default), field=self.name(key))
 
     def asset(self, app: "Application", chain: "Chain", key: str) -> "Asset | str":
-        """Return the asset, or the text with the pill that will name it."""
+        """Return the asset, or the text with the placeholder that will name it."""
         value = self._values.get(key)
-        if isinstance(value, str) and has_pill(value):
+        if isinstance(value, str) and has_placeholder(value):
             return value
         return app.assets.find(chain, value, field=self.name(key))
 
@@ -65,9 +65,9 @@ class Fields:
         return self.parsed_account(key)[0]
 
     def parsed_account(self, key: str) -> tuple[str, bytes | None]:
-        """Return an address as it was written and the account it names; None where a pill will name it."""
+        """Return an address as it was written and the account it names; None where a placeholder will name it."""
         value = self._values.get(key)
-        if isinstance(value, str) and has_pill(value):
+        if isinstance(value, str) and has_placeholder(value):
             return value, None
         account = parse_account(value, field=self.name(key))
         return str(value), account
@@ -77,9 +77,9 @@ class Fields:
         return self.scaled_amount(key, asset)[0]
 
     def scaled_amount(self, key: str, asset: "Asset | str") -> tuple[str, int | None]:
-        """Return whole tokens as text, and in the smallest unit; None where a pill has to come first."""
+        """Return whole tokens as text, and in the smallest unit; None where a placeholder has to come first."""
         value = self._values.get(key)
-        if isinstance(value, str) and has_pill(value):
+        if isinstance(value, str) and has_placeholder(value):
             return value, None
         field = self.name(key)
         number = parse_number(value, field=field)

@@ -5,29 +5,29 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.bodies import find_place
 from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.delay import parse_timeout
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import (
+from scenarioctl.actions.form_text import one_line
+from scenarioctl.actions.http_bodies import find_place
+from scenarioctl.actions.placeholders import (
     Data,
     Filled,
     JsonText,
-    Pill,
+    Placeholder,
     Text,
     Unfillable,
-    find_pills,
-    has_pill,
+    find_placeholders,
+    has_placeholder,
     is_json_text,
-    is_pill,
-    settled,
+    is_placeholder,
+    require_filled,
     unfilled,
 )
-from scenarioctl.actions.pills import fill as fill_any
+from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.actions.words import word
 from scenarioctl.errors import InvalidRequest, RequestFailed, shorten
-from scenarioctl.formats.shapes import EditorBox
+from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node, name_of
 from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest
@@ -35,7 +35,7 @@ from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
-    from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 
@@ -74,19 +74,19 @@ DATA = StepData(
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     address = node.form.get("url")
     # A query may hold a key, and what is said of a step is shown around.
-    url = word(
+    url = one_line(
         re.sub(r"[?#].*", "?…", address, flags=re.DOTALL) if isinstance(address, str) else address, 120
     )
     return (
-        f"{(word(node.form.get('method')) or 'get').upper()} {url}"
+        f"{(one_line(node.form.get('method')) or 'get').upper()} {url}"
         if url
         else "a request without an address yet"
     )
 
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    url = word(node.form.get("url"), 300)
-    method = (word(node.form.get("method"), 12) or "get").upper()
+    url = one_line(node.form.get("url"), 300)
+    method = (one_line(node.form.get("method"), 12) or "get").upper()
     # Only the host: many an address holds a key in its path or query, and pictures are shown around.
     rows = (Row(text=_host(url), strong=True),) if url else ()
     return Card(title=f"{method} request" if url else "Request", rows=rows)
@@ -121,11 +121,11 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its pills replaced, each value kept to its place in the address and in the body."""
+    """Return *form* with its placeholders replaced, each value kept to its place in the address and in the body."""
     filled: dict[str, Any] = fill_any(dict(form), data)
     url, body = form.get("url"), form.get("requestContent")
     filled["url"] = fill_any(url, data, place=_UrlText)
-    if isinstance(filled["url"], Filled) and not is_pill(str(url)) and _steps_up(filled["url"]):
+    if isinstance(filled["url"], Filled) and not is_placeholder(str(url)) and _steps_up(filled["url"]):
         filled["url"] = unfilled(
             str(url), "has a segment of only dots once it is filled in, which leads out of its path"
         )
@@ -157,8 +157,8 @@ def _fill_body(body: str, content_type: str, data: Data) -> Any:
         place = _MarkupBody
     elif is_json_text(body) and _is_json(body):
         place = _JsonInDisguise
-    elif not is_pill(body):
-        # One that is a pill and nothing else is somebody else's altogether.
+    elif not is_placeholder(body):
+        # One that is a placeholder and nothing else is somebody else's altogether.
         place = find_place(kind, content_type, body) or place
     filled = fill_any(body, data, place=place)
     if place is _JsonBody and isinstance(filled, Filled):
@@ -176,14 +176,14 @@ def _may_be_json(template: str) -> bool:
 
 
 class _Anything(Data):
-    """Fills every pill; what is JSON with it does not depend on what really comes."""
+    """Fills every placeholder; what is JSON with it does not depend on what really comes."""
 
-    def find(self, pill: Pill) -> Any:  # noqa: ARG002
+    def find(self, placeholder: Placeholder) -> Any:  # noqa: ARG002
         return ""
 
 
 def _is_json(template: str) -> bool:
-    """Return whether *template* is JSON but for its pills, or lines of it."""
+    """Return whether *template* is JSON but for its placeholders, or lines of it."""
     filled = str(fill_any(template, _Anything(), place=_JsonBody))
     for parts in ((filled,), filled.split("\n")):
         try:
@@ -261,25 +261,25 @@ def read_request(node: Node) -> WebRequest:
     form = node.form
     if not form:
         raise InvalidRequest("the http step has no form, expected a url and a method")
-    content_type = settled(form.get("contentType"), field="contentType") or ""
-    body = settled(form.get("requestContent"), field="requestContent")
+    content_type = require_filled(form.get("contentType"), field="contentType") or ""
+    body = require_filled(form.get("requestContent"), field="requestContent")
     return WebRequest(
-        method=parse_method(settled(form.get("method"), field="method"), field="method"),
-        url=parse_url(settled(form.get("url"), field="url"), field="url"),
-        headers=_headers(settled(form.get("headers"), field="headers")),
+        method=parse_method(require_filled(form.get("method"), field="method"), field="method"),
+        url=parse_url(require_filled(form.get("url"), field="url"), field="url"),
+        headers=_headers(require_filled(form.get("headers"), field="headers")),
         body=_body(body),
         content_type=_header_value(content_type, "contentType"),
-        timeout=_timeout(settled(form.get("timeout"), field="timeout"), "timeout"),
-        retries=_retries(settled(form.get("retries"), field="retries"), "retries"),
+        timeout=_timeout(require_filled(form.get("timeout"), field="timeout"), "timeout"),
+        retries=_retries(require_filled(form.get("retries"), field="retries"), "retries"),
     )
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
+    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     url, headers = fields.filled("url"), fields.get("headers", {})
-    if not has_pill(url):
+    if not has_placeholder(url):
         parse_url(url, field=fields.name("url"))
     if not isinstance(headers, dict):
         raise InvalidRequest(
@@ -287,7 +287,7 @@ def draw(
         )
     for name, value in headers.items():
         _header_name(name, fields.name("headers"))
-        if not has_pill(value):
+        if not has_placeholder(value):
             _header_value(value, f"{fields.name('headers')}.{name}")
     body = _template(fields.get("body"))
     form: dict[str, Any] = {
@@ -302,13 +302,13 @@ def draw(
     timeout, retries = fields.get("timeout"), fields.get("retries")
     if timeout is not None:
         form["timeout"] = timeout
-        if not has_pill(timeout):
+        if not has_placeholder(timeout):
             form["timeout"] = to_text(
                 parse_timeout(timeout, field=fields.name("timeout"), longest=_LONGEST_TIMEOUT)
             )
     if retries is not None:
-        form["retries"] = retries if has_pill(retries) else _retries(retries, fields.name("retries"))
-    node = canvas.add(BOX, form)
+        form["retries"] = retries if has_placeholder(retries) else _retries(retries, fields.name("retries"))
+    node = builder.add(BOX, form)
     return node, node
 
 
@@ -392,9 +392,9 @@ def _body(value: object) -> str:
 def _template(value: Any) -> str:
     """Return the body of a flow file as the editor's one text.
 
-    In JSON a text that is one pill stands without quotes, so that it becomes the data in its own type.
+    In JSON a text that is one placeholder stands without quotes, so that it becomes the data in its own type.
     """
-    if not isinstance(value, (dict, list)) or not find_pills(value):
+    if not isinstance(value, (dict, list)) or not find_placeholders(value):
         return _body(value)
     return _write(value)
 
@@ -410,7 +410,7 @@ def _write(value: Any) -> str:
         )
     if isinstance(value, list):
         return "[" + ", ".join(_write(entry) for entry in value) + "]"
-    if isinstance(value, str) and is_pill(value):
+    if isinstance(value, str) and is_placeholder(value):
         return value.strip()
     return json.dumps(value, ensure_ascii=False)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import find_step, unknown_sentence
-from scenarioctl.actions.pills import Pill, WaitsForWebhook, refuse_pills, refused_pills
+from scenarioctl.actions.placeholders import Placeholder, WaitsForData, mark_unfillable, unfillable_texts
 from scenarioctl.actions.step_kind import StepData, StepKind
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node, Problem
@@ -35,14 +35,14 @@ async def judge(
         await breathe()
         step = find_step(node)
         if step is not None and not step.is_shared:
-            node = judge_pills(node, providers, step=step)
+            node = judge_placeholders(node, providers, step=step)
         lacking = tuple(lacking_fields(node.form))
         found += [Problem(node=node.id, sentence=sentence) for sentence in lacking]
         try:
             transaction = await _try(app, judged, node, step)
         except ScenarioctlError as error:
             if str(error) not in lacking:
-                waiting = isinstance(error, WaitsForWebhook)
+                waiting = isinstance(error, WaitsForData)
                 found.append(Problem(node=node.id, sentence=str(error), waiting=waiting, code=error.code))
         else:
             if transaction is not None:
@@ -86,13 +86,13 @@ class Providers:
                 self._data[node.id] = step.data
                 self._first.setdefault(step.data.name, (place, step.data))
 
-    def lacking(self, pill: Pill, node: str) -> str:
-        """Return why nothing before *node* can fill *pill*; empty if a step can, for all that is known before it runs."""
+    def lacking(self, placeholder: Placeholder, node: str) -> str:
+        """Return why nothing before *node* can fill *placeholder*; empty if a step can, for all that is known before it runs."""
         before = self._places[node]
-        if pill.step is not None:
-            return self._lacking_of_step(pill, before)
-        shown, name, rest = shorten(pill.shown), pill.path[0], pill.path[1:]
-        if pill.path[: len(_ROOT)] != _ROOT and (data := self._find_before(name, before)) is not None:
+        if placeholder.step is not None:
+            return self._lacking_of_step(placeholder, before)
+        shown, name, rest = shorten(placeholder.shown), placeholder.path[0], placeholder.path[1:]
+        if placeholder.path[: len(_ROOT)] != _ROOT and (data := self._find_before(name, before)) is not None:
             if data.fields and rest and rest[0] not in data.fields:
                 return f"needs {shown}, but {data.title} has only: {', '.join(data.fields)}"
             return ""
@@ -108,8 +108,8 @@ class Providers:
             return data
         return self._data.get(name) if self._places.get(name, before) < before else None
 
-    def _lacking_of_step(self, pill: Pill, before: int) -> str:
-        number, written = pill.step or 0, shorten(".".join(pill.path))
+    def _lacking_of_step(self, placeholder: Placeholder, before: int) -> str:
+        number, written = placeholder.step or 0, shorten(".".join(placeholder.path))
         if not number:
             return f"holds {written}, which is no data of a step"
         if number > len(self.numbering):
@@ -121,12 +121,12 @@ class Providers:
             return f"needs {written} of {step}, which gives no data"
         if self._places[node] >= before:
             return f"needs {written} of {step}, which does not run before it"
-        if data.find_path(pill.path) is None:
+        if data.find_path(placeholder.path) is None:
             return f"needs {written} of {step}, which {data.title} does not have"
         return ""
 
 
-def judge_pills(
+def judge_placeholders(
     node: Node, providers: Providers, *, asking: Node | None = None, step: StepKind | None = None
 ) -> Node:
     """Return *node* with those texts of its form marked as unfilled that nothing before *asking* (itself) can fill.
@@ -137,13 +137,15 @@ def judge_pills(
         return node
     read = dict if step is None else step.read_form
     place = (asking or node).id
-    return replace(node, form=refuse_pills(read(node.form), lambda pill: providers.lacking(pill, place)))
+    return replace(
+        node, form=mark_unfillable(read(node.form), lambda placeholder: providers.lacking(placeholder, place))
+    )
 
 
 def lacking_fields(form: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each field of a judged *form* that nothing can fill."""
     found = {}
-    for place, reason in refused_pills(form):
+    for place, reason in unfillable_texts(form):
         parts = place.removeprefix("actionData.").replace("[", ".").split(".")
         field = ".".join(parts[: 2 if parts[0] in _PARTS else 1])
         found[f"{'selectedMethod.name' if field == 'selectedMethod' else field} {reason}"] = True
@@ -156,7 +158,7 @@ def unfillable_fields(diagram: Diagram) -> Iterator[tuple[StepKind | None, str]]
     for node in diagram.in_safe_order():
         step = find_step(node)
         if step is None or not step.is_shared:
-            for sentence in lacking_fields(judge_pills(node, providers, step=step).form):
+            for sentence in lacking_fields(judge_placeholders(node, providers, step=step).form):
                 yield step, sentence
 
 
@@ -170,4 +172,4 @@ class JudgedDiagram(Diagram):
         self, node: Node, types: frozenset[str], *, upstream: bool, stop: frozenset[str]
     ) -> list[Node]:
         found = super().nearest(node, types, upstream=upstream, stop=stop)
-        return [judge_pills(near, self.providers, asking=node) for near in found]
+        return [judge_placeholders(near, self.providers, asking=node) for near in found]

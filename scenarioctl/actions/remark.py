@@ -8,31 +8,31 @@ from scenarioctl.actions.cards import Card, Look, Row, chain_title
 from scenarioctl.actions.chain import draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import Data, Filled
-from scenarioctl.actions.pills import fill as fill_any
+from scenarioctl.actions.form_text import one_line, side_texts
+from scenarioctl.actions.placeholders import Data, Filled
+from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_side
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.actions.words import side_words, word
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.formats.shapes import ACTION_BOX
+from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
-    from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 #: As the mempool calls it.
 TX_TYPE = "Remark"
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    source, _ = side_words(app, diagram, node)
+    source, _ = side_texts(app, diagram, node)
     text = _text_word(node)
     return f"{text!r} on {source['chain']}" if text else f"no text yet, on {source['chain']}"
 
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    source, _ = side_words(app, diagram, node)
+    source, _ = side_texts(app, diagram, node)
     literal, title = chain_title(app, source["chain"])
     text = _text_word(node, 200)
     rows = [Row(text=text, strong=True)] if text else []
@@ -42,7 +42,7 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
 
 def _text_word(node: Node, limit: int = 48) -> str:
     values = action_data(node).get("source")
-    return word(values.get("target"), limit) if isinstance(values, dict) else ""
+    return one_line(values.get("target"), limit) if isinstance(values, dict) else ""
 
 
 def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
@@ -74,7 +74,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its pills replaced; a remark is text, whatever the data is."""
+    """Return *form* with its placeholders replaced; a remark is text, whatever the data is."""
     filled: dict[str, Any] = fill_any(dict(form), data)
     values = form.get("actionData")
     source = values.get("source") if isinstance(values, dict) else None
@@ -86,7 +86,7 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
+    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     chain = fields.chain(app, "chain")
@@ -107,9 +107,9 @@ def draw(
     }
     if fields.flag("plain"):
         data["plain"] = True
-    first = draw_chain(canvas, chain, None, start=start)
-    action = canvas.add(ACTION_BOX, {"action": "Remark", "actionData": data})
-    canvas.connect(first, action)
+    first = draw_chain(builder, chain, None, start=start)
+    action = builder.add(ACTION_BOX, {"action": "Remark", "actionData": data})
+    builder.connect(first, action)
     return first, action
 
 

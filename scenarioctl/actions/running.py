@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.actions import find_step, unknown_sentence
-from scenarioctl.actions.pills import Data, WaitsForWebhook
+from scenarioctl.actions.placeholders import Data, WaitsForData
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.jobs import NO_TRANSACTION, RUN_FAILED, SECOND, MempoolDraft, WebhookEvent
@@ -52,7 +52,7 @@ class Run:
         self.failure = ""
         #: What that was, for whoever asks what kind of failure.
         self.error: ScenarioctlError | None = None
-        #: What pills are filled with.
+        #: What placeholders are filled with.
         self.data = Data(diagram.numbering)
         #: Webhook uuid -> the event that this run has got.
         self.events: dict[str, WebhookEvent] = {}
@@ -236,7 +236,7 @@ class Run:
                 await step.draft(self.app, self._diagram, node, None)
             elif step.check is not None:
                 step.check(self.app, self._diagram, node)
-        except WaitsForWebhook:
+        except WaitsForData:
             pass
         except InvalidRequest as error:
             self._keep_failure(step, self._diagram, node, error)
@@ -250,7 +250,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class _FilledDiagram(Diagram):
-    """A diagram whose nodes have their pills replaced where a step looks at them."""
+    """A diagram whose nodes have their placeholders replaced where a step looks at them."""
 
     data: Data
 

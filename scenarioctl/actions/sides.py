@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import all_steps
 from scenarioctl.actions.fields import known_decimals
-from scenarioctl.actions.pills import settled
+from scenarioctl.actions.placeholders import require_filled
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.amounts import parse_number, to_raw
 from scenarioctl.model.diagram import Diagram, Node, name_of
@@ -28,11 +28,11 @@ class Side:
     values: Mapping[str, Any]
 
     def get(self, key: str) -> Any:
-        """Return a value that need not be there, without pills."""
-        return settled(self.values.get(key), field=f"{self.place}.{key}")
+        """Return a value that need not be there, without placeholders."""
+        return require_filled(self.values.get(key), field=f"{self.place}.{key}")
 
     def require(self, key: str, expected: str) -> Any:
-        """Return a value that has to be there, without pills."""
+        """Return a value that has to be there, without placeholders."""
         value = self.get(key)
         if value is None or value == "":
             raise InvalidRequest(f"{self.place}.{key} is missing, expected {expected}")
@@ -119,6 +119,6 @@ def outline_source(app: "Application", diagram: Diagram, node: Node) -> tuple[st
 def outline_chain(app: "Application", name: object) -> tuple[str, str]:
     """Return the literal of the chain that *name* means, empty if it means none, and that nothing moves."""
     try:
-        return app.registry.find(settled(name, field="chain")).name, "0"
+        return app.registry.find(require_filled(name, field="chain")).name, "0"
     except ScenarioctlError:
         return "", "0"

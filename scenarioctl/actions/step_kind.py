@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look
-from scenarioctl.actions.pills import Data
-from scenarioctl.actions.pills import fill as fill_form
-from scenarioctl.formats.shapes import Canvas, EditorBox
+from scenarioctl.actions.placeholders import Data
+from scenarioctl.actions.placeholders import fill as fill_form
+from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ class FlowKeys:
     optional: tuple[str, ...] = ()
     #: Field of the form -> the key that sets it, to name the key in an error message.
     fields: Mapping[str, str]
-    #: (canvas, app, values, place, start) -> ids of the first and the last box drawn.  *place* is `steps[0]` or empty;
+    #: (builder, app, values, place, start) -> ids of the first and the last box drawn.  *place* is `steps[0]` or empty;
     #: *start* is the box of the step before, which serves as the first box if it shows the same chain and asset.
-    draw: Callable[[Canvas, "Application", Mapping[str, Any], str, str], tuple[str, str]]
+    draw: Callable[[DiagramBuilder, "Application", Mapping[str, Any], str, str], tuple[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True)

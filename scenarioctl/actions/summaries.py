@@ -5,7 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import find_step
-from scenarioctl.actions.pills import has_pill
+from scenarioctl.actions.placeholders import has_placeholder
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, Node
 
@@ -30,7 +30,7 @@ def chains_of(diagram: Diagram, registry: "Registry | None" = None) -> frozenset
     registry = registry or _built_in()
     found = set()
     for name in {name for node in diagram.nodes for name in _chain_names(node.form) if name}:
-        if has_pill(name):
+        if has_placeholder(name):
             continue
         try:
             found.add(registry.find(name).name)

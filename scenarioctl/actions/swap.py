@@ -9,13 +9,13 @@ from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields, known_decimals
-from scenarioctl.actions.pills import Data, Text, Unfillable, has_pill, settled
-from scenarioctl.actions.pills import fill as fill_any
+from scenarioctl.actions.form_text import one_line, side_texts
+from scenarioctl.actions.placeholders import Data, Text, Unfillable, has_placeholder, require_filled
+from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.actions.words import side_words, word
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.formats.shapes import ACTION_BOX
+from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.amounts import parse_number, parse_raw, to_raw, to_text
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
 
 #: As the mempool calls it.
@@ -31,16 +31,16 @@ TX_TYPE = "swap"
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    source, target = side_words(app, diagram, node)
+    source, target = side_texts(app, diagram, node)
     traded = f"{source['amount']} {source['asset']} for {target['asset']} on {source['chain']}"
-    least = least_words(app, diagram, node)
+    least = minimum_text(app, diagram, node)
     if not least:
         return traded
     exact = " (exact)" if action_data(node).get("exactMinimum") is True else ""
     return f"{traded}, at least {least}{exact}"
 
 
-def least_words(app: "Application", diagram: Diagram, node: Node) -> str:
+def minimum_text(app: "Application", diagram: Diagram, node: Node) -> str:
     """Return what a swap has to bring at least, in whole tokens if their decimals are known; empty if nothing is set."""
     given = action_data(node).get("minAmountOut")
     if given is None or given == "":
@@ -50,15 +50,15 @@ def least_words(app: "Application", diagram: Diagram, node: Node) -> str:
         _, target = read_sides(diagram, node)
         asset = target.asset(app, target.chain(app))
     except ScenarioctlError:
-        return word(given)
+        return one_line(given)
     return asset.amount(raw)
 
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    source, target = side_words(app, diagram, node)
+    source, target = side_texts(app, diagram, node)
     literal, title = chain_title(app, source["chain"])
-    slippage = word(action_data(node).get("slippage")) or "1"
-    least = least_words(app, diagram, node) or f"the quote less {slippage} %"
+    slippage = one_line(action_data(node).get("slippage")) or "1"
+    least = minimum_text(app, diagram, node) or f"the quote less {slippage} %"
     rows = (
         Row(text=f"{tokens(source['amount'], source['short']) or '?'} → {target['short']}", strong=True),
         *mark_rows(source["id"], source["mark"]),
@@ -70,12 +70,12 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
 
 
 def incoming(app: "Application", diagram: Diagram, node: Node) -> str:
-    source, _ = side_words(app, diagram, node)
+    source, _ = side_texts(app, diagram, node)
     return tokens(source["amount"], source["short"])
 
 
 def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
-    return least_words(app, diagram, node) or known(side_words(app, diagram, node)[1]["short"])
+    return minimum_text(app, diagram, node) or known(side_texts(app, diagram, node)[1]["short"])
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
@@ -101,7 +101,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         asset_out=asset_out,
         amount=raw,
         bounds=_read_bounds(options),
-        route=read_route(settled(options.get("route"), field="route"), "route"),
+        route=read_route(require_filled(options.get("route"), field="route"), "route"),
         sender=sender,
     )
     return Drafted(
@@ -118,7 +118,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its pills replaced; in a route that is text, data is one name and brings no hops of its own."""
+    """Return *form* with its placeholders replaced; in a route that is text, data is one name and brings no hops of its own."""
     filled: dict[str, Any] = fill_any(dict(form), data)
     options = form.get("actionData")
     route = options.get("route") if isinstance(options, dict) else None
@@ -138,7 +138,7 @@ class _RouteText(Text):
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
+    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     chain = fields.chain(app, "chain", default="hydraDx")
@@ -164,11 +164,11 @@ def draw(
         },
     }
     data |= _options(fields)
-    first = draw_chain(canvas, chain, asset_in, amount=amount, start=start)
-    action = canvas.add(ACTION_BOX, {"action": "swap", "actionData": data})
-    last = draw_chain(canvas, chain, asset_out)
-    canvas.connect(first, action)
-    canvas.connect(action, last)
+    first = draw_chain(builder, chain, asset_in, amount=amount, start=start)
+    action = builder.add(ACTION_BOX, {"action": "swap", "actionData": data})
+    last = draw_chain(builder, chain, asset_out)
+    builder.connect(first, action)
+    builder.connect(action, last)
     return first, last
 
 
@@ -178,15 +178,15 @@ def _options(fields: Fields) -> dict[str, Any]:
     minimum, slippage, impact, route = (
         fields.get(key) for key in ("min_amount_out", "slippage", "max_impact", "route")
     )
-    if has_pill(minimum):
+    if has_placeholder(minimum):
         kept["minAmountOut"] = minimum
     elif minimum is not None:
         kept["minAmountOut"] = str(_minimum(minimum, fields.name("min_amount_out")))
-    if has_pill(slippage):
+    if has_placeholder(slippage):
         kept["slippage"] = slippage
     elif slippage is not None:
         kept["slippage"] = to_text(read_slippage(slippage, fields.name("slippage")))
-    if has_pill(impact):
+    if has_placeholder(impact):
         kept["maxImpact"] = impact
     elif impact is not None:
         kept["maxImpact"] = to_text(_max_impact(impact, fields.name("max_impact")))
@@ -202,7 +202,7 @@ def _options(fields: Fields) -> dict[str, Any]:
             from scenarioctl.formats.documents import parse_json
 
             route = parse_json(route, field=fields.name("route"))
-        if not has_pill(route):
+        if not has_placeholder(route):
             read_route(route, fields.name("route"))
         kept["route"] = route
     return kept
@@ -228,7 +228,7 @@ def _read_bounds(options: Mapping[str, Any]) -> "SwapLimits":
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
 
     minimum, slippage, impact, exact = (
-        settled(options.get(name), field=name)
+        require_filled(options.get(name), field=name)
         for name in ("minAmountOut", "slippage", "maxImpact", "exactMinimum")
     )
     if exact is None:

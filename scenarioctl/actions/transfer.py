@@ -9,13 +9,13 @@ from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_transfer
 from scenarioctl.actions.fields import Fields, known_decimals, note_native, read_xcm_version
-from scenarioctl.actions.pills import has_pill, settled
+from scenarioctl.actions.form_text import side_texts
+from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.actions.sides import Side, action_data, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.actions.words import side_words
 from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.formats.shapes import ACTION_BOX, Canvas
+from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
@@ -31,7 +31,7 @@ TX_TYPE = "xTransfer"
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    source, target = side_words(app, diagram, node)
+    source, target = side_texts(app, diagram, node)
     return (
         f"{source['amount']} {source['asset']} from {source['chain']} to {target['chain']}, "
         f"for {target['address']}"
@@ -39,7 +39,7 @@ def describe(app: "Application", diagram: Diagram, node: Node) -> str:
 
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    source, target = side_words(app, diagram, node)
+    source, target = side_texts(app, diagram, node)
     origin, origin_title = chain_title(app, source["chain"])
     _, destination = chain_title(app, target["chain"])
     rows = (
@@ -53,12 +53,12 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
 
 
 def incoming(app: "Application", diagram: Diagram, node: Node) -> str:
-    source, _ = side_words(app, diagram, node)
+    source, _ = side_texts(app, diagram, node)
     return tokens(source["amount"], source["short"])
 
 
 def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
-    return known(side_words(app, diagram, node)[1]["short"])
+    return known(side_texts(app, diagram, node)[1]["short"])
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
@@ -80,7 +80,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         confirmed=_confirms(node, beneficiary),
         confirm="create the scenario with --yes (yes) if you mean it",
     )
-    version = settled(action_data(node).get("xcmVersion"), field="xcmVersion")
+    version = require_filled(action_data(node).get("xcmVersion"), field="xcmVersion")
     transaction = await draft_transfer(
         app,
         source=source,
@@ -107,9 +107,9 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
+    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
-    return draw_plan(canvas, plan(app, values, place=place), app, start=start)
+    return draw_plan(builder, plan(app, values, place=place), app, start=start)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,14 +118,14 @@ class Plan:
 
     source: "Chain"
     destination: "Chain"
-    #: Or the text with the pill that will name it; so with the two that follow.
+    #: Or the text with the placeholder that will name it; so with the two that follow.
     asset: "Asset | str"
     #: Whole tokens.
     amount: str
-    #: The same in the smallest unit; None where a pill has to come first.
+    #: The same in the smallest unit; None where a placeholder has to come first.
     raw: int | None
     address: str
-    #: Whose address it is; None where a pill will name it.
+    #: Whose address it is; None where a placeholder will name it.
     account: bytes | None
     #: The caller means this receiver, though nobody holds it.
     confirmed: bool = False
@@ -157,7 +157,7 @@ def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> P
             "run: expected an address"
         )
     version = fields.get("xcm_version")
-    if not has_pill(version):
+    if not has_placeholder(version):
         version = read_xcm_version(version, fields.name("xcm_version"))
     else:
         raise InvalidRequest(
@@ -181,7 +181,7 @@ def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> P
 
 
 async def draft_plan(app: "Application", planned: Plan, sender: bytes | None = None) -> "UnsignedTransaction":
-    """Return the transaction of a transfer that waits for no pill; with a *sender* it is checked."""
+    """Return the transaction of a transfer that waits for no placeholder; with a *sender* it is checked."""
     if isinstance(planned.asset, str) or planned.raw is None or planned.account is None:
         raise InvalidRequest("the transfer has a placeholder, expected none")
     return await draft_transfer(
@@ -198,17 +198,19 @@ async def draft_plan(app: "Application", planned: Plan, sender: bytes | None = N
 
 def draw_document(app: "Application", planned: Plan) -> dict[str, Any]:
     """Return the diagram of a transfer alone."""
-    canvas = Canvas()
-    draw_plan(canvas, planned, app)
-    return canvas.document()
+    builder = DiagramBuilder()
+    draw_plan(builder, planned, app)
+    return builder.document()
 
 
-def draw_plan(canvas: "Canvas", planned: Plan, app: "Application", *, start: str = "") -> tuple[str, str]:
+def draw_plan(
+    builder: "DiagramBuilder", planned: Plan, app: "Application", *, start: str = ""
+) -> tuple[str, str]:
     source, destination, asset = planned.source, planned.destination, planned.asset
     amount, address = planned.amount, planned.address
     arriving = None if isinstance(asset, str) else app.assets.counterpart(asset, destination)
-    first = draw_chain(canvas, source, asset, amount=amount, start=start)
-    action = canvas.add(
+    first = draw_chain(builder, source, asset, amount=amount, start=start)
+    action = builder.add(
         ACTION_BOX,
         {
             "action": "xTransfer",
@@ -231,9 +233,9 @@ def draw_plan(canvas: "Canvas", planned: Plan, app: "Application", *, start: str
             },
         },
     )
-    last = draw_chain(canvas, destination, arriving, address=address)
-    canvas.connect(first, action)
-    canvas.connect(action, last)
+    last = draw_chain(builder, destination, arriving, address=address)
+    builder.connect(first, action)
+    builder.connect(action, last)
     return first, last
 
 
@@ -246,7 +248,7 @@ def confirm_receivers(diagram: Diagram) -> Diagram:
         if str(node.form.get("action")).lower() == "xtransfer":
             with suppress(InvalidRequest):
                 address = read_sides(diagram, node)[1].values.get("address")
-        if isinstance(address, str) and not has_pill(address):
+        if isinstance(address, str) and not has_placeholder(address):
             node = replace(node, form={**node.form, "actionData": {**data, "confirmedReceiver": address}})
         nodes.append(node)
     return replace(diagram, nodes=tuple(nodes))

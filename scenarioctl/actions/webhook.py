@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.delay import parse_timeout
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.pills import has_pill, settled
+from scenarioctl.actions.form_text import one_line
+from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.actions.words import word
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TimedOut, shorten
-from scenarioctl.formats.shapes import EditorBox
+from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
-    from scenarioctl.formats.shapes import Canvas
+    from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.model.jobs import WebhookEvent
     from scenarioctl.stores import StoredScenario
 
@@ -38,15 +38,15 @@ DATA = StepData(title="a webhook's event", label="event", editor_paths={("eventD
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
-    uuid = word(node.form.get("uuid"))
+    uuid = one_line(node.form.get("uuid"))
     if not uuid:
         return "a webhook that is not chosen yet"
-    name = word(node.form.get("webhookName"))
+    name = one_line(node.form.get("webhookName"))
     return f"{name}, waits for a POST to /webhook/{uuid}" if name else f"waits for a POST to /webhook/{uuid}"
 
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
-    name, uuid = word(node.form.get("webhookName")), word(node.form.get("uuid"))
+    name, uuid = one_line(node.form.get("webhookName")), one_line(node.form.get("uuid"))
     rows = []
     if name:
         rows.append(Row(text=name, strong=True))
@@ -107,7 +107,7 @@ async def _await_event(running: "Run", uuid: str, timeout: Decimal) -> "WebhookE
 
 def read_timeout(node: Node) -> Decimal:
     """Return for how many seconds a run waits for an event."""
-    value = settled(node.form.get("timeout"), field="timeout")
+    value = require_filled(node.form.get("timeout"), field="timeout")
     return DEFAULT_TIMEOUT if value is None or value == "" else parse_timeout(value, field="timeout")
 
 
@@ -115,7 +115,7 @@ def read_webhook(node: Node) -> str:
     """Return the UUID under which *node*'s events arrive."""
     if not node.form:
         raise InvalidRequest("the webhook has no form, expected a webhookName and a uuid")
-    uuid = settled(node.form.get("uuid"), field="uuid")
+    uuid = require_filled(node.form.get("uuid"), field="uuid")
     if uuid is None or uuid == "":
         raise InvalidRequest("uuid is missing, expected the one that the webhook is reached by")
     return parse_uuid(uuid, field="uuid")
@@ -135,7 +135,7 @@ def webhooks_of(diagram: Diagram) -> tuple[str, ...]:
 
 async def index_webhooks(app: "Application") -> int:
     """Index the webhooks of scenarios that an older version stored; return how many scenarios that were."""
-    from scenarioctl.formats.blob import unpack
+    from scenarioctl.formats.compression import unpack
     from scenarioctl.model.diagram import read_diagram
 
     done: set[str] = set()
@@ -156,19 +156,19 @@ async def index_webhooks(app: "Application") -> int:
 
 
 def draw(
-    canvas: "Canvas", app: "Application", values: Mapping[str, Any], place: str, start: str
+    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
     fields = Fields(values, place)
     name = fields.filled("name")
     uuid = fields.text("uuid")
-    uuid = parse_uuid(uuid, field=fields.name("uuid")) if uuid else canvas.new_uuid()
+    uuid = parse_uuid(uuid, field=fields.name("uuid")) if uuid else builder.new_uuid()
     form: dict[str, Any] = {"webhookName": name, "uuid": uuid}
     timeout = fields.get("timeout")
     if timeout is not None:
         form["timeout"] = timeout
-        if not has_pill(timeout):
+        if not has_placeholder(timeout):
             form["timeout"] = to_text(parse_timeout(timeout, field=fields.name("timeout")))
-    node = canvas.add(BOX, form, extra={"selectedWebhook": name, "uuid": uuid})
+    node = builder.add(BOX, form, extra={"selectedWebhook": name, "uuid": uuid})
     return node, node
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from scenarioctl.actions.drafting import Drafted
-    from scenarioctl.actions.flows import DrawnFlow
+    from scenarioctl.actions.flow_files import DrawnFlow
     from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.model.checks import Check
 
@@ -123,7 +123,7 @@ class Swap(BuiltTransaction):
 
 async def create_swap(app: Application, request: CreateSwap) -> Swap:
     from scenarioctl.actions.drafting import draft_first
-    from scenarioctl.actions.flows import draw_single
+    from scenarioctl.actions.flow_files import draw_single
 
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
@@ -161,7 +161,7 @@ class CreateRemark:
 
 
 async def create_remark(app: Application, request: CreateRemark) -> Created:
-    from scenarioctl.actions.flows import draw_single
+    from scenarioctl.actions.flow_files import draw_single
 
     document = draw_single(app, "Remark", chain=request.chain, text=request.text, plain=request.plain)
     sender = check_sender(request.check, request.sender)
@@ -183,7 +183,7 @@ class CreateQuery:
 
 
 async def create_query(app: Application, request: CreateQuery) -> Created:
-    from scenarioctl.actions.flows import draw_single
+    from scenarioctl.actions.flow_files import draw_single
 
     document = draw_single(
         app,
@@ -230,7 +230,7 @@ class CreatedFlow:
 
 
 async def create_flow(app: Application, request: CreateFlow) -> CreatedFlow:
-    from scenarioctl.actions.flows import draw_flow, read_flow
+    from scenarioctl.actions.flow_files import draw_flow, read_flow
     from scenarioctl.actions.problems import judge
 
     def draw() -> "tuple[DrawnFlow, Diagram]":
@@ -264,13 +264,13 @@ async def _store_checked_flow(
     from contextlib import aclosing
 
     from scenarioctl.actions.drafting import draft_each
-    from scenarioctl.actions.pills import WaitsForWebhook
+    from scenarioctl.actions.placeholders import WaitsForData
 
     checks, notes, warnings = [], [], []
     async with aclosing(draft_each(app, diagram, sender=sender)) as drafting:
         async for node, outcome in drafting:
             name = drawn.place(node)
-            if isinstance(outcome, WaitsForWebhook):
+            if isinstance(outcome, WaitsForData):
                 notes.append(f"{name} was not checked: {drawn.reason(node, str(outcome))}")
                 continue
             try:
@@ -299,7 +299,7 @@ async def _store_checked_flow(
 
 def _read_single(document: Any) -> Diagram:
     """Return the diagram of a scenario of one step, which has no placeholders: no step before it could fill them."""
-    from scenarioctl.actions.flows import in_keys
+    from scenarioctl.actions.flow_files import in_keys
     from scenarioctl.actions.problems import unfillable_fields
 
     diagram = read_diagram(document)

@@ -89,7 +89,7 @@ def _threads() -> "ThreadPoolExecutor":
 
 def _open(stored: "StoredScenario") -> tuple[Diagram, Diagram]:
     """Return the diagram, and as much of it as a picture shows."""
-    from scenarioctl.formats.blob import unpack
+    from scenarioctl.formats.compression import unpack
     from scenarioctl.render.picture import first_part
 
     # Not by `scenarios.open_blob`: importing what is beside it takes longer than drawing.
@@ -123,8 +123,8 @@ def _draw(
         from scenarioctl.render.svg import write_svg
 
         return write_svg(picture, theme=wanted.theme, width=wanted.width).encode(), tuple(warnings)
-    from scenarioctl.render.letters import missing
     from scenarioctl.render.png import write_png
+    from scenarioctl.render.text_metrics import missing
 
     img = write_png(picture, theme=wanted.theme, width=wanted.width, served=app.served)
     lost = missing("".join(picture.texts()))

@@ -311,7 +311,7 @@ def _read_import(app: Application, url: str) -> "tuple[bytes, Facts]":
 
 async def _import_as(app: Application, id: str, text: bytes, facts: "Facts") -> Imported:
     """Store a diagram under *id*, unless it is there already; Conflict where that is another diagram's."""
-    from scenarioctl.formats.blob import unpack
+    from scenarioctl.formats.compression import unpack
 
     try:
         await app.store.put_scenario(_scenario(app, id, text, facts))
@@ -377,7 +377,7 @@ async def delete_scenario(app: Application, request: DeleteScenario) -> Deleted:
 
 async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:
     """Return the diagram in a stored blob."""
-    from scenarioctl.formats.blob import unpacked_size
+    from scenarioctl.formats.compression import unpacked_size
 
     if unpacked_size(blob) <= _AT_ONCE:
         return _read_blob(blob, scenario_id)
@@ -385,7 +385,7 @@ async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:
 
 
 def _read_blob(blob: bytes, scenario_id: str) -> Diagram:
-    from scenarioctl.formats.blob import unpack
+    from scenarioctl.formats.compression import unpack
 
     return read_diagram(unpack(blob, name=f"scenario {scenario_id}"), field=f"scenario {scenario_id}")
 
@@ -433,7 +433,7 @@ async def _store(app: Application, text: bytes, facts: Facts, *, known: bool = F
 
 
 def _scenario(app: Application, id: str, text: bytes, facts: Facts) -> StoredScenario:
-    from scenarioctl.formats.blob import pack_text
+    from scenarioctl.formats.compression import pack_text
 
     now = app.clock()
     return StoredScenario(

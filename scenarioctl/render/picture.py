@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.actions import find_step
 from scenarioctl.actions.cards import Card, Look
-from scenarioctl.actions.words import word
+from scenarioctl.actions.form_text import one_line
 from scenarioctl.model.diagram import Diagram, Node, Problem, sort_by_edges
-from scenarioctl.render.letters import clean
+from scenarioctl.render.text_metrics import clean
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -105,7 +105,7 @@ def read_picture(
                 middles.append(None)
             ends.append(index[end])
         source, target = ends
-        label = word(raw.get("label"), 60)
+        label = one_line(raw.get("label"), 60)
         if not label and source < real and target < real:
             label = arrow_label(app, diagram, diagram.nodes[source], diagram.nodes[target])
         arrows.append(
@@ -135,10 +135,10 @@ def read_card(app: "Application", diagram: Diagram, node: Node, problems: tuple[
         card = card._replace(look=step.look, caption=card.caption or step.name)
     elif node.type == "action":
         card = Card(
-            title="Action", caption=word(node.form.get("action")) or "not chosen yet", state="problem"
+            title="Action", caption=one_line(node.form.get("action")) or "not chosen yet", state="problem"
         )
     else:
-        caption = word(node.type) or "no type"
+        caption = one_line(node.type) or "no type"
         card = Card(title="Unknown step", caption=caption, note="skipped in a run", state="problem")
     card = card._replace(id=clean(node.id[:256]))
     # A quote that no node was asked for is no fault of the diagram.
@@ -155,7 +155,7 @@ def _missing_card(identifier: str) -> Card:
         id=clean(identifier[:256]),
         look=MISSING,
         title="No such node",
-        caption=word(identifier),
+        caption=one_line(identifier),
         state="missing",
     )
 

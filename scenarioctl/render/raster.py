@@ -8,7 +8,7 @@ import sys
 from collections import OrderedDict
 from threading import Lock
 
-from scenarioctl.render.letters import FILES
+from scenarioctl.render.text_metrics import FILES
 
 #: Drawn in a tenth of a second by the slowest machine that anybody would serve from.
 SOON = 500_000

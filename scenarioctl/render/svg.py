@@ -10,8 +10,10 @@ from math import ceil, hypot
 from typing import NamedTuple
 
 from scenarioctl.actions.cards import Card
+from scenarioctl.render.glyph_outlines import outline
 from scenarioctl.render.layout import Box, Layout, Leg, Point, Size, Spacing, keep_positions, lay_out
-from scenarioctl.render.letters import (
+from scenarioctl.render.picture import LEAST_WIDTH, Arrow, Picture
+from scenarioctl.render.text_metrics import (
     FALLBACK,
     FAMILY,
     clean,
@@ -21,8 +23,6 @@ from scenarioctl.render.letters import (
     runs,
     wrap,
 )
-from scenarioctl.render.outlines import outline
-from scenarioctl.render.picture import LEAST_WIDTH, Arrow, Picture
 
 #: Cards are as wide as the longest text on one of them needs, all alike, between these.
 NARROW, BROAD = 184.0, 236.0

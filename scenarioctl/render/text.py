@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from scenarioctl.actions.cards import Card
 from scenarioctl.render.layout import Box, Layout, Size, Spacing, lay_out
-from scenarioctl.render.letters import clean
 from scenarioctl.render.picture import Picture
+from scenarioctl.render.text_metrics import clean
 
 DEFAULT_COLUMNS = 80
 

@@ -12,19 +12,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.actions import chain_query, chain_tx, http, remark, swap, webhook
-from scenarioctl.actions.flows import draw_flow, read_flow
+from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.http import read_request
-from scenarioctl.actions.pills import (
+from scenarioctl.actions.placeholders import (
     MAX_FILLED,
     Data,
     Filled,
     JsonText,
-    WaitsForWebhook,
+    WaitsForData,
     fill,
-    find_pills,
-    has_pill,
-    is_pill,
-    settled,
+    find_placeholders,
+    has_placeholder,
+    is_placeholder,
+    require_filled,
 )
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
@@ -55,7 +55,7 @@ def request(form: Mapping[str, Any], content: Any) -> WebRequest:
 def refusal(form: Mapping[str, Any], content: Any) -> str:
     with pytest.raises(InvalidRequest) as refused:
         request(form, content)
-    assert not isinstance(refused.value, WaitsForWebhook)
+    assert not isinstance(refused.value, WaitsForData)
     return str(refused.value)
 
 
@@ -74,7 +74,7 @@ class TestData:
         found.add(http.DATA, {"status": 200}, node="a")
 
         with pytest.raises(InvalidRequest) as refused:
-            settled(fill("{{ http.price }}", found), field="amount")
+            require_filled(fill("{{ http.price }}", found), field="amount")
 
         assert str(refused.value) == "amount needs 'http.price', which the answer of 'http' does not have"
 
@@ -89,10 +89,10 @@ class TestData:
         filled = fill({"to": "x {{ a.b }}", "unread": "{{ c }}"}, found)
 
         with pytest.raises(InvalidRequest) as refused:
-            settled(filled["to"], field="to")
+            require_filled(filled["to"], field="to")
 
         assert str(refused.value) == sentence
-        assert not isinstance(refused.value, WaitsForWebhook)
+        assert not isinstance(refused.value, WaitsForData)
 
     def test_the_newer_event_is_looked_at_first(self) -> None:
         found = data({"a": 1, "b": 1})
@@ -114,8 +114,8 @@ class TestData:
 
         for filled in (fill("{{ a }}", found), fill("{{ list }}", found)[0], fill("x {{ a }}", found)):
             assert text in filled
-            assert not has_pill(filled)
-            assert settled(filled, field="f") is filled
+            assert not has_placeholder(filled)
+            assert require_filled(filled, field="f") is filled
             assert fill(filled, found) is filled
 
     def test_a_small_form_does_not_grow_without_bounds(self) -> None:
@@ -123,7 +123,7 @@ class TestData:
 
         assert len(fill("{{ a }} {{ a }}", found)) == 2_000_001
         with pytest.raises(InvalidRequest) as refused:
-            settled(fill("{{ a }} " * 1000, found), field="text")
+            require_filled(fill("{{ a }} " * 1000, found), field="text")
         assert str(refused.value) == f"text is longer than {MAX_FILLED} characters once it is filled in"
 
     @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ class TestData:
         ],
     )
     def test_a_pill_alone_is_told_from_one_among_others(self, text: str, whole: bool) -> None:
-        assert is_pill(text) == whole
+        assert is_placeholder(text) == whole
 
 
 class TestJsonBody:
@@ -185,7 +185,7 @@ class TestJsonBody:
 
     def test_a_backslash_before_a_pill_is_refused(self) -> None:
         assert refusal({"requestContent": '{"a": "\\{{ t }}"}'}, {"t": '"'}) == (
-            "requestContent has a backslash right before a pill, expected the pill alone"
+            "requestContent has a backslash right before a placeholder, expected the placeholder alone"
         )
 
     def test_a_template_that_is_not_json_is_refused(self) -> None:
@@ -500,7 +500,7 @@ class TestHeaders:
 class TestArguments:
     def query(self, text: str, content: Any) -> tuple[Any, ...]:
         form = chain_query.fill({"selectedMethod": {"name": "Account"}, "methodInput": text}, data(content))
-        return chain_query.parse_query(settled(form["methodInput"], field="methodInput"))
+        return chain_query.parse_query(require_filled(form["methodInput"], field="methodInput"))
 
     @pytest.mark.parametrize(
         ("text", "value", "params"),
@@ -539,8 +539,8 @@ class TestArguments:
     def test_only_what_is_read_is_filled(self) -> None:
         form = {"selectedChain": "polkadot", "selectedPalletData": {"docs": "{{ gone }}"}}
 
-        assert find_pills(dict(chain_tx.fill(form, data({})))) == ()
-        assert find_pills(dict(chain_query.fill(form, data({})))) == ()
+        assert find_placeholders(dict(chain_tx.fill(form, data({})))) == ()
+        assert find_placeholders(dict(chain_query.fill(form, data({})))) == ()
 
 
 class TestActions:
@@ -585,6 +585,6 @@ class TestActions:
         filled = swap.fill({"actionData": {"route": "5>omnipool>{{ v }}>xyk>0"}}, data({"v": value}))
 
         with pytest.raises(InvalidRequest) as refused:
-            settled(filled["actionData"]["route"], field="route")
+            require_filled(filled["actionData"]["route"], field="route")
 
         assert str(refused.value) == "route would be filled in with what is not the name of one asset or pool"

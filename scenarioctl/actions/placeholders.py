@@ -1,4 +1,4 @@
-"""Pills: places in a form that a webhook's data or a step's answer fills, found and filled in, never run as code.
+"""Placeholders: places in a form that a webhook's data or a step's answer fills, found and filled in, never run as code.
 
 The editor writes `<span class="pill" data-id="eventData.content.address" data-nodeindex="1" …>…</span>`, a person
 writes `{{ address }}`.  To add a kind of text with rules of its own, add a class like `Text`.
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 #: Where the editor keeps a webhook's data; a path may leave it out.
 _ROOT = ("eventData", "content")
 
-#: Longer than any tag or name that is meant as a pill; keeps a hostile text from being searched for long.
+#: Longer than any tag or name that is meant as a placeholder; keeps a hostile text from being searched for long.
 _LONGEST = 4096
 
 #: Characters of a text once it is filled in: a small form could name a large event a thousand times.
 MAX_FILLED = 4 * 1024 * 1024
 
 #: Found without a step of Python's own at each place where one might begin: a hostile text has millions of those.
-_PILL = re.compile(
+_PLACEHOLDER = re.compile(
     r"""\{\{[ \t]{0,16}([^{}\s]{1,256})[ \t]{0,16}\}\}"""
     r"""|<span((?a:(?:\s{1,16}[\w:-]{1,64}(?:=(?:"[^"]{0,2048}"|'[^']{0,2048}'))?){1,32})\s{0,16})>"""
 )
@@ -32,21 +32,21 @@ _ATTRIBUTE = re.compile(r"""([\w:-]{1,64})=(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 
 #: The answer of an http step or a query, by its kind or by its node's id as scenarioctl makes them.
 _ANSWER = re.compile(r"(?:http|query)(?:\.|$)|(?:http|chainQuery)_", re.ASCII)
-#: The editor puts an invisible space behind a pill, so that the cursor can stand there.
+#: The editor puts an invisible space behind a placeholder, so that the cursor can stand there.
 _INVISIBLE = "\u200b\ufeff"
 _BLANK = _INVISIBLE + " \t\r\n"
 
 
-class WaitsForWebhook(InvalidRequest):
+class WaitsForData(InvalidRequest):
     """A field is filled in by a webhook's data, which is not there yet."""
 
 
 class Filled(str):
-    """Text that came from outside: what looks like a pill in it is none."""
+    """Text that came from outside: what looks like a placeholder in it is none."""
 
 
 class Unfilled(str):
-    """Text with a pill that could not be filled in; whoever reads its field says so."""
+    """Text with a placeholder that could not be filled in; whoever reads its field says so."""
 
     reason = ""
 
@@ -56,7 +56,7 @@ class Unfillable(Exception):
 
 
 class Data:
-    """What pills are filled with: the events of webhooks, and what steps have answered."""
+    """What placeholders are filled with: the events of webhooks, and what steps have answered."""
 
     def __init__(self, numbering: Sequence[str] = ()) -> None:
         """*numbering* has the ids of the nodes as the editor numbers them."""
@@ -75,23 +75,25 @@ class Data:
         else:
             self._events.insert(0, content)
 
-    def find(self, pill: "Pill") -> Any:
-        """Return what *pill* stands for; Unfillable names it where there is nothing.
+    def find(self, placeholder: "Placeholder") -> Any:
+        """Return what *placeholder* stands for; Unfillable names it where there is nothing.
 
-        A pill of the editor's names its step, and nothing else can stand in for that.
+        A placeholder of the editor's names its step, and nothing else can stand in for that.
         """
-        if pill.step is None:
-            return self.look_up(pill.path)
-        if not pill.step:
-            raise Unfillable(f"holds {shorten('.'.join(pill.path))}, which is no data of a step")
-        node = self._numbering[pill.step - 1] if 0 < pill.step <= len(self._numbering) else ""
+        if placeholder.step is None:
+            return self.look_up(placeholder.path)
+        if not placeholder.step:
+            raise Unfillable(f"holds {shorten('.'.join(placeholder.path))}, which is no data of a step")
+        node = self._numbering[placeholder.step - 1] if 0 < placeholder.step <= len(self._numbering) else ""
         if node not in self._kinds:
-            raise Unfillable(f"needs {shorten(pill.shown)} of step {pill.step}, which has given no data")
-        path = self._kinds[node].find_path(pill.path)
+            raise Unfillable(
+                f"needs {shorten(placeholder.shown)} of step {placeholder.step}, which has given no data"
+            )
+        path = self._kinds[node].find_path(placeholder.path)
         found = _NOTHING if path is None else _descend(self._answers[node], path, folded=True)
         if found is _NOTHING:
             raise Unfillable(
-                f"needs {shorten(pill.shown)}, which the data of step {pill.step} ({shorten(node)}) does not have"
+                f"needs {shorten(placeholder.shown)}, which the data of step {placeholder.step} ({shorten(node)}) does not have"
             )
         return found
 
@@ -121,11 +123,11 @@ class Data:
 class Text:
     """A text of which nothing is known: text goes in as it is, other data as JSON."""
 
-    #: A text that is one pill and nothing else becomes the data itself, number or list or text.
+    #: A text that is one placeholder and nothing else becomes the data itself, number or list or text.
     typed = True
 
     def passes(self, literal: str) -> None:
-        """Take note of what stands before the next pill."""
+        """Take note of what stands before the next placeholder."""
 
     def write(self, value: Any, following: str) -> str:  # noqa: ARG002
         """Return *value* as it stands in this text; *following* is the character behind it."""
@@ -146,7 +148,7 @@ class JsonText(Text):
                 self._inside = not self._inside
             elif not mark[1] and self._inside:
                 # It would take away the meaning of the first character that is filled in.
-                raise Unfillable("has a backslash right before a pill, expected the pill alone")
+                raise Unfillable("has a backslash right before a placeholder, expected the placeholder alone")
 
     def write(self, value: Any, following: str) -> str:  # noqa: ARG002
         if not self._inside:
@@ -154,20 +156,24 @@ class JsonText(Text):
         return _to_json(value if isinstance(value, str) else _to_json(value))[1:-1]
 
 
-def has_pill(value: object) -> bool:
-    """Return whether *value* is a text with a pill in it."""
+def has_placeholder(value: object) -> bool:
+    """Return whether *value* is a text with a placeholder in it."""
     # Most texts hold nothing that begins like one.
-    return isinstance(value, str) and _PILL.search(value) is not None and next(_find(value), None) is not None
+    return (
+        isinstance(value, str)
+        and _PLACEHOLDER.search(value) is not None
+        and next(_find(value), None) is not None
+    )
 
 
-def is_pill(text: str) -> bool:
-    """Return whether *text* is one pill and nothing else."""
+def is_placeholder(text: str) -> bool:
+    """Return whether *text* is one placeholder and nothing else."""
     return _is_whole(text, list(_find(text)))
 
 
-def find_pills(value: object) -> tuple[str, ...]:
-    """Return the paths of all pills in *value*, a text or any JSON: `address`, `user.name`."""
-    return tuple(pill.shown for _, pill in _all_pills(value))
+def find_placeholders(value: object) -> tuple[str, ...]:
+    """Return the paths of all placeholders in *value*, a text or any JSON: `address`, `user.name`."""
+    return tuple(placeholder.shown for _, placeholder in _all_placeholders(value))
 
 
 def unfilled(text: str, reason: str) -> Unfilled:
@@ -177,48 +183,52 @@ def unfilled(text: str, reason: str) -> Unfilled:
     return left
 
 
-def settled(value: Any, *, field: str) -> Any:
-    """Return *value*, which must not have a pill; WaitsForWebhook names the one it has.
+def require_filled(value: Any, *, field: str) -> Any:
+    """Return *value*, which must not have a placeholder; WaitsForData names the one it has.
 
-    InvalidRequest says why a pill could not be filled in, where that was tried.
+    InvalidRequest says why a placeholder could not be filled in, where that was tried.
     """
-    for text, pill in _all_pills(value):
+    for text, placeholder in _all_placeholders(value):
         if isinstance(text, Unfilled):
             raise InvalidRequest(f"{field} {text.reason}")
-        answer = _ANSWER.match(pill.shown) if pill.step is None else pill.path[: len(_ROOT)] != _ROOT
+        answer = (
+            _ANSWER.match(placeholder.shown)
+            if placeholder.step is None
+            else placeholder.path[: len(_ROOT)] != _ROOT
+        )
         source = "an earlier step's data" if answer else "webhook data"
-        raise WaitsForWebhook(f"{field} waits for {source}: {{{{ {shorten(pill.shown)[1:-1]} }}}}")
+        raise WaitsForData(f"{field} waits for {source}: {{{{ {shorten(placeholder.shown)[1:-1]} }}}}")
     return value
 
 
-def refuse_pills(value: Any, lacking: "Callable[[Pill], str]") -> Any:
-    """Return *value*, a text or any JSON, its texts marked as unfilled where *lacking* has something to say of a pill."""
+def mark_unfillable(value: Any, lacking: "Callable[[Placeholder], str]") -> Any:
+    """Return *value*, a text or any JSON, its texts marked as unfilled where *lacking* has something to say of a placeholder."""
     if isinstance(value, str):
         reason = next(filter(None, map(lacking, _find(value))), "")
         return unfilled(value, reason) if reason else value
     if isinstance(value, Mapping):
-        return {key: refuse_pills(entry, lacking) for key, entry in value.items()}
+        return {key: mark_unfillable(entry, lacking) for key, entry in value.items()}
     if isinstance(value, list):
-        return [refuse_pills(entry, lacking) for entry in value]
+        return [mark_unfillable(entry, lacking) for entry in value]
     return value
 
 
-def refused_pills(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+def unfillable_texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
     """Yield where in *value* a text is marked as unfilled, and why."""
     if isinstance(value, Unfilled):
         yield place, value.reason
     elif isinstance(value, Mapping):
         for key, entry in value.items():
-            yield from refused_pills(entry, f"{place}.{key}" if place else str(key))
+            yield from unfillable_texts(entry, f"{place}.{key}" if place else str(key))
     elif isinstance(value, list):
         for number, entry in enumerate(value):
-            yield from refused_pills(entry, f"{place}[{number}]")
+            yield from unfillable_texts(entry, f"{place}[{number}]")
 
 
 def fill(value: Any, data: Data, *, place: Callable[[], Text] = Text) -> Any:
-    """Return *value*, a text or any JSON, with its pills replaced by *data*.
+    """Return *value*, a text or any JSON, with its placeholders replaced by *data*.
 
-    A text that is one pill and nothing else becomes the data itself, number or list or text.  Nothing is raised: a field
+    A text that is one placeholder and nothing else becomes the data itself, number or list or text.  Nothing is raised: a field
     that nobody reads may lack its data, `settled` says so of one that is read.
     """
     if isinstance(value, str):
@@ -231,7 +241,7 @@ def fill(value: Any, data: Data, *, place: Callable[[], Text] = Text) -> Any:
 
 
 def fill_argument(value: Any, data: Data) -> Any:
-    """Return *value*, an argument typed as text or any JSON of such, with its pills replaced.
+    """Return *value*, an argument typed as text or any JSON of such, with its placeholders replaced.
 
     A text that is JSON itself stays the JSON that it was: data has one place in it.
     """
@@ -243,7 +253,7 @@ def fill_argument(value: Any, data: Data) -> Any:
 
 
 def is_json_text(value: object) -> bool:
-    """Return whether *value* is text that begins like a JSON object or list, and not with a pill."""
+    """Return whether *value* is text that begins like a JSON object or list, and not with a placeholder."""
     if not isinstance(value, str):
         return False
     text = value.lstrip(_BLANK)
@@ -254,7 +264,7 @@ def is_json_text(value: object) -> bool:
 
 
 def rename(value: Any, names: Mapping[str, str]) -> Any:
-    """Return *value*, a text or any JSON, in whose pills what a path begins with has another of *names*."""
+    """Return *value*, a text or any JSON, in whose placeholders what a path begins with has another of *names*."""
     if isinstance(value, str):
         return _rename_in_text(value, names) if names else value
     if isinstance(value, Mapping):
@@ -267,34 +277,34 @@ def rename(value: Any, names: Mapping[str, str]) -> Any:
 def _rename_in_text(text: str, names: Mapping[str, str]) -> str:
     parts = []
     at = 0
-    for pill in _find(text):
-        name = names.get(pill.path[0])
-        if name is not None and pill.step is None:
-            parts += [text[at : pill.start], f"{{{{ {'.'.join((name, *pill.path[1:]))} }}}}"]
-            at = pill.end
+    for placeholder in _find(text):
+        name = names.get(placeholder.path[0])
+        if name is not None and placeholder.step is None:
+            parts += [text[at : placeholder.start], f"{{{{ {'.'.join((name, *placeholder.path[1:]))} }}}}"]
+            at = placeholder.end
     parts.append(text[at:])
     return "".join(parts)
 
 
 def display(text: str) -> str:
-    """Return *text* with the editor's pills written as a person writes them."""
+    """Return *text* with the editor's placeholders written as a person writes them."""
     parts = []
     at = 0
-    for pill in _find(text):
-        parts.append(text[at : pill.start])
-        parts.append(f"{{{{ {pill.shown} }}}}")
-        at = pill.end
+    for placeholder in _find(text):
+        parts.append(text[at : placeholder.start])
+        parts.append(f"{{{{ {placeholder.shown} }}}}")
+        at = placeholder.end
     parts.append(text[at:])
     return "".join(parts).strip(_INVISIBLE)
 
 
-class Pill(NamedTuple):
-    """One pill of a text."""
+class Placeholder(NamedTuple):
+    """One placeholder of a text."""
 
     start: int
     end: int
     path: tuple[str, ...]
-    #: The number of the step that a pill of the editor's names, 0 where it names none; None for all other pills.
+    #: The number of the step that a placeholder of the editor's names, 0 where it names none; None for all other placeholders.
     step: int | None = None
 
     @property
@@ -352,17 +362,21 @@ def _fill_text(text: str, data: Data, place: Callable[[], Text]) -> Any:
     try:
         if writer.typed and _is_whole(text, found):
             return data.find(found[0])
-        for pill in found:
-            writer.passes(text[at : pill.start])
-            # The invisible space belongs to the pill before it.
-            end = pill.end + 1 if text[pill.end : pill.end + 1] in tuple(_INVISIBLE) else pill.end
-            written = writer.write(data.find(pill), text[end : end + 1])
+        for placeholder in found:
+            writer.passes(text[at : placeholder.start])
+            # The invisible space belongs to the placeholder before it.
+            end = (
+                placeholder.end + 1
+                if text[placeholder.end : placeholder.end + 1] in tuple(_INVISIBLE)
+                else placeholder.end
+            )
+            written = writer.write(data.find(placeholder), text[end : end + 1])
             size += len(written)
             if size > MAX_FILLED:
                 raise Unfillable(  # noqa: TRY301
                     f"is longer than {MAX_FILLED} characters once it is filled in"
                 )
-            parts += [text[at : pill.start], written]
+            parts += [text[at : placeholder.start], written]
             at = end
     except Unfillable as lacking:
         return unfilled(text, str(lacking))
@@ -370,39 +384,39 @@ def _fill_text(text: str, data: Data, place: Callable[[], Text]) -> Any:
     return Filled("".join(parts))
 
 
-def _is_whole(text: str, found: list[Pill]) -> bool:
+def _is_whole(text: str, found: list[Placeholder]) -> bool:
     return len(found) == 1 and not (text[: found[0].start] + text[found[0].end :]).strip(_BLANK)
 
 
-def _all_pills(value: object) -> Iterator[tuple[str, Pill]]:
-    """Yield each pill, and the text that it stands in."""
+def _all_placeholders(value: object) -> Iterator[tuple[str, Placeholder]]:
+    """Yield each placeholder, and the text that it stands in."""
     if isinstance(value, str):
-        for pill in _find(value):
-            yield value, pill
+        for placeholder in _find(value):
+            yield value, placeholder
     elif isinstance(value, Mapping):
         for entry in value.values():
-            yield from _all_pills(entry)
+            yield from _all_placeholders(entry)
     elif isinstance(value, list):
         for entry in value:
-            yield from _all_pills(entry)
+            yield from _all_placeholders(entry)
 
 
-def _find(text: str) -> Iterator[Pill]:
-    """Yield every pill in *text*, in order."""
+def _find(text: str) -> Iterator[Placeholder]:
+    """Yield every placeholder in *text*, in order."""
     if isinstance(text, Filled):
         return
     at = 0
-    while (match := _PILL.search(text, at)) is not None:
+    while (match := _PLACEHOLDER.search(text, at)) is not None:
         start, end, path, step = match.start(), match.end(), match[1], None
         if path is None:
             end, path, step = _read_span(text, match)
         if path:
-            yield Pill(start, end, tuple(path.split(".")), step)
+            yield Placeholder(start, end, tuple(path.split(".")), step)
         at = end
 
 
 def _read_span(text: str, tag: re.Match[str]) -> tuple[int, str, int | None]:
-    """Return where the element that *tag* opens ends, its path, empty if it is no pill, and the number of its step."""
+    """Return where the element that *tag* opens ends, its path, empty if it is no placeholder, and the number of its step."""
     attributes = {name: double or single for name, double, single in _ATTRIBUTE.findall(tag[2])}
     path = attributes.get("data-id", "").strip()
     if not path or "pill" not in attributes.get("class", "").split():

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from scenarioctl.actions.pills import display, has_pill
+from scenarioctl.actions.placeholders import display, has_placeholder
 from scenarioctl.actions.sides import read_sides
 from scenarioctl.chains.assets import UNVERIFIED
 from scenarioctl.chains.registry import Registry
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LONGEST = 48
 
 
-def word(value: object, limit: int = _LONGEST) -> str:
+def one_line(value: object, limit: int = _LONGEST) -> str:
     """Return *value* as one short line, empty for what is neither text nor a number."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return ""
@@ -26,15 +26,15 @@ def word(value: object, limit: int = _LONGEST) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def chain_word(value: object, registry: Registry) -> str:
+def chain_text(value: object, registry: Registry) -> str:
     """Return the literal of the chain that *value* names, or the name as it is typed if nobody knows it."""
     try:
         return registry.find(value).name
     except InvalidRequest:
-        return word(value)
+        return one_line(value)
 
 
-def side_words(app: "Application", diagram: Diagram, node: Node) -> tuple[dict[str, str], dict[str, str]]:
+def side_texts(app: "Application", diagram: Diagram, node: Node) -> tuple[dict[str, str], dict[str, str]]:
     """Return what an action's form says of its source and its target, for show; `?` where it says nothing.
 
     `asset` is what the asset is called, `short` the same without the mark of a look-alike, `id` and `mark` what tells that one apart.
@@ -49,7 +49,7 @@ def side_words(app: "Application", diagram: Diagram, node: Node) -> tuple[dict[s
         return empty, empty
     found = []
     for side in sides:
-        values = {key: word(side.values.get(key)) for key in ("chain", "address", "amount")}
+        values = {key: one_line(side.values.get(key)) for key in ("chain", "address", "amount")}
         named = name_asset(
             app, side.values.get("chain"), side.values.get("assetId"), side.values.get("symbol")
         )
@@ -60,7 +60,7 @@ def side_words(app: "Application", diagram: Diagram, node: Node) -> tuple[dict[s
     return found[0], found[1]
 
 
-class AssetWords(NamedTuple):
+class AssetText(NamedTuple):
     """What the asset of a form is called."""
 
     symbol: str
@@ -78,23 +78,23 @@ class AssetWords(NamedTuple):
         return f"{self.symbol} (asset {self.id}, {self.mark})" if self.mark else self.short
 
 
-def name_asset(app: "Application", chain: object, asset_id: object, symbol: object) -> AssetWords:
+def name_asset(app: "Application", chain: object, asset_id: object, symbol: object) -> AssetText:
     """Return what the asset of a form is called, though nobody judged the form.
 
     A symbol is the form's own claim: it is printed alone only where the id means that very asset.
     """
-    number, claimed = word(asset_id), word(symbol)
+    number, claimed = one_line(asset_id), one_line(symbol)
     # Without a symbol the number stands as it is: a target may only repeat the source's.
-    if not claimed or has_pill(chain) or has_pill(asset_id):
-        return AssetWords(claimed or number)
+    if not claimed or has_placeholder(chain) or has_placeholder(asset_id):
+        return AssetText(claimed or number)
     try:
         asset = app.assets.find(
             app.registry.find(chain), asset_id if number else symbol, symbol=symbol, diagram=True
         )
     except InvalidRequest:
-        return AssetWords(claimed, number)
+        return AssetText(claimed, number)
     if asset.mark:
-        return AssetWords(asset.symbol, asset.id, asset.mark)
+        return AssetText(asset.symbol, asset.id, asset.mark)
     if not asset.symbol:
-        return AssetWords(claimed, asset.id, UNVERIFIED)
-    return AssetWords(claimed if claimed.casefold() == asset.symbol.casefold() else asset.display_name)
+        return AssetText(claimed, asset.id, UNVERIFIED)
+    return AssetText(claimed if claimed.casefold() == asset.symbol.casefold() else asset.display_name)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from scenarioctl.actions.pills import Text, Unfillable
+from scenarioctl.actions.placeholders import Text, Unfillable
 
 #: Characters that end a line, for some reader or other.
 _BREAKS = frozenset("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
@@ -128,7 +128,7 @@ class _MultipartBody(_Body):
         in_head = bool(last[1]) and "\n\n" not in last[2]
         if in_head and (not text.isprintable() or set('"\\;') & set(text)):
             raise Unfillable("would be filled in with what ends its field in the head of a part")
-        # A part of it may have come from the pill before.
+        # A part of it may have come from the placeholder before.
         if self._boundary in self._before[-len(self._boundary) :] + text:
             raise Unfillable("would be filled in with the boundary, which ends its part")
         return text

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from scenarioctl.render.letters import FOLDER
+from scenarioctl.render.text_metrics import FOLDER
 
 
 class Outline(NamedTuple):

@@ -8,9 +8,9 @@ import pytest
 import resvg_py
 from PIL import Image, ImageChops
 
-from scenarioctl.render.letters import FILES, FOLDER, measure
-from scenarioctl.render.outlines import outline
+from scenarioctl.render.glyph_outlines import outline
 from scenarioctl.render.svg import escape
+from scenarioctl.render.text_metrics import FILES, FOLDER, measure
 
 FACES = {"Inter-Regular": False, "Inter-SemiBold": True}
 SIZE = 32

@@ -9,11 +9,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import all_steps, load_step
-from scenarioctl.actions.pills import rename
+from scenarioctl.actions.placeholders import rename
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import BadJson, InvalidRequest, shorten
+from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.formats.documents import decode_text, parse_json
-from scenarioctl.formats.shapes import Canvas
 from scenarioctl.model.diagram import MAX_NAME, check_depth, find_cycle, name_of, sort_by_edges
 
 if TYPE_CHECKING:
@@ -203,9 +203,9 @@ def _plain(value: Any, place: str) -> Any:
     raise InvalidRequest(f"{place} is a date or a time, expected text: write it in quotes")
 
 
-def draw_flow(app: "Application", flow: Flow, *, canvas: Canvas | None = None) -> DrawnFlow:
+def draw_flow(app: "Application", flow: Flow, *, builder: DiagramBuilder | None = None) -> DrawnFlow:
     """Return the diagram of a flow file; InvalidRequest names the step and the key that cannot be used."""
-    canvas = canvas or Canvas()
+    builder = builder or DiagramBuilder()
     followers = [0] * len(flow.steps)
     for step in flow.steps:
         for number in step.after:
@@ -220,25 +220,25 @@ def draw_flow(app: "Application", flow: Flow, *, canvas: Canvas | None = None) -
         # Where one step ends on the chain that the next one starts on, the editor shows one box for both.
         start = before[0] if len(before) == 1 and followers[step.after[0]] == 1 else ""
         values = {name: rename(value, names) for name, value in step.values.items() if value is not None}
-        drawn = len(canvas.drawn)
-        first, last[number] = keys_of(step.kind).draw(canvas, app, values, step.place, start)
-        steps |= dict.fromkeys(canvas.drawn[drawn:], step)
+        drawn = len(builder.drawn)
+        first, last[number] = keys_of(step.kind).draw(builder, app, values, step.place, start)
+        steps |= dict.fromkeys(builder.drawn[drawn:], step)
         if first != start:
             for source in before:
-                canvas.connect(source, first)
+                builder.connect(source, first)
         if step.id and step.kind.data is not None:
             names[step.id] = last[number]
-    return DrawnFlow(document=canvas.document(name=flow.name), steps=steps)
+    return DrawnFlow(document=builder.document(name=flow.name), steps=steps)
 
 
 def draw_single(
-    app: "Application", name: str, /, *, canvas: Canvas | None = None, **values: Any
+    app: "Application", name: str, /, *, builder: DiagramBuilder | None = None, **values: Any
 ) -> dict[str, Any]:
     """Return the diagram of one step, of the type *name*; *values* by the keys of a flow file, None left out."""
-    canvas = canvas or Canvas()
+    builder = builder or DiagramBuilder()
     given = {key: value for key, value in values.items() if value is not None}
-    keys_of(load_step(name)).draw(canvas, app, given, "", "")
-    return canvas.document()
+    keys_of(load_step(name)).draw(builder, app, given, "", "")
+    return builder.document()
 
 
 def keys_of(kind: StepKind) -> FlowKeys:

@@ -39,7 +39,7 @@ def random_uuid() -> str:
     return str(uuid4())
 
 
-class Canvas:
+class DiagramBuilder:
     """A diagram being drawn.  Every box knows what it follows, and gets its place at the end."""
 
     def __init__(
