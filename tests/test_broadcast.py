@@ -27,7 +27,7 @@ from scenarioctl.transactions.extrinsic import (
     signing_payload,
 )
 from scenarioctl.transactions.signing.signatures import SIGNED_V4, encode_signed_extrinsic
-from scenarioctl.transactions.submission.submit import read_inclusion
+from scenarioctl.transactions.submission.inclusion import read_inclusion
 from scenarioctl.transactions.submission.validation import check_is_signed, decode_for_chain
 from tests.conftest import DATA, Ended, Run
 from tests.node import Feed, Gone, Node, Refusal
@@ -635,7 +635,7 @@ def test_a_node_that_stalls_when_it_is_sent_to_is_not_sent_to_again(
 def test_a_bug_after_it_was_sent_does_not_say_that_nothing_was(
     send: Send, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scenarioctl.transactions.submission.submit.read_inclusion", {}.__getitem__)
+    monkeypatch.setattr("scenarioctl.transactions.submission.inclusion.read_inclusion", {}.__getitem__)
 
     with Node(answers()) as node:
         ended = send(node, GOOD, "--wait", "in-block")

@@ -6,8 +6,8 @@ import pytest
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
+from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation.balance_changes import find_credit, leaving, read_balance_changes
-from scenarioctl.transactions.simulation.dry_run import Event
 
 ALICE, BOB, CAROL = (bytes([number]) * 32 for number in (1, 2, 3))
 REGISTRY = Registry()

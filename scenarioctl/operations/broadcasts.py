@@ -11,7 +11,8 @@ from scenarioctl.operations.signing_fields import parse_hex, read_aside
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.submission.submit import Inclusion, Submission
+    from scenarioctl.transactions.submission.inclusion import Inclusion
+    from scenarioctl.transactions.submission.submit import Submission
 
 __all__ = ["broadcast"]
 
@@ -193,7 +194,7 @@ def _doubt(chain: "Chain", known: "RuntimeTable | None", data: bytes, others: An
 
 
 async def _read_inclusion(app: Application, submission: "Submission", block: str) -> "Inclusion":
-    from scenarioctl.transactions.submission.submit import read_inclusion
+    from scenarioctl.transactions.submission.inclusion import read_inclusion
 
     chain = submission.client.chain
     details = {"status": "broadcasted", "hash": submission.hash, "block": block}

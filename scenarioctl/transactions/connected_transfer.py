@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
-    from scenarioctl.transactions.simulation.dry_run import Clients
+    from scenarioctl.transactions.simulation.runtime_api import Clients
 
 
 class TransferBuilder:
@@ -79,8 +79,8 @@ class TransferBuilder:
         return draft, check
 
     async def _build_in_one_signature(self) -> "Draft":
-        from scenarioctl.transactions.simulation.arrival import quote_last_hop_fee
-        from scenarioctl.transactions.simulation.dry_run import Inconclusive
+        from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+        from scenarioctl.transactions.simulation.xcm_fees import quote_last_hop_fee
 
         transfer = self.transfer
         table = await self._destination_table()
@@ -106,9 +106,9 @@ class TransferBuilder:
 
     async def _build_with_fee(self, sender: bytes | None) -> "Draft":
         """Send one asset where the Asset Hub takes its fee in it, else a little of the relay's asset beside it."""
-        from scenarioctl.transactions.simulation.arrival import accepts_fees_in
         from scenarioctl.transactions.simulation.balances import free_balance
-        from scenarioctl.transactions.simulation.dry_run import Inconclusive
+        from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+        from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in
 
         transfer = self.transfer
         hub = transfer.destination
@@ -150,8 +150,8 @@ class TransferBuilder:
 
     async def _fee_beside(self, destination_table: "RuntimeTable") -> "tuple[Asset | None, int]":
         """Return the relay's asset as the source holds it, and how much of it pays on the Asset Hub."""
-        from scenarioctl.transactions.simulation.arrival import quote_native_fee
         from scenarioctl.transactions.simulation.balances import existential_deposit
+        from scenarioctl.transactions.simulation.xcm_fees import quote_native_fee
 
         source, hub = self.transfer.source, self.transfer.destination
         fee = await quote_native_fee(
@@ -165,7 +165,7 @@ class TransferBuilder:
         return self.assets.at(source, "1/Here"), fee
 
     async def _try_candidates(self, sender: bytes) -> "tuple[Draft, Check] | None":
-        from scenarioctl.transactions.simulation.dry_run import Inconclusive
+        from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
         known = self.known_destination
         if not self._candidates(known, 0):

@@ -12,7 +12,6 @@ from scenarioctl.model.calls import Call
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.simulation.dry_run import DryRunResult
 
 XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 #: Instructions whose effects a dry run shows in full: in balances, in messages, or in nothing at all.
@@ -197,19 +196,6 @@ def local_messages(call: Call) -> Iterator[Mapping[str, Any]]:
     for inner in inner_calls(call):
         if inner.pallet in XCM_PALLETS and inner.method == "execute":
             yield inner.args["message"]
-
-
-def read_programs(call: Call, hops: Sequence["DryRunResult"], registry: "Registry") -> list[Instruction]:
-    """Return every instruction of the programs that *call* executes on its chain, and of the messages of *hops*."""
-    found: list[Instruction] = []
-    for versioned in local_messages(call):
-        program = next(iter(versioned.values()))
-        found += walk_program(program, registry, chain=hops[0].chain, origin=None, as_chain=False)
-    for hop in hops:
-        message = hop.message
-        if message is not None:
-            found += walk_program(message.program, registry, chain=message.destination, origin=message.origin)
-    return found
 
 
 def gives_to_places(instructions: Sequence[Instruction]) -> frozenset[str]:

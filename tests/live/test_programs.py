@@ -17,7 +17,7 @@ from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check, Holding
 from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.transactions.simulation.dry_run import Event
+from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.transfer import Transfer, build_transfer
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS

@@ -5,26 +5,18 @@ Exact to the last unit, with the weights and prices of this moment; a dry run sa
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, write_location
-from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.simulation.dry_run import (
+from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
+from scenarioctl.transactions.simulation.runtime_api import (
     Clients,
-    DryRunResult,
-    Encoded,
     Inconclusive,
-    XcmMessage,
-    query_runtime_api_result,
 )
-from scenarioctl.transactions.transfer import Transfer, last_hop, native_fee_message
-from scenarioctl.transactions.xcm_programs import read_instruction
+from scenarioctl.transactions.simulation.xcm_fees import HopFee, delivery_fees, execution_fees, query_weight
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Assets
-    from scenarioctl.chains.client import Client
-    from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.runtime.table import RuntimeTable
+    pass
 
 #: How an asset comes to a chain.
 INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")
@@ -34,24 +26,10 @@ _PLAIN = frozenset((*INCOMING, *_ONWARD, "BuyExecution", "ClearOrigin", "Deposit
 
 
 @dataclass(frozen=True, kw_only=True)
-class HopFee:
-    """What one hop takes."""
-
-    chain: "Chain"
-    #: `execution` or `delivery`.
-    what: str
-    #: The asset, as the network knows it: seen from the relay chain.
-    identity: str
-    #: As *chain* sees it.
-    place: str
-    amount: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Arrival:
     """What the hops leave."""
 
-    tolls: tuple[HopFee, ...]
+    fees: tuple[HopFee, ...]
     #: identity -> what arrives on the last chain.
     assets: Mapping[str, int]
     #: What each message weighs where it is executed: reference time and proof size.
@@ -64,7 +42,7 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
     Inconclusive where a chain does not tell a weight or a price, or a message does more than to pay, send on and
     deposit all.
     """
-    tolls: list[HopFee] = []
+    fees: list[HopFee] = []
     holding: dict[str, int] = {}
     weights: dict[bytes, tuple[int, int]] = {}
     messages = [hop.message for hop in hops if hop.message is not None]
@@ -85,10 +63,10 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
         taken = await execution_fees(client, message, weight)
         if number + 1 < len(messages):
             taken += await delivery_fees(client, messages[number + 1])
-        for toll in taken:
-            holding[toll.identity] = max(holding.get(toll.identity, 0) - toll.amount, 0)
-        tolls += taken
-    return Arrival(tolls=tuple(tolls), assets=holding, weights=weights)
+        for fee in taken:
+            holding[fee.identity] = max(holding.get(fee.identity, 0) - fee.amount, 0)
+        fees += taken
+    return Arrival(fees=tuple(fees), assets=holding, weights=weights)
 
 
 def incoming_assets(message: XcmMessage) -> list[tuple[str, int]]:
@@ -104,124 +82,3 @@ def incoming_assets(message: XcmMessage) -> list[tuple[str, int]]:
             if place and isinstance(amount, int):
                 found.append((absolute(place, para_id), amount))
     return found
-
-
-async def query_weight(client: "Client", message: Any) -> Any:
-    """Return what the chain weighs a VersionedXcm at, given as it is or as its bytes."""
-    data = Encoded(message) if isinstance(message, bytes) else message
-    return await query_runtime_api_result(client, "XcmPaymentApi", "query_xcm_weight", data)
-
-
-async def execution_fees(client: "Client", message: XcmMessage, weight: Any) -> list[HopFee]:
-    """Return what the destination takes for the *weight* of *message*; nothing where that is not bought."""
-    return await _bought(client, message.version, message.program, weight)
-
-
-async def program_fees(client: "Client", versioned: Mapping[str, Any]) -> list[HopFee]:
-    """Return what a chain takes for executing a VersionedXcm of one of its accounts."""
-    version, program = next(iter(versioned.items()))
-    return await _bought(client, int(version[1:]), program, await query_weight(client, versioned))
-
-
-async def _bought(client: "Client", version: int, program: Sequence[Any], weight: Any) -> list[HopFee]:
-    """Return what *program* pays for its *weight*, in the asset that it names for that."""
-    instructions = dict(read_instruction(item) for item in reversed(program))
-    if "BuyExecution" in instructions:
-        asset = instructions["BuyExecution"]["fees"]["id"]
-    elif "PayFees" in instructions:
-        asset = instructions["PayFees"]["asset"]["id"]
-    else:
-        return []
-    amount = await weight_fee(client, weight, {f"V{version}": asset})
-    place = write_location(asset)
-    identity = absolute(place, client.chain.para_id)
-    return [HopFee(chain=client.chain, what="execution", identity=identity, place=place, amount=amount)]
-
-
-async def delivery_fees(client: "Client", message: XcmMessage) -> list[HopFee]:
-    """Return what the origin of *message* takes for delivering it."""
-    arguments: list[Any] = [message.location, Encoded(message.data)]
-    table = await client.table()
-    try:
-        inputs = table.api_method("XcmPaymentApi", "query_delivery_fees").inputs
-    except InvalidRequest:
-        raise Inconclusive(
-            f"the runtime {table} of {client.chain.name} has no XcmPaymentApi_query_delivery_fees"
-        ) from None
-    if len(inputs) > 2:
-        # Newer runtimes want to know in which asset.
-        here = {"parents": 0 if client.chain.role == "relay" else 1, "interior": "Here"}
-        arguments.append({f"V{message.version}": here})
-    fees = await query_runtime_api_result(client, "XcmPaymentApi", "query_delivery_fees", *arguments)
-    tolls = []
-    for item in next(iter(fees.values())):
-        place = write_location(item["id"])
-        tolls.append(
-            HopFee(
-                chain=client.chain,
-                what="delivery",
-                identity=absolute(place, client.chain.para_id),
-                place=place,
-                amount=int(item["fun"]["Fungible"]),
-            )
-        )
-    return tolls
-
-
-async def weight_fee(client: "Client", weight: Any, asset: Mapping[str, Any]) -> int:
-    """Return what the chain asks for *weight* in a VersionedAssetId."""
-    return int(
-        await query_runtime_api_result(client, "XcmPaymentApi", "query_weight_to_asset_fee", weight, asset)
-    )
-
-
-async def accepts_fees_in(client: "Client", version: int, place: str) -> bool:
-    """Tell whether the chain takes fees in the asset at *place*."""
-    accepted = await query_runtime_api_result(
-        client, "XcmPaymentApi", "query_acceptable_payment_assets", version
-    )
-    return any(write_location(next(iter(asset.values()))) == place for asset in accepted)
-
-
-async def quote_last_hop_fee(
-    clients: Clients,
-    transfer: Transfer,
-    table: "RuntimeTable",
-    *,
-    registry: "Registry",
-    assets: "Assets",
-    destination_table: "RuntimeTable",
-) -> int | None:
-    """Return what to set aside for the last hop of a route over the Asset Hub: twice what it would take now.
-
-    None where the route has no such hop.
-    """
-    found = last_hop(transfer, table, registry=registry, assets=assets, destination_table=destination_table)
-    if found is None:
-        return None
-    return 2 * await _message_fee(clients(transfer.destination), found)
-
-
-async def quote_native_fee(
-    clients: Clients,
-    transfer: Transfer,
-    table: "RuntimeTable",
-    *,
-    registry: "Registry",
-    destination_table: "RuntimeTable",
-    deposit: int,
-) -> int:
-    """Return how much of the relay's asset to send beside an asset that pays no fees on the Asset Hub.
-
-    Twice what the message would take now, and *deposit* on top: what is left of it is deposited with the rest,
-    and has to be enough to live on there.
-    """
-    message = native_fee_message(transfer, table, registry=registry, destination_table=destination_table)
-    return 2 * await _message_fee(clients(transfer.destination), message) + deposit
-
-
-async def _message_fee(client: "Client", message: Mapping[str, Any]) -> int:
-    version, instructions = next(iter(message.items()))
-    fees = next(item["BuyExecution"] for item in instructions if "BuyExecution" in item)
-    weight = await query_runtime_api_result(client, "XcmPaymentApi", "query_xcm_weight", message)
-    return await weight_fee(client, weight, {version: fees["fees"]["id"]})

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import write_location
-from scenarioctl.transactions.simulation.dry_run import Event, XcmMessage
+from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.simulation.dry_run import XcmMessage
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import read_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.simulation.dry_run import Inconclusive, query_runtime_api
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive, query_runtime_api, read_storage
 from scenarioctl.transactions.transfer import shape_location
 
 if TYPE_CHECKING:
@@ -100,13 +100,6 @@ async def _native_deposit(client: "Client") -> int:
         return int((await client.table()).constant("Balances", "ExistentialDeposit"))
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         raise Inconclusive(f"{client.chain.name} did not tell its existential deposit: {error}") from None
-
-
-async def read_storage(client: "Client", pallet: str, entry: str, *keys: Any) -> Any:
-    try:
-        return await client.storage(pallet, entry, *keys)
-    except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Inconclusive(f"{client.chain.name} did not tell {pallet}.{entry}: {error}") from None
 
 
 async def _asset_key(client: "Client", asset: "Asset") -> Any:

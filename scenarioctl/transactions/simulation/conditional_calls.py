@@ -11,7 +11,7 @@ from scenarioctl.transactions.xcm_programs import inner_calls
 if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.simulation.dry_run import Event
+    from scenarioctl.transactions.events import Event
 
 #: Events of a multisig whose call waits for more approvals.
 _WAITING = ("NewMultisig", "MultisigApproval")

@@ -7,9 +7,8 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
-from scenarioctl.transactions.simulation.arrival import delivery_fees
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, native_balance
-from scenarioctl.transactions.simulation.dry_run import DryRunResult, Encoded, Inconclusive, query_runtime_api
+from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.fee_charge import FeeCharge
 from scenarioctl.transactions.simulation.fee_currency import (
     FeeCurrency,
@@ -18,7 +17,9 @@ from scenarioctl.transactions.simulation.fee_currency import (
     unlisted_currency,
 )
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api
 from scenarioctl.transactions.simulation.weight_limit import explain_overweight
+from scenarioctl.transactions.simulation.xcm_fees import delivery_fees
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -85,11 +86,11 @@ class CostCheck:
             self.findings.add_step(self.chain, "transaction fee", *self.fee)
         try:
             for message in hop.sent:
-                for toll in await delivery_fees(self.client, message):
-                    asset = asset_at(self.assets, self.chain, toll.identity) or self.native
+                for fee in await delivery_fees(self.client, message):
+                    asset = asset_at(self.assets, self.chain, fee.identity) or self.native
                     names[asset.id] = asset
-                    leaving[asset.id] = leaving.get(asset.id, 0) + toll.amount
-                    self.findings.add_step(self.chain, "delivery", asset, toll.amount)
+                    leaving[asset.id] = leaving.get(asset.id, 0) + fee.amount
+                    self.findings.add_step(self.chain, "delivery", asset, fee.amount)
             self._add_deposits(hop)
             lost = await self._warn_of_dust(hop)
             # A program may pay out of what it holds: the runtime alone knows.

@@ -4,17 +4,29 @@ A source that succeeds proves nothing: every message is followed to the chain it
 forwarded.  What a chain does not answer stays open (`Inconclusive`), and is never taken for a yes.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.connection import NodeError
 from scenarioctl.chains.locations import read_location, write_location
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.dispatch_errors import explain_balance_error, explain_xcm_error
+from scenarioctl.transactions.events import Event, read_event
 from scenarioctl.transactions.simulation.fee_charge import call_with_fee, read_charged_run
+from scenarioctl.transactions.simulation.runtime_api import (
+    Clients,
+    Encoded,
+    Inconclusive,
+    query_runtime_api_result,
+)
 from scenarioctl.transactions.transfer import XCM_VERSIONS, known_xcm_versions, shape_location
-from scenarioctl.transactions.xcm_programs import chain_at, read_instruction
+from scenarioctl.transactions.xcm_programs import (
+    Instruction,
+    chain_at,
+    local_messages,
+    read_instruction,
+    walk_program,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
@@ -25,30 +37,6 @@ if TYPE_CHECKING:
 
 #: A message that goes further than this goes in circles.
 MOST_STOPS = 8
-
-#: How a chain is asked: `app.client`.
-Clients = Callable[["Chain"], "Client"]
-
-
-class Inconclusive(Exception):
-    """A question that a chain did not answer, in a sentence."""
-
-
-class Encoded(bytes):
-    """An argument that is SCALE already, and goes to the runtime as it stands."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """Something that a runtime reports."""
-
-    pallet: str
-    name: str
-    #: By the runtime's own names; a list, or None, where they have none.
-    fields: Any = None
-
-    def __str__(self) -> str:
-        return f"{self.pallet}.{self.name}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,50 +77,6 @@ class DryRunResult:
     #: Why it could not be tried; empty where it could.
     unknown: str = ""
     sent: tuple[XcmMessage, ...] = ()
-
-
-async def query_runtime_api(client: "Client", api: str, method: str, *arguments: Any) -> Any:
-    """Return the decoded answer of a runtime API; Inconclusive says why there is none."""
-    chain = client.chain.name
-    try:
-        table = await client.table()
-        described = table.api_method(api, method)
-    except (ChainUnreachable, ChainRefused) as error:
-        raise Inconclusive(str(error)) from None
-    except InvalidRequest:
-        raise Inconclusive(f"the runtime {table} of {chain} has no {api}_{method}") from None
-    name = f"{described.api}_{described.name}"
-    if len(arguments) != len(described.inputs):
-        raise Inconclusive(
-            f"{name} of {chain} takes {len(described.inputs)} parameters, and not the {len(arguments)} known here"
-        )
-    try:
-        data = b"".join(
-            value if isinstance(value, Encoded) else table.encode(field.type_id, value)
-            for field, value in zip(described.inputs, arguments, strict=True)
-        )
-    except InvalidRequest as error:
-        raise Inconclusive(f"{name} of {chain} does not take what is known here: {error}") from None
-    try:
-        return await client.raw_runtime_call(name, data, described.output_type)
-    except NodeError as error:
-        raise Inconclusive(
-            f"{name} of {chain} ended in an error of the node: {error.message} ({error.number})"
-        ) from None
-    except ChainUnreachable as error:
-        raise Inconclusive(str(error)) from None
-    except InvalidRequest as error:
-        raise Inconclusive(f"{name} of {chain} gave an answer that does not decode: {error}") from None
-
-
-async def query_runtime_api_result(client: "Client", api: str, method: str, *arguments: Any) -> Any:
-    """Return what is in the `Ok` of a runtime API's Result; Inconclusive names what is in its `Err`."""
-    answer = await query_runtime_api(client, api, method, *arguments)
-    if not isinstance(answer, Mapping) or set(answer) not in ({"Ok"}, {"Err"}):
-        raise Inconclusive(f"{api}_{method} of {client.chain.name} gave no Result")
-    if "Err" in answer:
-        raise Inconclusive(f"{api}_{method} of {client.chain.name} answered {answer['Err']}")
-    return answer["Ok"]
 
 
 async def trace_call(
@@ -288,17 +232,7 @@ def _seen_from(origin: "Chain", destination: "Chain") -> str:
 
 
 def _events(effects: Mapping[str, Any]) -> tuple[Event, ...]:
-    return tuple(_read_events(effects["emitted_events"]))
-
-
-def _read_events(emitted: list[Any]) -> Iterator[Event]:
-    for value in emitted:
-        pallet, inner = next(iter(value.items())) if isinstance(value, Mapping) else (str(value), None)
-        if isinstance(inner, Mapping):
-            name, fields = next(iter(inner.items()))
-            yield Event(pallet=pallet, name=name, fields=fields)
-        else:
-            yield Event(pallet=pallet, name=str(inner))
+    return tuple(map(read_event, effects["emitted_events"]))
 
 
 def _forwarded(
@@ -333,3 +267,16 @@ def _message_type(table: "RuntimeTable", method: str) -> int:
     pairs = next(field[1] for field in effects[3] if field[0] == "forwarded_xcms")
     messages = types[types[pairs][3]][3][1]
     return int(types[messages][3])
+
+
+def read_programs(call: "Call", hops: Sequence["DryRunResult"], registry: "Registry") -> list[Instruction]:
+    """Return every instruction of the programs that *call* executes on its chain, and of the messages of *hops*."""
+    found: list[Instruction] = []
+    for versioned in local_messages(call):
+        program = next(iter(versioned.values()))
+        found += walk_program(program, registry, chain=hops[0].chain, origin=None, as_chain=False)
+    for hop in hops:
+        message = hop.message
+        if message is not None:
+            found += walk_program(message.program, registry, chain=message.destination, origin=message.origin)
+    return found

@@ -15,7 +15,7 @@ from scenarioctl.transactions.transfer import account_argument
 if TYPE_CHECKING:
     from scenarioctl.model.checks import Amount
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.simulation.dry_run import Event
+    from scenarioctl.transactions.events import Event
 
 #: Stands for the call in `dispatch_as` until its bytes take its place.
 _PLACEHOLDER = Call(pallet="System", method="remark", args={"remark": b""})

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import read_location, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.simulation.balances import read_storage
-from scenarioctl.transactions.simulation.dry_run import Inconclusive, query_runtime_api
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive, query_runtime_api, read_storage
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

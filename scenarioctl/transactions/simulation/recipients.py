@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute
 from scenarioctl.model.checks import Amount, Holding
-from scenarioctl.transactions.simulation.arrival import (
+from scenarioctl.transactions.simulation.arrival import incoming_assets
+from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
+from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.simulation.xcm_fees import (
     delivery_fees,
     execution_fees,
-    incoming_assets,
     program_fees,
     query_weight,
 )
-from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
-from scenarioctl.transactions.simulation.dry_run import Inconclusive
-from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS, local_messages
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
-    from scenarioctl.transactions.simulation.dry_run import Clients, DryRunResult, Event
+    from scenarioctl.transactions.events import Event
+    from scenarioctl.transactions.simulation.dry_run import DryRunResult
+    from scenarioctl.transactions.simulation.runtime_api import Clients
 
 #: Pallets' accounts that people know by another name.
 _PALLET_ACCOUNTS = {
@@ -114,12 +116,12 @@ class RecipientCheck:
         """Return what somebody gets by *hop*, whom the chain does not hold for itself."""
         return [(party, move) for at, party, move in self.received if at is hop]
 
-    def check_others(self, tolls: Mapping[tuple[str, str], int]) -> None:
-        """Refuse a transfer that gives something to somebody beside its beneficiary; fees are *tolls* of (chain, asset)."""
+    def check_others(self, fees: Mapping[tuple[str, str], int]) -> None:
+        """Refuse a transfer that gives something to somebody beside its beneficiary; *fees* are by chain and asset."""
         for hop, party, move in self.received:
             if party.account in (self.sender, self.beneficiary):
                 continue
-            if move.value > tolls.get((hop.chain.name, _identity(move.asset, hop.chain)), 0):
+            if move.value > fees.get((hop.chain.name, _identity(move.asset, hop.chain)), 0):
                 self.findings.refusals.append(
                     f"{amount_of(move.asset, move.value)} would go to {_say(party, hop.chain)} on {hop.chain.name}, whom the transfer does not name"
                 )
@@ -164,7 +166,7 @@ class RecipientCheck:
         self, hop: "DryRunResult", missing: Mapping[str, int], coming: Mapping[str, int], call: "Call | None"
     ) -> None:
         try:
-            tolls = await self._tolls(hop, call)
+            fees = await self._fees(hop, call)
         except Inconclusive as problem:
             for identity, value in missing.items():
                 if value > coming[identity] // _ROUGH:
@@ -173,11 +175,11 @@ class RecipientCheck:
                     )
             return
         for identity, value in missing.items():
-            lost = value - tolls.get(identity, 0)
+            lost = value - fees.get(identity, 0)
             if lost <= coming[identity] // _TOLERANCE or (
                 # What is left of an asset that only pays the fee for others may be too little to hold.
                 hop.message is not None
-                and identity in tolls
+                and identity in fees
                 and len(coming) > 1
                 and lost <= await self._least(hop.chain, identity)
             ):
@@ -198,7 +200,7 @@ class RecipientCheck:
         asset = asset_at(self.assets, chain, identity)
         return 0 if asset is None else await existential_deposit(self.clients(chain), asset)
 
-    async def _tolls(self, hop: "DryRunResult", call: "Call | None") -> dict[str, int]:
+    async def _fees(self, hop: "DryRunResult", call: "Call | None") -> dict[str, int]:
         """Return what *hop* takes for executing programs and delivering messages."""
         client = self.clients(hop.chain)
         found = []
@@ -210,8 +212,8 @@ class RecipientCheck:
         for message in hop.sent:
             found += await delivery_fees(client, message)
         sums: dict[str, int] = defaultdict(int)
-        for toll in found:
-            sums[toll.identity] += toll.amount
+        for fee in found:
+            sums[fee.identity] += fee.amount
         return sums
 
     async def _read_hop(self, hop: "DryRunResult") -> list[tuple[AccountRole, BalanceChange]]:
@@ -221,9 +223,9 @@ class RecipientCheck:
             return parties
         try:
             fees = [
-                toll.amount
+                fee.amount
                 for message in hop.sent
-                for toll in await delivery_fees(self.clients(hop.chain), message)
+                for fee in await delivery_fees(self.clients(hop.chain), message)
             ]
         except Inconclusive:
             # Then who gets the fee is named as anybody else.

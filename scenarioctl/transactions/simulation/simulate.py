@@ -15,13 +15,14 @@ from scenarioctl.transactions.simulation.balance_changes import deposit_accounts
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance
 from scenarioctl.transactions.simulation.conditional_calls import describe_fallbacks, pending_calls
 from scenarioctl.transactions.simulation.costs import CostCheck
-from scenarioctl.transactions.simulation.dry_run import Clients, DryRunResult, Inconclusive, trace_call
+from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs, trace_call
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.simulation.recipients import RecipientCheck
 from scenarioctl.transactions.simulation.reserves import check_reserves
+from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
 from scenarioctl.transactions.simulation.trapped_assets import check_trapped_assets
 from scenarioctl.transactions.simulation.unsupported_instructions import check_unsupported_instructions
-from scenarioctl.transactions.xcm_programs import gives_to_places, named_accounts, read_programs
+from scenarioctl.transactions.xcm_programs import gives_to_places, named_accounts
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -94,7 +95,7 @@ class Simulation:
         self.call = call
         self.weights: dict[bytes, tuple[int, int]] = {}
         #: What each asset loses to fees on each chain of the way, by the asset as the network knows it.
-        self.tolls: dict[tuple[str, str], int] = {}
+        self.fees: dict[tuple[str, str], int] = {}
         self.findings = Findings()
         self.costs = CostCheck(self.findings, clients(chain), assets, sender, call)
         self.computed: Amount | None = None
@@ -220,7 +221,7 @@ class Simulation:
 
     def check_receiver(self) -> None:
         """Refuse a transfer whose beneficiary gets far less than computed, or that others get a part of."""
-        self.receivers.check_others(self.tolls)
+        self.receivers.check_others(self.fees)
         computed, credited = self.computed, self.credited
         if computed is not None and credited is not None and credited.value * 100 < computed.value * 99:
             self.findings.refusals.append(
@@ -325,16 +326,14 @@ class Simulation:
             self.findings.warnings.append(f"the arrival could not be computed: {problem}")
             return None
         self.weights = dict(arrival.weights)
-        for toll in arrival.tolls:
-            place = (toll.chain.name, toll.identity)
-            self.tolls[place] = self.tolls.get(place, 0) + toll.amount
-            asset = asset_at(self.assets, toll.chain, toll.identity)
+        for fee in arrival.fees:
+            place = (fee.chain.name, fee.identity)
+            self.fees[place] = self.fees.get(place, 0) + fee.amount
+            asset = asset_at(self.assets, fee.chain, fee.identity)
             amount = (
-                Amount(value=toll.amount, asset=toll.place)
-                if asset is None
-                else amount_of(asset, toll.amount)
+                Amount(value=fee.amount, asset=fee.place) if asset is None else amount_of(asset, fee.amount)
             )
-            self.findings.steps.append(Step(chain=toll.chain.name, what=toll.what, amount=amount))
+            self.findings.steps.append(Step(chain=fee.chain.name, what=fee.what, amount=amount))
         return arrival
 
     def _expect(self, arrival: Arrival, asset: "Asset", chain: "Chain") -> None:

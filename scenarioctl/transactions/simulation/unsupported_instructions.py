@@ -8,8 +8,8 @@ from scenarioctl.transactions.xcm_programs import FOLLOWED
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.transactions.simulation.dry_run import Clients
     from scenarioctl.transactions.simulation.findings import Findings
+    from scenarioctl.transactions.simulation.runtime_api import Clients
     from scenarioctl.transactions.xcm_programs import Instruction
 
 #: Calls that move nothing, whoever makes them.

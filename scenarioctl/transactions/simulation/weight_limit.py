@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.simulation.dry_run import Inconclusive
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain

@@ -12,22 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.connection import NodeError
-from scenarioctl.chains.locations import write_location
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
-from scenarioctl.model.checks import Amount
-from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
-from scenarioctl.transactions.simulation.findings import amount_of
-from scenarioctl.transactions.simulation.trapped_assets import describe_assets, describe_claim
+from scenarioctl.errors import ChainRefused, ChainUnreachable, shorten
+from scenarioctl.transactions.submission.inclusion import read_block, read_block_number
 from scenarioctl.transactions.submission.node_errors import ALREADY_IMPORTED, explain_node_error, meaning_of
-from scenarioctl.transactions.values import ValueWriter
-from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
-    from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.signing.signatures import SignedExtrinsic
 
 #: What may be waited for.
@@ -122,11 +112,11 @@ class Submission:
             )
             async with aclosing(heads):
                 async for head in heads:
-                    last = _read_number(self.client, head)
+                    last = read_block_number(self.client, head)
                     for number in range(following, last + 1):
                         block_hash = await self.client.call("chain_getBlockHash", number)
                         block = await self.client.call("chain_getBlock", block_hash)
-                        if self.hex in _read_block(self.client, block)[1]:
+                        if self.hex in read_block(self.client, block)[1]:
                             self.tell(_say_state("finalized" if final else "inBlock", block_hash))
                             return str(block_hash)
                     following = max(following, last + 1)
@@ -204,144 +194,3 @@ def _say_state(state: str, value: Any) -> str:
         "finalized": f"final in block {value}",
     }
     return said.get(state, state)
-
-
-# What became of it
-
-
-@dataclass(frozen=True, kw_only=True)
-class Inclusion:
-    """What a transaction did in its block."""
-
-    block: str
-    number: int
-    #: Place among the block's extrinsics.
-    index: int
-    #: As plain data, `{"Pallet": {"Event": fields}}`.
-    events: tuple[Any, ...]
-    #: Raw amount of the native asset; None where the runtime does not tell.
-    fee: int | None = None
-    #: Why it failed; empty unless it did.
-    error: str = ""
-    #: What its signer paid for it, where that was another asset than the native one.
-    fee_paid_in: Amount | None = None
-    #: What went wrong inside a call that succeeded: of a batch, a proxy, a multisig; and what it left trapped.
-    inner: tuple[str, ...] = ()
-
-
-async def read_inclusion(
-    client: "Client",
-    block_hash: str,
-    data: bytes,
-    *,
-    registry: "Registry",
-    assets: "Assets",
-    account: bytes | None = None,
-) -> Inclusion:
-    """Return what the extrinsic *data* of *account* did in the block that holds it."""
-    table = await client.table_at(block_hash)
-    key = storage_key(table, "System", "Events", ())
-    answer, raw = await client.call_many(
-        [("chain_getBlock", (block_hash,)), ("state_getStorage", (key.hex, block_hash))]
-    )
-    number, extrinsics = _read_block(client, answer)
-    if "0x" + data.hex() not in extrinsics:
-        raise ChainUnreachable(f"{client.endpoint} gave a block {block_hash} without it")
-    index = extrinsics.index("0x" + data.hex())
-    try:
-        records = table.decode(key.entry.value_type, bytes.fromhex(raw[2:]))
-    except (TypeError, ValueError, InvalidRequest):
-        raise ChainUnreachable(
-            f"{client.endpoint} gave no events that can be read: {shorten(raw, 80)}"
-        ) from None
-    ours = [record["event"] for record in records if record["phase"] == {"ApplyExtrinsic": index}]
-    event_type = next(
-        field[1] for field in table.types[table.types[key.entry.value_type][3]][3] if field[0] == "event"
-    )
-    writer = ValueWriter(table, client.chain)
-    error, fee, paid, inner = "", None, None, []
-    for pallet, name, fields in map(_read_event, ours):
-        if (pallet, name) == ("System", "ExtrinsicFailed"):
-            error = explain_dispatch_error(table, fields["dispatch_error"])
-        elif (pallet, name) == ("TransactionPayment", "TransactionFeePaid"):
-            fee = fields["actual_fee"]
-        elif (pallet, name) in _OTHER_FEES:
-            label, amount = _OTHER_FEES[pallet, name]
-            paid = _read_other_fee(client.chain, assets, fields[label], fields[amount]) or paid
-        elif pallet in XCM_PALLETS and name == "AssetsTrapped":
-            what = describe_assets(assets, client.chain, fields["assets"])
-            claim = describe_claim(registry, client.chain, pallet, fields["origin"], account)
-            inner.append(f"{what} trapped on {client.chain.name}: nobody got it. {claim}")
-        else:
-            inner += [f"{pallet}.{name}: {why}" for why in _inner_errors(table, name, fields)]
-    return Inclusion(
-        block=block_hash,
-        number=number,
-        index=index,
-        events=tuple(writer.value(event_type, event) for event in ours),
-        fee=fee,
-        error=error,
-        fee_paid_in=paid,
-        inner=tuple(inner),
-    )
-
-
-#: Events that tell of a fee in another asset: their fields that name the asset and the amount.
-_OTHER_FEES = {
-    ("AssetTxPayment", "AssetTxFeePaid"): ("asset_id", "actual_fee"),
-    ("AssetConversionTxPayment", "AssetTxFeePaid"): ("asset_id", "actual_fee"),
-    ("MultiTransactionPayment", "FeeWithdrawn"): ("asset_id", "non_native_fee_amount"),
-}
-
-
-def _read_other_fee(chain: "Chain", assets: "Assets", identity: Any, value: int) -> Amount | None:
-    """Return a fee that was paid in the asset *identity*; None for the native one, whose fee another event tells."""
-    if isinstance(identity, int):
-        asset, called = assets.listed(chain, identity), f"asset {identity}"
-    else:
-        place = write_location(identity)
-        asset = assets.at(chain, place) if place else None
-        called = f"the asset at {place}" if place else "an asset that is not known here"
-    if asset is None:
-        return Amount(value=value, asset=called)
-    return None if asset.kind == "native" else amount_of(asset, value)
-
-
-def _read_number(client: "Client", header: Any) -> int:
-    try:
-        return int(header["number"], 16)
-    except (KeyError, TypeError, ValueError):
-        raise ChainUnreachable(
-            f"{client.endpoint} gave no head that can be read: {shorten(header, 200)}"
-        ) from None
-
-
-def _read_block(client: "Client", answer: Any) -> tuple[int, list[Any]]:
-    """Return number and extrinsics of a block."""
-    block = answer.get("block") if isinstance(answer, Mapping) else None
-    extrinsics = block.get("extrinsics") if isinstance(block, Mapping) else None
-    if not isinstance(block, Mapping) or not isinstance(extrinsics, list):
-        raise ChainUnreachable(f"{client.endpoint} gave no block that can be read: {shorten(answer, 200)}")
-    return _read_number(client, block.get("header")), extrinsics
-
-
-def _read_event(event: Any) -> tuple[str, str, Any]:
-    """Return pallet, name and fields of an event."""
-    pallet, inner = next(iter(event.items()))
-    if isinstance(inner, Mapping) and len(inner) == 1:
-        name, fields = next(iter(inner.items()))
-        return pallet, name, fields if isinstance(fields, Mapping) else {"": fields}
-    return pallet, str(inner), {}
-
-
-def _inner_errors(table: "RuntimeTable", name: str, fields: Mapping[str, Any]) -> list[str]:
-    """Return what failed inside a call that succeeded as a whole."""
-    found = []
-    if name in ("BatchInterrupted", "ItemFailed"):
-        found.append(explain_dispatch_error(table, fields["error"]))
-    for value in fields.values():
-        if isinstance(value, Mapping) and set(value) == {"Err"}:
-            found.append(explain_dispatch_error(table, value["Err"]))
-        if name == "Attempted" and isinstance(value, Mapping) and "Complete" not in value:
-            found.append(f"the message was not executed in full ({shorten(value, 200)})")
-    return found

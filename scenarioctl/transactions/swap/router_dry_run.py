@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
+from scenarioctl.transactions.events import read_event
 from scenarioctl.transactions.swap.pool_storage import Entry, is_erc20, read_entries
 from scenarioctl.transactions.swap.route import RouteHop, format_route
 from scenarioctl.transactions.swap.swap_call import router_sell
@@ -102,11 +103,9 @@ def _read_dry_run(table: "RuntimeTable", answer: Any) -> int | str:
     if "Err" in outcome:
         return explain_dispatch_error(table, outcome["Err"]["error"])
     received: int | None = None
-    for event in effects["emitted_events"]:
-        pallet, what = next(iter(event.items()))
-        name, fields = next(iter(what.items())) if isinstance(what, Mapping) else (what, {})
-        if (pallet, name) == ("Utility", "DispatchedAs") and "Err" in fields["result"]:
-            return explain_dispatch_error(table, fields["result"]["Err"])
-        if (pallet, name) == ("Router", "Executed"):
-            received = fields["amount_out"]
+    for event in map(read_event, effects["emitted_events"]):
+        if str(event) == "Utility.DispatchedAs" and "Err" in event.fields["result"]:
+            return explain_dispatch_error(table, event.fields["result"]["Err"])
+        if str(event) == "Router.Executed":
+            received = event.fields["amount_out"]
     return received if received is not None else "it tells of no trade"

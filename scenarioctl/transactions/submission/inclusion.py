@@ -1,0 +1,173 @@
+"""What a transaction did in the block that includes it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.locations import write_location
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.model.checks import Amount
+from scenarioctl.runtime.storage_keys import storage_key
+from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
+from scenarioctl.transactions.events import Event, read_event
+from scenarioctl.transactions.simulation.findings import amount_of
+from scenarioctl.transactions.simulation.trapped_assets import describe_assets, describe_claim
+from scenarioctl.transactions.values import ValueWriter
+from scenarioctl.transactions.xcm_programs import XCM_PALLETS
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.client import Client
+    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: Events that tell of a fee in another asset: their fields that name the asset and the amount.
+_OTHER_FEES = {
+    "AssetTxPayment.AssetTxFeePaid": ("asset_id", "actual_fee"),
+    "AssetConversionTxPayment.AssetTxFeePaid": ("asset_id", "actual_fee"),
+    "MultiTransactionPayment.FeeWithdrawn": ("asset_id", "non_native_fee_amount"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inclusion:
+    """What a transaction did in its block."""
+
+    block: str
+    number: int
+    #: Place among the block's extrinsics.
+    index: int
+    #: As plain data, `{"Pallet": {"Event": fields}}`.
+    events: tuple[Any, ...]
+    #: Raw amount of the native asset; None where the runtime does not tell.
+    fee: int | None = None
+    #: Why it failed; empty unless it did.
+    error: str = ""
+    #: What its signer paid for it, where that was another asset than the native one.
+    fee_paid_in: Amount | None = None
+    #: What went wrong inside a call that succeeded: of a batch, a proxy, a multisig; and what it left trapped.
+    inner: tuple[str, ...] = ()
+
+
+async def read_inclusion(
+    client: "Client",
+    block_hash: str,
+    data: bytes,
+    *,
+    registry: "Registry",
+    assets: "Assets",
+    account: bytes | None = None,
+) -> Inclusion:
+    """Return what the extrinsic *data* of *account* did in the block that holds it."""
+    table = await client.table_at(block_hash)
+    key = storage_key(table, "System", "Events", ())
+    answer, raw = await client.call_many(
+        [("chain_getBlock", (block_hash,)), ("state_getStorage", (key.hex, block_hash))]
+    )
+    number, extrinsics = read_block(client, answer)
+    if "0x" + data.hex() not in extrinsics:
+        raise ChainUnreachable(f"{client.endpoint} gave a block {block_hash} without it")
+    index = extrinsics.index("0x" + data.hex())
+    try:
+        records = table.decode(key.entry.value_type, bytes.fromhex(raw[2:]))
+    except (TypeError, ValueError, InvalidRequest):
+        raise ChainUnreachable(
+            f"{client.endpoint} gave no events that can be read: {shorten(raw, 80)}"
+        ) from None
+    values = [record["event"] for record in records if record["phase"] == {"ApplyExtrinsic": index}]
+    event_type = next(
+        field[1] for field in table.types[table.types[key.entry.value_type][3]][3] if field[0] == "event"
+    )
+    writer = ValueWriter(table, client.chain)
+    events = [read_event(value) for value in values]
+    return Inclusion(
+        block=block_hash,
+        number=number,
+        index=index,
+        events=tuple(writer.value(event_type, value) for value in values),
+        **_read_fees(client.chain, assets, events),
+        error=_failure(table, events),
+        inner=tuple(_inner_failures(table, client.chain, registry, assets, events, account)),
+    )
+
+
+def _failure(table: "RuntimeTable", events: Sequence[Event]) -> str:
+    for event in events:
+        if str(event) == "System.ExtrinsicFailed":
+            return explain_dispatch_error(table, event.fields["dispatch_error"])
+    return ""
+
+
+def _read_fees(chain: "Chain", assets: "Assets", events: Sequence[Event]) -> dict[str, Any]:
+    """Return the fields `fee` and `fee_paid_in` of an Inclusion."""
+    fee, paid = None, None
+    for event in events:
+        if str(event) == "TransactionPayment.TransactionFeePaid":
+            fee = event.fields["actual_fee"]
+        elif str(event) in _OTHER_FEES:
+            label, amount = _OTHER_FEES[str(event)]
+            paid = _read_other_fee(chain, assets, event.fields[label], event.fields[amount]) or paid
+    return {"fee": fee, "fee_paid_in": paid}
+
+
+def _inner_failures(
+    table: "RuntimeTable",
+    chain: "Chain",
+    registry: "Registry",
+    assets: "Assets",
+    events: Sequence[Event],
+    account: bytes | None,
+) -> Iterator[str]:
+    """Give what failed inside a call that succeeded as a whole, and what it left trapped."""
+    for event in events:
+        if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
+            what = describe_assets(assets, chain, event.fields["assets"])
+            claim = describe_claim(registry, chain, event.pallet, event.fields["origin"], account)
+            yield f"{what} trapped on {chain.name}: nobody got it. {claim}"
+        elif str(event) != "System.ExtrinsicFailed":
+            yield from (f"{event}: {why}" for why in _inner_errors(table, event))
+
+
+def _read_other_fee(chain: "Chain", assets: "Assets", identity: Any, value: int) -> Amount | None:
+    """Return a fee that was paid in the asset *identity*; None for the native one, whose fee another event tells."""
+    if isinstance(identity, int):
+        asset, called = assets.listed(chain, identity), f"asset {identity}"
+    else:
+        place = write_location(identity)
+        asset = assets.at(chain, place) if place else None
+        called = f"the asset at {place}" if place else "an asset that is not known here"
+    if asset is None:
+        return Amount(value=value, asset=called)
+    return None if asset.kind == "native" else amount_of(asset, value)
+
+
+def read_block_number(client: "Client", header: Any) -> int:
+    try:
+        return int(header["number"], 16)
+    except (KeyError, TypeError, ValueError):
+        raise ChainUnreachable(
+            f"{client.endpoint} gave no head that can be read: {shorten(header, 200)}"
+        ) from None
+
+
+def read_block(client: "Client", answer: Any) -> tuple[int, list[Any]]:
+    """Return number and extrinsics of a block."""
+    block = answer.get("block") if isinstance(answer, Mapping) else None
+    extrinsics = block.get("extrinsics") if isinstance(block, Mapping) else None
+    if not isinstance(block, Mapping) or not isinstance(extrinsics, list):
+        raise ChainUnreachable(f"{client.endpoint} gave no block that can be read: {shorten(answer, 200)}")
+    return read_block_number(client, block.get("header")), extrinsics
+
+
+def _inner_errors(table: "RuntimeTable", event: Event) -> list[str]:
+    """Return what failed inside a call that succeeded as a whole."""
+    fields = event.fields if isinstance(event.fields, Mapping) else {"": event.fields}
+    found = []
+    if event.name in ("BatchInterrupted", "ItemFailed"):
+        found.append(explain_dispatch_error(table, fields["error"]))
+    for value in fields.values():
+        if isinstance(value, Mapping) and set(value) == {"Err"}:
+            found.append(explain_dispatch_error(table, value["Err"]))
+        if event.name == "Attempted" and isinstance(value, Mapping) and "Complete" not in value:
+            found.append(f"the message was not executed in full ({shorten(value, 200)})")
+    return found
