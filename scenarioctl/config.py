@@ -4,12 +4,12 @@ To add a setting, add a row to SETTINGS and a field to Settings.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, TooLarge, shorten
+from scenarioctl.errors import InvalidRequest, shorten
 
 APPLICATION = "scenarioctl"
 
@@ -173,6 +173,16 @@ SETTINGS = (
 )
 
 
+#: Of settings whose default is nothing.
+EXAMPLES = {
+    "url": '"http://127.0.0.1:8080"',
+    "token": '"sctl_…"',
+    "hosts": '["daemon.example.org"]',
+    "cors": '["https://app.example.org"]',
+    "private_targets": '["10.1.2.0/24"]',
+}
+
+
 #: What config.toml holds beside them: tables of tables.
 _TABLES = ("chains", "tokens")
 
@@ -279,14 +289,16 @@ def read_config(path: Path, *, required: bool = False) -> dict[str, Any]:
     known = [*(setting.name for setting in SETTINGS), *_TABLES]
     for key in written:
         if key not in known:
-            raise InvalidRequest(f"config {path} has the unknown key {shorten(key)}, {_suggest(key, known)}")
+            raise InvalidRequest(
+                f"config {path} has the unknown key {shorten(key)}, {suggest_setting(key, known)}"
+            )
     for table in _TABLES:
         if not isinstance(written.get(table, {}), dict):
             raise InvalidRequest(f"config {path}: {table} is not a table, expected [{table}.NAME]")
     return written
 
 
-def _suggest(key: str, known: Sequence[str]) -> str:
+def suggest_setting(key: str, known: Sequence[str]) -> str:
     """Return which of *known* may have been meant by *key*; all of them would flood a terminal."""
     from difflib import get_close_matches
 
@@ -377,7 +389,7 @@ def _read_list(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
         value = [part.strip() for part in value.split(",") if part.strip()]
     if isinstance(value, (list, tuple)) and all(isinstance(part, str) and part for part in value):
         return tuple(value)
-    example = setting.default if setting.default != "[]" else _EXAMPLES[setting.name]
+    example = setting.default if setting.default != "[]" else EXAMPLES[setting.name]
     raise InvalidRequest(
         f"{setting.name} {shorten(value)} ({origin}) is not a list of texts, expected one like {example}"
     )
@@ -393,273 +405,3 @@ def _first_given(
     if setting.name in written:
         return written[setting.name], "config.toml"
     return None, "default"
-
-
-#: Of settings whose default is nothing.
-_EXAMPLES = {
-    "url": '"http://127.0.0.1:8080"',
-    "token": '"sctl_…"',
-    "hosts": '["daemon.example.org"]',
-    "cors": '["https://app.example.org"]',
-    "private_targets": '["10.1.2.0/24"]',
-}
-
-
-def template() -> str:
-    """Return a config.toml in which every setting is explained and none is set."""
-    lines = ["# Settings of scenarioctl. Flags and SCENARIOCTL_* variables win over this file.", ""]
-    for setting in SETTINGS:
-        example = _EXAMPLES.get(setting.name) or setting.default or f'"/path/to/{setting.name}"'
-        if setting.kind == "text" and not example.startswith('"'):
-            example = f'"{example}"'
-        flag = f"--{setting.name}, " if setting.everywhere else ""
-        lines += [f"# {setting.help[0].upper()}{setting.help[1:]} ({flag}{setting.variable})."]
-        lines += [f"# {setting.name} = {example}", ""]
-    lines += [
-        "# A chain of your own, or other endpoints for a chain that is built in:",
-        "# [chains.rig]",
-        '# role = "asset_hub"          # relay, asset_hub, dex, contracts or parachain',
-        '# relay = "kusama"            # the chain its messages go through',
-        "# para_id = 1000",
-        '# genesis = "0x…"             # 64 hex digits; an endpoint that serves another chain is refused',
-        "# ss58_prefix = 2",
-        '# symbol = "KSM"',
-        "# decimals = 12",
-        '# endpoints = ["ws://127.0.0.1:9945"]',
-        "# [[chains.rig.assets]]",
-        '# id = "1984"',
-        '# symbol = "USDT"',
-        "# decimals = 6",
-        "",
-        "# Who may call the daemon, and for what: read, create, broadcast, jobs. It keeps hashes of tokens; each is",
-        "# made, and shown once, by: scenarioctl config token NAME --scopes read,create",
-        "# [tokens.ops]",
-        '# sha256 = "…"',
-        '# scopes = ["read", "create"]',
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def write_config(path: Path, text: str) -> None:
-    """Write config.toml whole or not at all."""
-    import tempfile
-
-    temporary: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=".config-", delete=False, encoding="utf-8"
-        ) as file:
-            temporary = Path(file.name)
-            _keep_access(path, file.fileno())
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        reason = (
-            "a file is where its folder should be" if isinstance(error, FileExistsError) else error.strerror
-        )
-        raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be written: {reason}") from None
-
-
-def _keep_access(path: Path, descriptor: int) -> None:
-    """Let those read a file that is written anew who could read the old one; a first one is for its owner alone."""
-    try:
-        before = path.stat()
-        os.fchmod(descriptor, before.st_mode & 0o777)
-        os.fchown(descriptor, before.st_uid, before.st_gid)
-    except OSError:
-        # There is none yet, or it is somebody else's.
-        pass
-
-
-def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str, Any]], object]) -> None:
-    """Write *key* = *value* to config.toml, keeping the rest of the file, comments too.
-
-    *judge* sees the whole new document and raises where it would not do.
-    """
-    names = key.split(".")
-    settings = {setting.name: setting for setting in SETTINGS}
-    if names[0] == "chains":
-        parsed = _parse_value(value)
-        # A whole chain at once: one key after the other, it would be refused for what is still missing.
-        whole = len(names) == 2 and isinstance(parsed, dict)
-        if (len(names) != 3 and not whole) or not all(names):
-            raise InvalidRequest(
-                f"key {shorten(key)} is not a setting of a chain, expected chains.NAME.SETTING, or chains.NAME "
-                "and a table like {role = 'relay', symbol = 'UNIT', decimals = 12}"
-            )
-    elif key in settings:
-        kind = settings[key].kind
-        parsed = _parse_value(value) if kind in ("switch", "list", "number") else value
-        if kind == "list" and not isinstance(parsed, list):
-            # With commas between, as in a variable.
-            parsed = value
-        read = read_value(settings[key], parsed, "config set")
-        parsed = list(read) if kind == "list" else read if kind in ("switch", "number") else value
-    elif names[0] == "tokens":
-        raise InvalidRequest(
-            f"key {shorten(key)} is a token's, which is made and removed with: scenarioctl config token NAME"
-        )
-    else:
-        raise InvalidRequest(
-            f"key {shorten(key)} is not a setting, {_suggest(key, [*settings, 'chains.NAME.SETTING'])}"
-        )
-    write_value(path, names, parsed, judge=judge)
-
-
-def write_value(
-    path: Path, names: Sequence[str], value: Any, *, judge: Callable[[Mapping[str, Any]], object]
-) -> None:
-    """Write *value*, or remove what is there where it is None, at *names* in config.toml, keeping the rest of the file."""
-    document = read_config(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        text = ""
-    table = document
-    for name in names[:-1]:
-        table = table.setdefault(name, {})
-        if not isinstance(table, dict):
-            raise InvalidRequest(
-                f"key {shorten('.'.join(names))} cannot be set, {name} is not a table in {path}"
-            )
-    if value is None:
-        table.pop(names[-1], None)
-    else:
-        table[names[-1]] = value
-    judge(document)
-    write_config(path, _edit(text, list(names), value, document))
-
-
-def _parse_value(value: str) -> Any:
-    from scenarioctl.model.toml import parse_toml
-
-    try:
-        return parse_toml(f"value = {value}", field="value")["value"]
-    except (ValueError, RecursionError, InvalidRequest, TooLarge):
-        return value
-
-
-def _edit(text: str, names: list[str], value: Any, document: dict[str, Any]) -> str:
-    """Return *text* with one line or table changed, added or removed; where that would not give *document*, write it anew."""
-    import tomllib
-
-    import tomli_w
-
-    is_table = value is None or isinstance(value, dict)
-    lines = (_edit_table if is_table else _edit_line)(text.splitlines(), names, value)
-    edited = "\n".join(lines) + "\n"
-    try:
-        # A table that lost its last one is as good as none.
-        if {key: each for key, each in tomllib.loads(edited).items() if each != {}} == {
-            key: each for key, each in document.items() if each != {}
-        }:
-            return edited
-    except tomllib.TOMLDecodeError:
-        pass
-    return tomli_w.dumps(document)
-
-
-def _edit_table(lines: list[str], names: list[str], value: Any) -> list[str]:
-    import tomli_w
-
-    header = f"[{'.'.join(names)}]"
-    first = next((number for number, each in enumerate(lines) if each.strip() == header), None)
-    if first is not None:
-        last = next(
-            (number for number in range(first + 1, len(lines)) if lines[number].lstrip().startswith("[")),
-            len(lines),
-        )
-        while last > first + 1 and (not lines[last - 1].strip() or lines[last - 1].startswith("#")):
-            # What stands above a table explains it.
-            last -= 1
-        lines = lines[:first] + lines[last:]
-    while lines and not lines[-1].strip():
-        lines.pop()
-    if value is not None:
-        lines = _add_table(lines, [header, *tomli_w.dumps(value).rstrip("\n").splitlines()])
-    return lines
-
-
-def _add_table(lines: list[str], table: list[str]) -> list[str]:
-    """Return *lines* with a *table* behind the others of its kind, else behind their example, else at the end."""
-    kind = table[0].partition(".")[0].lstrip("[") + "."
-    starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
-    others = [number for number in starts if lines[number].lstrip(" \t[").startswith(kind)]
-    if others:
-        at = next((number for number in starts if number > others[-1]), len(lines))
-        while not lines[at - 1].strip() or lines[at - 1].lstrip().startswith("#"):
-            at -= 1
-    else:
-        at = next((number for number, each in enumerate(lines) if each.startswith(f"# [{kind}")), len(lines))
-        while at < len(lines) and lines[at].startswith("#"):
-            at += 1
-        if any(number < at for number in starts):
-            # It may stand among the keys of another table.
-            at = len(lines)
-    before = [*lines[:at], ""] if at else []
-    return [*before, *table, *lines[at:]]
-
-
-def _edit_line(lines: list[str], names: list[str], value: Any) -> list[str]:
-    import tomli_w
-
-    line = tomli_w.dumps({names[-1]: value}).rstrip("\n")
-    header = f"[{'.'.join(names[:-1])}]" if len(names) > 1 else ""
-    starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
-    if header:
-        first = next((number for number in starts if lines[number].strip() == header), None)
-        if first is None:
-            lines = _add_table(lines, [header])
-            first = lines.index(header)
-            starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
-        first += 1
-    else:
-        first = 0
-    last = next((number for number in starts if number >= first), len(lines))
-    for number in range(first, last):
-        if lines[number].partition("=")[0].strip() == names[-1]:
-            lines[number : _end_of(lines, number, last)] = [line]
-            break
-    else:
-        at = _place_of(lines, names[-1], first, last)
-        lines[at:at] = [line, ""] if at < last and lines[at].startswith("#") else [line]
-    return lines
-
-
-def _end_of(lines: list[str], first: int, last: int) -> int:
-    """Return where the value ends that begins on line *first*: a list may go over several."""
-    import tomllib
-
-    for end in range(first + 1, last + 1):
-        try:
-            tomllib.loads("\n".join(lines[first:end]))
-        except tomllib.TOMLDecodeError:
-            continue
-        return end
-    return first + 1
-
-
-def _place_of(lines: list[str], key: str, first: int, last: int) -> int:
-    """Return where *key* goes among the *lines* of its table: to its example, else behind the other keys."""
-    examples = [number for number in range(first, last) if lines[number].startswith(f"# {key} = ")]
-    if examples:
-        return examples[0] + 1
-    for number in range(last, first, -1):
-        if lines[number - 1].strip() and not lines[number - 1].lstrip().startswith("#"):
-            return number
-    if first:
-        # Right under the table's name.
-        return first
-    # Above the example of a table, and what explains it.
-    at = next((number for number in range(first, last) if lines[number].startswith("# [")), last)
-    while at < last and at > first and lines[at - 1].startswith("#"):
-        at -= 1
-    while at == last and at > first and not lines[at - 1].strip():
-        at -= 1
-    return at

@@ -12,10 +12,8 @@ from scenarioctl.config import (
     load_settings,
     parse_config,
     read_value,
-    set_value,
-    template,
-    write_value,
 )
+from scenarioctl.config_file import set_value, template, write_value
 from scenarioctl.errors import InvalidRequest
 from tests.conftest import Run
 

@@ -84,7 +84,7 @@ def path() -> None:
 @config.command()
 def init() -> None:
     """Write a config.toml with every setting explained; print its path."""
-    from scenarioctl.config import template, write_config
+    from scenarioctl.config_file import template, write_config
 
     target = _target()
     try:
@@ -108,7 +108,7 @@ def set_(key: str, value: str) -> None:
 
     VALUE is TOML where it reads as TOML (true, 42, ["ws://127.0.0.1:9944"]), else text.
     """
-    from scenarioctl.config import set_value
+    from scenarioctl.config_file import set_value
 
     target = _target()
     set_value(target, key, value, judge=_judge)
@@ -129,7 +129,8 @@ def token(name: str, scopes: str | None, remove: bool) -> None:
 
     config.toml keeps its hash alone.  Once there is a token, the daemon wants one from everybody.
     """
-    from scenarioctl.config import read_config, write_value
+    from scenarioctl.config import read_config
+    from scenarioctl.config_file import write_value
     from scenarioctl.server.access import new_token, read_scopes
 
     target = _target()

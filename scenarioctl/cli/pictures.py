@@ -78,7 +78,7 @@ def text_for(stream: TextIO, drawing: str) -> str:
 
 def write_whole(path: str, data: bytes, *, field: str) -> None:
     """Write a file whole or not at all; one that is there is replaced, and keeps its permissions."""
-    import time
+    from scenarioctl.files import atomic_write
 
     try:
         target = Path(os.path.realpath(path))
@@ -86,28 +86,10 @@ def write_whole(path: str, data: bytes, *, field: str) -> None:
             # A device or a pipe cannot be replaced; a folder says so itself.
             target.write_bytes(data)
             return
-        mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
-        beside = target.with_name(f".scenarioctl-{os.getpid()}-{time.monotonic_ns()}.tmp")
-        with beside.open("xb") as file:
-            try:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-                beside.chmod(mode)
-                beside.replace(target)
-            except BaseException:
-                beside.unlink(missing_ok=True)
-                raise
+        atomic_write(target, data, mode=0o666)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no path holds a NUL character"
         raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be written: {reason}") from None
-
-
-def _umask() -> int:
-    # It can only be read by setting it.
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _screen() -> tuple[int, int]:

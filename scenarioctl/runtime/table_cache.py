@@ -56,31 +56,15 @@ def newest_unconfirmed(genesis: str, directory: Path) -> int:
 def save_cached(table: RuntimeTable, genesis: str, directory: Path) -> Path:
     """Keep *table* for the chain with this genesis hash, as confirmed unless it says who told it, and return its file.
 
-    The file is there whole or not at all, whenever the power fails and whoever else writes it.
+    The file is there whole or not at all, even if the power fails or another process writes it too.
     """
-    import os
-    from tempfile import NamedTemporaryFile
+    from scenarioctl.files import atomic_write
 
     directory.mkdir(parents=True, exist_ok=True)
     origin = table.told_by or _CONFIRMED
     path = directory / f"{_file_name(genesis)}-{table.spec_version}.{origin}.json"
-    with NamedTemporaryFile(dir=directory, prefix=".", suffix=".tmp", delete=False) as file:
-        temporary = Path(file.name)
-        try:
-            file.write(table.dump())
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.chmod(0o644)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+    atomic_write(path, table.dump(), mode=0o644)
     _prune(genesis, directory, confirmed=None if table.told_by else table.spec_version)
-    folder = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
     return path
 
 

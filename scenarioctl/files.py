@@ -1,0 +1,39 @@
+"""Files that are replaced whole or not at all."""
+
+import os
+from pathlib import Path
+
+
+def atomic_write(path: Path, data: bytes, *, mode: int) -> None:
+    """Replace the file *path*, or leave it as it is if anything fails, even the power; OSError says what.
+
+    A file that is there keeps its permissions and, if this process may set it, its owner; a new one gets *mode*, less
+    the umask.
+    """
+    temporary = path.with_name(f".scenarioctl-{os.urandom(6).hex()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            _keep_access(path, descriptor)
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _keep_access(path: Path, descriptor: int) -> None:
+    try:
+        before = path.stat()
+        os.fchmod(descriptor, before.st_mode & 0o7777)
+        os.fchown(descriptor, before.st_uid, before.st_gid)
+    except OSError:
+        # There is none yet, or it is somebody else's.
+        pass
