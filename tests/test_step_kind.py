@@ -14,7 +14,7 @@ from scenarioctl.actions.running import Run as RunOfSteps
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.model.diagram import read_diagram
-from scenarioctl.render.svg import COLORS
+from scenarioctl.render.svg_theme import COLORS
 from tests.conftest import ROOT, Run
 
 FLOW = """

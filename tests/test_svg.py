@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from scenarioctl.application import Application
 from scenarioctl.render.picture import MOST_CARDS
-from scenarioctl.render.svg import _CHAINS, _ON_BADGE, COLORS, THEMES, escape, write_svg
+from scenarioctl.render.svg import escape, write_svg
+from scenarioctl.render.svg_theme import BADGE_TEXT_COLOR, CHAIN_COLORS, COLORS, THEMES
 from scenarioctl.render.text_metrics import FAMILY, FOLDER, clean, drawable, fit, measure, missing, runs, wrap
 from tests.conftest import DATA, SHARED
 from tests.drawing import POLKADOT, SAMPLES, document, make_app, picture_of, read_document
@@ -352,8 +353,8 @@ def test_every_text_can_be_read_on_its_ground() -> None:
                 else (color.ink.light, color.back.light)
             )
             assert contrast(ink, back) >= 4.5
-    for ground in _CHAINS.values():
-        assert contrast(_ON_BADGE, ground) >= 4.5
+    for ground in CHAIN_COLORS.values():
+        assert contrast(BADGE_TEXT_COLOR, ground) >= 4.5
 
 
 def test_a_picture_is_the_same_in_every_locale(app: Application) -> None:

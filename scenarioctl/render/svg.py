@@ -6,13 +6,23 @@ Nothing in it refers to anything outside.
 """
 
 from collections.abc import Iterator, Sequence
-from math import ceil, hypot
-from typing import NamedTuple
+from math import ceil
 
 from scenarioctl.actions.cards import Card
+from scenarioctl.render.editor_positions import keep_positions
+from scenarioctl.render.geometry import Box, Layout, Leg, Point, Size, Spacing
 from scenarioctl.render.glyph_outlines import outline
-from scenarioctl.render.layout import Box, Layout, Leg, Point, Size, Spacing, keep_positions, lay_out
+from scenarioctl.render.layout import lay_out
 from scenarioctl.render.picture import LEAST_WIDTH, Arrow, Picture
+from scenarioctl.render.svg_paths import arrowhead, direction, edge_path, label_place, number_text
+from scenarioctl.render.svg_theme import (
+    BADGE_TEXT_COLOR,
+    CHAIN_COLORS,
+    COLORS,
+    OTHER_CHAIN_COLOR,
+    THEMES,
+    Theme,
+)
 from scenarioctl.render.text_metrics import (
     FALLBACK,
     FAMILY,
@@ -47,98 +57,6 @@ _FLOW_ROOM = 36.0
 SPACING = Spacing(column=70, row=28, band=58, lane=12, corridor=26, leave=24, arrive=30)
 
 
-class Ink(NamedTuple):
-    """A colour by theme."""
-
-    light: str
-    dark: str
-
-
-class Theme(NamedTuple):
-    """The colours of a picture that do not depend on what a card is."""
-
-    name: str
-    canvas: str
-    card: str
-    border: str
-    text: str
-    soft: str
-    faint: str
-    line: str
-    problem: str
-    problem_back: str
-    waiting: str
-    waiting_back: str
-
-
-THEMES = {
-    theme.name: theme
-    for theme in (
-        Theme(
-            name="light",
-            canvas="#f6f7fb",
-            card="#ffffff",
-            border="#dfe3ec",
-            text="#161b2b",
-            soft="#4b5468",
-            faint="#667085",
-            line="#98a2b8",
-            problem="#b42318",
-            problem_back="#fef1f0",
-            waiting="#93590a",
-            waiting_back="#fdf5e3",
-        ),
-        Theme(
-            name="dark",
-            canvas="#0e121b",
-            card="#181e2b",
-            border="#2b3448",
-            text="#eef1f8",
-            soft="#b3bccf",
-            faint="#8e99b0",
-            line="#5f6d89",
-            problem="#ff9c92",
-            problem_back="#32191b",
-            waiting="#f0bd62",
-            waiting_back="#2e2415",
-        ),
-    )
-}
-
-
-class Color(NamedTuple):
-    """The color of an icon, and of the square behind it."""
-
-    ink: Ink
-    back: Ink
-
-
-#: Colors of icons, by `Look.color`.
-COLORS = {
-    "blue": Color(Ink("#2456d6", "#86abff"), Ink("#e9effe", "#1b2a4d")),
-    "violet": Color(Ink("#6b3fd4", "#b69bff"), Ink("#f0ebfd", "#2a2149")),
-    "teal": Color(Ink("#0b7269", "#5cd6c9"), Ink("#e2f5f2", "#12332f")),
-    "amber": Color(Ink("#93590a", "#f0bd62"), Ink("#fcf2dc", "#352a14")),
-    "rose": Color(Ink("#b4245d", "#ff94bd"), Ink("#fdeaf2", "#3b1b2a")),
-    "slate": Color(Ink("#4b5468", "#b3bccf"), Ink("#edf0f5", "#262e3e")),
-}
-
-#: The ground of a chain's badge; white letters on it are readable.
-_CHAINS = {
-    "polkadot": "#d6006f",
-    "assetHub": "#1b6e53",
-    "hydraDx": "#b3145f",
-    "kusama": "#30343f",
-    "assetHub_kusama": "#51606f",
-    "paseo": "#7a3fd0",
-    "assetHub_paseo": "#5a55b8",
-    "pop": "#2456d6",
-    "passetHub": "#0b6a86",
-}
-_OTHER_CHAIN = "#55607a"
-_ON_BADGE = "#ffffff"
-
-
 def write_svg(
     picture: Picture,
     *,
@@ -156,7 +74,7 @@ def write_svg(
     Without *letters* no text is drawn: a test looks where they are missing.
     """
     layout = layout or find_layout(picture)
-    writer = _Writer(picture, layout, THEMES[theme], boxes=boxes, outlines=outlines, letters=letters)
+    writer = _SvgWriter(picture, layout, THEMES[theme], boxes=boxes, outlines=outlines, letters=letters)
     return "".join(writer.document(width))
 
 
@@ -226,13 +144,7 @@ def escape(text: str) -> str:
     )
 
 
-def _n(value: float) -> str:
-    """Return a coordinate, alike in every locale and on every machine."""
-    text = f"{value:.1f}"
-    return text[:-2] if text.endswith(".0") else text
-
-
-class _Writer:
+class _SvgWriter:
     def __init__(
         self, picture: Picture, layout: Layout, theme: Theme, *, boxes: bool, outlines: bool, letters: bool
     ) -> None:
@@ -253,15 +165,15 @@ class _Writer:
     def document(self, width: int) -> Iterator[str]:
         theme = self.theme
         wide, high = canvas_size(self.picture, self.layout)
-        shown = f"{width}" if width else _n(wide)
-        tall = f"{max(1, round(high * width / wide))}" if width else _n(high)
+        shown = f"{width}" if width else number_text(wide)
+        tall = f"{max(1, round(high * width / wide))}" if width else number_text(high)
         title = escape(clean(self.picture.summary[:1000]) or "a scenario without steps")
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="scenario {theme.name}" role="img" '
-            f'width="{shown}" height="{tall}" viewBox="0 0 {_n(wide)} {_n(high)}" '
+            f'width="{shown}" height="{tall}" viewBox="0 0 {number_text(wide)} {number_text(high)}" '
             f'font-family="{escape(FAMILY)}" font-size="12.5">\n'
             f"<title>{title}</title>\n"
-            f'<rect class="canvas" width="{_n(wide)}" height="{_n(high)}" fill="{theme.canvas}"/>\n'
+            f'<rect class="canvas" width="{number_text(wide)}" height="{number_text(high)}" fill="{theme.canvas}"/>\n'
         )
         if not self.picture.cards:
             text = "This scenario has no steps yet"
@@ -269,7 +181,7 @@ class _Writer:
             yield "\n</svg>\n"
             return
         left = (wide - self.layout.width) / 2
-        yield f'<g transform="translate({_n(left)} {_n(MARGIN)})">\n'
+        yield f'<g transform="translate({number_text(left)} {number_text(MARGIN)})">\n'
         for arrow, way in zip(self.picture.arrows, self.layout.ways, strict=True):
             yield from self._edge(arrow, way)
         for number in self.picture.order:
@@ -290,27 +202,27 @@ class _Writer:
         dash = ' stroke-dasharray="5 5"' if arrow.unfinished and self.dashes else ""
         source, target = (self.picture.cards[number].id for number in (arrow.source, arrow.target))
         tip, back = way[-1].points[-1], way[-1].points[-2]
-        towards = _towards(back, tip) if back != tip else (1.0, 0.0)
+        towards = direction(back, tip) if back != tip else (1.0, 0.0)
         yield (
             f'<g class="edge{" unfinished" if arrow.unfinished else ""}" '
             f'data-source="{escape(source)}" data-target="{escape(target)}">'
-            f'<path d="{_path(way, towards)}" fill="none" stroke="{colour}" stroke-width="1.75" '
+            f'<path d="{edge_path(way, towards)}" fill="none" stroke="{colour}" stroke-width="1.75" '
             f'stroke-linecap="round"{dash}/>'
-            f'<path d="{_head(tip, towards)}" fill="{colour}" stroke="{colour}" stroke-width="1.5" '
+            f'<path d="{arrowhead(tip, towards)}" fill="{colour}" stroke="{colour}" stroke-width="1.5" '
             f'stroke-linejoin="round"/></g>\n'
         )
 
     def _label(self, arrow: Arrow, way: Sequence[Leg]) -> Iterator[str]:
         if not arrow.label:
             return
-        (x, y), room = _middle_of(way)
+        (x, y), room = label_place(way)
         text = fit(clean(arrow.label), min(_FLOW_WIDTH, room - 36), 11)
         if len(text) < 2 or room < 66:
             return
         theme = self.theme
         half = measure(text, 11) / 2 + 8
         yield (
-            f'<g class="label"><rect x="{_n(x - half)}" y="{_n(y - 10)}" width="{_n(2 * half)}" height="20" '
+            f'<g class="label"><rect x="{number_text(x - half)}" y="{number_text(y - 10)}" width="{number_text(2 * half)}" height="20" '
             f'rx="10" fill="{theme.card}" stroke="{theme.border}"/>'
             + self._text(text, x, y + 4, 11, theme.soft, anchor="middle")
             + "</g>\n"
@@ -320,7 +232,7 @@ class _Writer:
         theme = self.theme
         yield (
             f'<g class="node {card.look.name} {card.state}" data-node="{escape(card.id)}" '
-            f'transform="translate({_n(box.x)} {_n(box.y)})">'
+            f'transform="translate({number_text(box.x)} {number_text(box.y)})">'
         )
         about = ": ".join(filter(None, (card.title, clean(card.note))))
         yield f"<title>{escape(about)}</title>\n"
@@ -328,16 +240,16 @@ class _Writer:
         if card.unfinished:
             ground = theme.canvas if card.state == "missing" else theme.card
             yield (
-                f'<rect class="card" width="{_n(wide)}" height="{_n(high)}" rx="12" fill="{ground}" '
+                f'<rect class="card" width="{number_text(wide)}" height="{number_text(high)}" rx="12" fill="{ground}" '
                 f'stroke="{theme.problem}" stroke-dasharray="6 5"/>\n'
             )
         else:
             # The card lies on its border, which is a shadow too: a line around it would take longer to draw.
             border = theme.waiting if card.state == "waiting" else theme.border
             yield (
-                f'<rect class="shadow" x="-1" y="-1" width="{_n(wide + 2)}" height="{_n(high + 4)}" rx="13" '
+                f'<rect class="shadow" x="-1" y="-1" width="{number_text(wide + 2)}" height="{number_text(high + 4)}" rx="13" '
                 f'fill="{border}"/>'
-                f'<rect class="card" width="{_n(wide)}" height="{_n(high)}" rx="12" fill="{theme.card}"/>\n'
+                f'<rect class="card" width="{number_text(wide)}" height="{number_text(high)}" rx="12" fill="{theme.card}"/>\n'
             )
         yield from self._header(card, wide)
         y = _HEADER
@@ -361,7 +273,7 @@ class _Writer:
         yield from self._note(card, wide, high)
         for x, y in ports:
             yield (
-                f'<circle cx="{_n(x - box.x)}" cy="{_n(y - box.y)}" r="3.5" fill="{theme.card}" '
+                f'<circle cx="{number_text(x - box.x)}" cy="{number_text(y - box.y)}" r="3.5" fill="{theme.card}" '
                 f'stroke="{theme.line}" stroke-width="1.5"/>\n'
             )
         yield "</g>\n"
@@ -371,11 +283,17 @@ class _Writer:
         middle = _PADDING + _ICON / 2
         room = wide - _TITLE - _PADDING
         if not card.look.icon:
-            ground = _CHAINS.get(card.chain, _OTHER_CHAIN)
-            yield f'<circle cx="{_n(middle)}" cy="{_n(middle)}" r="{_n(_ICON / 2)}" fill="{ground}"/>'
+            ground = CHAIN_COLORS.get(card.chain, OTHER_CHAIN_COLOR)
+            yield f'<circle cx="{number_text(middle)}" cy="{number_text(middle)}" r="{number_text(_ICON / 2)}" fill="{ground}"/>'
             sign = _sign(card.title)
             yield self._text(
-                sign, middle, middle + 4.6, 13 if len(sign) > 1 else 15, _ON_BADGE, bold=True, anchor="middle"
+                sign,
+                middle,
+                middle + 4.6,
+                13 if len(sign) > 1 else 15,
+                BADGE_TEXT_COLOR,
+                bold=True,
+                anchor="middle",
             )
         else:
             color = COLORS[card.look.color]
@@ -385,9 +303,9 @@ class _Writer:
             if card.unfinished and not card.is_step:
                 ink, back = theme.problem, theme.problem_back
             yield (
-                f'<rect x="{_n(_PADDING)}" y="{_n(_PADDING)}" width="{_n(_ICON)}" height="{_n(_ICON)}" rx="9" '
+                f'<rect x="{number_text(_PADDING)}" y="{number_text(_PADDING)}" width="{number_text(_ICON)}" height="{number_text(_ICON)}" rx="9" '
                 f'fill="{back}"/>'
-                f'<path transform="translate({_n(middle - 9.6)} {_n(middle - 9.6)}) scale(0.8)" d="{card.look.icon}" '
+                f'<path transform="translate({number_text(middle - 9.6)} {number_text(middle - 9.6)}) scale(0.8)" d="{card.look.icon}" '
                 f'fill="none" stroke="{ink}" stroke-width="2.1" stroke-linecap="round" stroke-linejoin="round"/>'
             )
         # What would only say the title again is left out.
@@ -407,12 +325,12 @@ class _Writer:
         tall = len(lines) * _NOTE_LINE + 12
         top = high - tall - 7
         yield (
-            f'<rect class="note" x="7" y="{_n(top)}" width="{_n(wide - 14)}" height="{_n(tall)}" rx="8" '
+            f'<rect class="note" x="7" y="{number_text(top)}" width="{number_text(wide - 14)}" height="{number_text(tall)}" rx="8" '
             f'fill="{back}"/>'
         )
         sign = "M0 -3.6v4M0 2.9v.1" if not waiting else "M0 -3v3.2l2 1.4"
         yield (
-            f'<g transform="translate({_n(_PADDING + 5)} {_n(top + 13.5)})" fill="none" stroke="{ink}" '
+            f'<g transform="translate({number_text(_PADDING + 5)} {number_text(top + 13.5)})" fill="none" stroke="{ink}" '
             f'stroke-linecap="round"><circle r="6" stroke-width="1.3"/>'
             f'<path d="{sign}" stroke-width="1.5"/></g>'
         )
@@ -444,7 +362,7 @@ class _Writer:
             scale = size / drawn.units_per_em
             left = x - scale * drawn.width / 2 if anchor else x
             return (
-                f'<path transform="matrix({scale:.6f} 0 0 {-scale:.6f} {left:.2f} {_n(y)})" fill="{colour}" '
+                f'<path transform="matrix({scale:.6f} 0 0 {-scale:.6f} {left:.2f} {number_text(y)})" fill="{colour}" '
                 f'd="{drawn.path}"/>'
             )
         weight = ' font-weight="600"' if bold else ""
@@ -452,7 +370,7 @@ class _Writer:
         length = measure(text, size, bold=bold)
         # Another font than ours may be wider, and would run over the card.
         if room and not self.boxes and length > 0.8 * room:
-            place += f' textLength="{_n(length)}" lengthAdjust="spacingAndGlyphs"'
+            place += f' textLength="{number_text(length)}" lengthAdjust="spacingAndGlyphs"'
         pieces = list(runs(text))
         if len(pieces) == 1 and not pieces[0][0]:
             inner = escape(text)
@@ -464,7 +382,7 @@ class _Writer:
                 else escape(piece)
                 for second, piece in pieces
             )
-        return f'<text x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}"{weight}{place} fill="{colour}">{inner}</text>'
+        return f'<text x="{number_text(x)}" y="{number_text(y)}" font-size="{number_text(size)}"{weight}{place} fill="{colour}">{inner}</text>'
 
 
 def _sign(title: str) -> str:
@@ -474,71 +392,3 @@ def _sign(title: str) -> str:
         words = words[-2:] if words[-1].lower() == "hub" else words[:2]
         return "".join(each[0] for each in words).upper()
     return words[0][0].upper() if words else "?"
-
-
-def _towards(start: Point, end: Point) -> Point:
-    """Return the direction from *start* to *end*, one long."""
-    x, y = end[0] - start[0], end[1] - start[1]
-    length = hypot(x, y) or 1.0
-    return x / length, y / length
-
-
-def _head(tip: Point, towards: Point) -> str:
-    """Return the path of an arrowhead."""
-    (x, y), (dx, dy) = tip, towards
-    # Its tip stays off the card by half of the line's width.
-    x, y = x - dx, y - dy
-    back_x, back_y = x - 8 * dx, y - 8 * dy
-    return (
-        f"M{_n(x)} {_n(y)}L{_n(back_x - 4 * dy)} {_n(back_y + 4 * dx)}"
-        f"L{_n(back_x + 4 * dy)} {_n(back_y - 4 * dx)}Z"
-    )
-
-
-def _path(way: Sequence[Leg], towards: Point) -> str:
-    """Return an edge's line, which ends in its arrowhead and not at its tip."""
-    parts = [f"M{_at(way[0].points[0])}"]
-    for number, leg in enumerate(way):
-        points = list(leg.points)
-        if number == len(way) - 1:
-            x, y = points[-1]
-            points[-1] = (x - 7 * towards[0], y - 7 * towards[1])
-        if leg.curved:
-            if points[0][1] == points[1][1] == points[2][1] == points[3][1]:
-                parts.append(f"H{_n(points[3][0])}")
-            else:
-                parts.append("C" + " ".join(_at(point) for point in points[1:]))
-            continue
-        for before, corner, after in zip(points, points[1:], points[2:], strict=False):
-            parts.append(_rounded(before, corner, after))
-        parts.append(f"L{_at(points[-1])}")
-    return "".join(parts)
-
-
-def _rounded(before: Point, corner: Point, after: Point) -> str:
-    radius = min(10.0, _distance(before, corner) / 2, _distance(corner, after) / 2)
-    (in_x, in_y), (out_x, out_y) = _towards(corner, before), _towards(corner, after)
-    start = (corner[0] + in_x * radius, corner[1] + in_y * radius)
-    end = (corner[0] + out_x * radius, corner[1] + out_y * radius)
-    return f"L{_at(start)}Q{_at(corner)} {_at(end)}"
-
-
-def _distance(one: Point, other: Point) -> float:
-    return hypot(one[0] - other[0], one[1] - other[1])
-
-
-def _at(point: Point) -> str:
-    return f"{_n(point[0])} {_n(point[1])}"
-
-
-def _middle_of(way: Sequence[Leg]) -> tuple[Point, float]:
-    """Return where an edge's label stands, and how much room is there."""
-    leg = way[0]
-    if leg.curved:
-        (x0, y0), (x1, y1), (x2, y2), (x3, y3) = leg.points
-        middle = ((x0 + 3 * x1 + 3 * x2 + x3) / 8, (y0 + 3 * y1 + 3 * y2 + y3) / 8)
-        upright = x0 == x1 != x3 or (x0 == x3 and y0 != y3)
-        return middle, 400.0 if upright else abs(x3 - x0)
-    segments = list(zip(leg.points, leg.points[1:], strict=False))
-    (x0, y0), (x1, y1) = max(segments, key=lambda ends: abs(ends[0][0] - ends[1][0]))
-    return ((x0 + x1) / 2, (y0 + y1) / 2), abs(x1 - x0)

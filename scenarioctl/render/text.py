@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from scenarioctl.actions.cards import Card
-from scenarioctl.render.layout import Box, Layout, Size, Spacing, lay_out
+from scenarioctl.render.geometry import Box, Layout, Size, Spacing
+from scenarioctl.render.layout import lay_out
 from scenarioctl.render.picture import Picture
 from scenarioctl.render.text_metrics import clean
 

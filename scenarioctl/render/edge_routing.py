@@ -1,0 +1,279 @@
+"""The ways of edges between the columns of a layered graph: lanes, corners and curves."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from scenarioctl.render.geometry import Box, Leg, curve
+from scenarioctl.render.layered_graph import Edge, LayeredGraph
+
+#: So many lines run beside each other; further ones share theirs.  Where that many do, nobody follows one any more.
+_MOST_LANES = 40
+
+
+class _Lanes:
+    """The lines that run upright in one gutter: those that leave a card on its left side, and those that arrive."""
+
+    def __init__(self) -> None:
+        self.leaving = 0
+        self.arriving = 0
+        #: The room that labels want.
+        self.room = 0.0
+        self.left = 0.0
+        self.right = 0.0
+
+
+class _Turn:
+    """An edge's way that leaves its columns: down a gutter, along below a band, and up or down another gutter."""
+
+    def __init__(self, *, start: int, end: int, first: int, last: int) -> None:
+        self.start = start
+        self.end = end
+        #: Below which bands it runs: the first, and where it has to climb along the margin, the last.
+        self.first = first
+        self.last = last
+        self.leave = 0
+        self.arrive = 0
+        self.lane = 0
+        self.last_lane = 0
+        self.margin = -1
+
+
+class RoutedGraph:
+    """A layered graph with the ways of its edges, measured."""
+
+    def __init__(self, graph: LayeredGraph) -> None:
+        self.graph = graph
+        self.spacing = graph.spacing
+        self.width = self.height = 0.0
+        self._find_turns()
+        self._measure()
+
+    def _find_turns(self) -> None:
+        """Give a lane to everything that runs up or down between columns, or along below a band."""
+        self.gutters: dict[tuple[int, int], _Lanes] = {
+            (band, place): _Lanes()
+            for band, columns in enumerate(self.graph.bands)
+            for place in range(len(columns) + 1)
+        }
+        self.corridors = [0] * len(self.graph.bands)
+        self.margin = 0
+        #: Edges so far that go around.
+        self.around = 0
+        #: Edge -> its way around the columns.
+        self.arounds: dict[int, _Turn] = {}
+        #: Edge and vertex -> the way to the next band behind that vertex.
+        self.wraps: dict[tuple[int, int], _Turn] = {}
+        #: Column -> its place in its band.
+        self.place = {column: place for columns in self.graph.bands for place, column in enumerate(columns)}
+        wraps: dict[int, list[_Turn]] = {}
+        legs: dict[tuple[int, int], dict[int, list[int]]] = {}
+        for edge in self.graph.edges:
+            for source, target in pairwise(edge.through):
+                if self.graph.band_of[source] == self.graph.band_of[target]:
+                    gutter = self._gutter(target, arriving=True)
+                    legs.setdefault(gutter, {}).setdefault(source, []).append(target)
+                    lanes = self.gutters[gutter]
+                    lanes.room = max(lanes.room, self.graph.gaps[edge.number])
+                    continue
+                turn = _Turn(
+                    start=source,
+                    end=target,
+                    first=self.graph.band_of[source],
+                    last=self.graph.band_of[source],
+                )
+                self.wraps[edge.number, source] = turn
+                wraps.setdefault(turn.first, []).append(turn)
+        self.direct: dict[int, int] = {}
+        if self.spacing.square:
+            self._give_direct_lanes(legs)
+        for band, turns in wraps.items():
+            self._give_wrap_lanes(band, turns)
+        for edge in self.graph.edges:
+            if not edge.through:
+                self._give_way_around(edge)
+
+    def _give_direct_lanes(self, legs: dict[tuple[int, int], dict[int, list[int]]]) -> None:
+        """Give each source whose lines are not straight one lane: the upper ones that go down get the outer ones."""
+        for gutter, sources in legs.items():
+            bent = {
+                source: max(
+                    targets, key=lambda target: abs(self.graph.line[target] - self.graph.line[source])
+                )
+                for source, targets in sources.items()
+                if any(self.graph.line[target] != self.graph.line[source] for target in targets)
+            }
+            down = sorted(
+                (s for s, t in bent.items() if self.graph.line[t] > self.graph.line[s]),
+                key=lambda s: -self.graph.line[s],
+            )
+            up = sorted(
+                (s for s, t in bent.items() if self.graph.line[t] < self.graph.line[s]),
+                key=lambda s: self.graph.line[s],
+            )
+            for source in (*down, *up):
+                lanes = self.gutters[gutter]
+                self.direct[source] = _shared(lanes.leaving)
+                lanes.leaving = min(_MOST_LANES, lanes.leaving + 1)
+
+    def _give_wrap_lanes(self, band: int, turns: list[_Turn]) -> None:
+        """Nest what goes on in the next band, so that it crosses nothing of its kind."""
+        sources = sorted({turn.start for turn in turns}, key=lambda vertex: self.graph.line[vertex])
+        targets = sorted({turn.end for turn in turns}, key=lambda vertex: self.graph.line[vertex])
+        leaving = self.gutters[self._gutter(sources[0], arriving=False)]
+        arriving = self.gutters[self._gutter(targets[0], arriving=True)]
+        ordered = sorted(turns, key=lambda turn: (self.graph.line[turn.start], -self.graph.line[turn.end]))
+        for number, turn in enumerate(ordered):
+            turn.leave = _shared(leaving.leaving + len(sources) - 1 - sources.index(turn.start))
+            turn.arrive = _shared(arriving.arriving + targets.index(turn.end))
+            turn.lane = turn.last_lane = _shared(self.corridors[band] + len(ordered) - 1 - number)
+        leaving.leaving = min(_MOST_LANES, leaving.leaving + len(sources))
+        arriving.arriving = min(_MOST_LANES, arriving.arriving + len(targets))
+        self.corridors[band] = min(_MOST_LANES, self.corridors[band] + len(ordered))
+
+    def _give_way_around(self, edge: Edge) -> None:
+        turn = _Turn(
+            start=edge.source,
+            end=edge.target,
+            first=self.graph.band_of[edge.source],
+            last=self.graph.band_of[edge.target],
+        )
+        self.arounds[edge.number] = turn
+        leaving = self.gutters[self._gutter(turn.start, arriving=False)]
+        arriving = self.gutters[self._gutter(turn.end, arriving=True)]
+        self.around += 1
+        turn.leave = self._next_lane(leaving.leaving)
+        turn.arrive = self._next_lane(arriving.arriving)
+        leaving.leaving = max(leaving.leaving, turn.leave + 1)
+        arriving.arriving = max(arriving.arriving, turn.arrive + 1)
+        turn.lane = turn.last_lane = self._next_lane(self.corridors[turn.first])
+        self.corridors[turn.first] = max(self.corridors[turn.first], turn.lane + 1)
+        if turn.first != turn.last:
+            turn.last_lane = self._next_lane(self.corridors[turn.last])
+            self.corridors[turn.last] = max(self.corridors[turn.last], turn.last_lane + 1)
+            turn.margin = self._next_lane(self.margin)
+            self.margin = max(self.margin, turn.margin + 1)
+
+    def _next_lane(self, used: int) -> int:
+        """Return a free lane; where there is none, one after the other."""
+        return used if used < _MOST_LANES else self.around % _MOST_LANES
+
+    def _gutter(self, vertex: int, *, arriving: bool) -> tuple[int, int]:
+        """Return the gutter that lines arrive at *vertex* from, or leave it to."""
+        return self.graph.band_of[vertex], self.place[self.graph.column[vertex]] + (0 if arriving else 1)
+
+    def _measure(self) -> None:
+        """Turn lanes into distances."""
+        spacing = self.spacing
+        first = max((self.gutters[band, 0].arriving for band in range(len(self.graph.bands))), default=0)
+        self.left = self.margin * spacing.lane + (
+            spacing.arrive + first * spacing.lane if first or self.margin else 0
+        )
+        self.x = [0.0] * len(self.graph.columns)
+        self.top: list[float] = []
+        y = 0.0
+        for band, columns in enumerate(self.graph.bands):
+            x = self.left
+            self.gutters[band, 0].right = x
+            for place, column in enumerate(columns):
+                self.x[column] = x
+                x += max(self.graph.sizes[vertex].width for vertex in self.graph.columns[column])
+                lanes = self.gutters[band, place + 1]
+                lanes.left = x
+                last = place + 1 == len(columns)
+                used = (lanes.leaving + lanes.arriving) * spacing.lane
+                if used:
+                    used += spacing.leave + (0 if last else spacing.arrive)
+                x += used if last else max(used, spacing.column, lanes.room)
+                lanes.right = x
+            self.width = max(self.width, x)
+            vertices = [vertex for column in columns for vertex in self.graph.columns[column]]
+            self.top.append(y)
+            y += max(
+                self.graph.line[vertex]
+                + self.graph.sizes[vertex].height
+                - self.graph.anchor(self.graph.sizes[vertex])
+                for vertex in vertices
+            )
+            y += self._corridor_height(band)
+        self.height = y
+
+    def _corridor_height(self, band: int) -> float:
+        spacing = self.spacing
+        lines = self.corridors[band] * spacing.corridor
+        if band + 1 < len(self.graph.bands):
+            return spacing.band + lines
+        return lines
+
+    def move_to(self, x: float, y: float, boxes: list[Box | None], ways: list[tuple[Leg, ...]]) -> None:
+        """Put the cards and edges of this part into the whole, at this place."""
+        placed = [self._box(vertex, x, y) for vertex in range(len(self.graph.sizes))]
+        for card, box in zip(self.graph.cards, placed, strict=False):
+            boxes[card] = box
+        for edge in self.graph.edges:
+            ways[edge.number] = tuple(self._way(edge, placed, x, y))
+
+    def _box(self, vertex: int, x: float, y: float) -> Box:
+        size = self.graph.sizes[vertex]
+        column = self.graph.column[vertex]
+        width = size.width
+        if vertex >= len(self.graph.cards):
+            width = max(self.graph.sizes[other].width for other in self.graph.columns[column])
+        line = y + self.top[self.graph.band_of[vertex]] + self.graph.line[vertex]
+        return Box(
+            x=x + self.x[column], y=line - self.graph.anchor(size), width=width, height=size.height, port=line
+        )
+
+    def _way(self, edge: Edge, placed: list[Box], x: float, y: float) -> Iterable[Leg]:
+        if not edge.through:
+            yield self._turn(self.arounds[edge.number], placed, x, y)
+        for source, target in pairwise(edge.through):
+            start, end = placed[source], placed[target]
+            if source >= len(self.graph.cards):
+                yield Leg(points=((start.x, start.port), (start.right, start.port)))
+            turn = self.wraps.get((edge.number, source))
+            if turn is not None:
+                yield self._turn(turn, placed, x, y)
+                continue
+            # A card that is narrower than its column's widest leaves a gap that the line has to bridge.
+            begin, finish = (start.right, start.port), (end.x, end.port)
+            if not self.spacing.square:
+                yield curve(begin, finish)
+            elif begin[1] == finish[1]:
+                yield Leg(points=(begin, finish))
+            else:
+                lanes = self.gutters[self._gutter(source, arriving=False)]
+                lane = x + lanes.left + self.spacing.leave + self.direct[source] * self.spacing.lane
+                yield Leg(points=(begin, (lane, begin[1]), (lane, finish[1]), finish))
+
+    def _turn(self, turn: _Turn, placed: list[Box], x: float, y: float) -> Leg:
+        spacing = self.spacing
+        start, end = placed[turn.start], placed[turn.end]
+        leaving = self.gutters[self._gutter(turn.start, arriving=False)]
+        arriving = self.gutters[self._gutter(turn.end, arriving=True)]
+        down = x + leaving.left + spacing.leave + turn.leave * spacing.lane
+        up = x + arriving.right - spacing.arrive - turn.arrive * spacing.lane
+        along = y + self._corridor(turn.first, turn.lane)
+        points = [(start.right, start.port), (down, start.port), (down, along)]
+        if turn.margin >= 0:
+            margin = x + turn.margin * spacing.lane
+            back = y + self._corridor(turn.last, turn.last_lane)
+            points += [(margin, along), (margin, back), (up, back)]
+        else:
+            points += [(up, along)]
+        points += [(up, end.port), (end.x, end.port)]
+        return Leg(points=tuple(points))
+
+    def _corridor(self, band: int, lane: int) -> float:
+        spacing = self.spacing
+        bottom = self.top[band + 1] if band + 1 < len(self.graph.bands) else self.height
+        above = spacing.band / 2 if band + 1 < len(self.graph.bands) else 0
+        return (
+            bottom
+            - self._corridor_height(band)
+            + above
+            + (lane + (0.5 if not spacing.square else 0)) * spacing.corridor
+        )
+
+
+def _shared(lane: int) -> int:
+    return lane % _MOST_LANES

@@ -1,0 +1,360 @@
+"""A graph in columns: which column each card is in, in which order, and at which height.
+
+This is the layered drawing of Sugiyama, Tagawa and Toda (1981): circles are cut, cards get the column behind all that
+lead to them, long edges get helpers in the columns that they pass, sweeps by barycenter reduce crossings, and heights
+are found by weighted least squares.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from itertools import pairwise
+from math import ceil
+from typing import NamedTuple
+
+from scenarioctl.model.diagram import sort_by_edges
+from scenarioctl.render.geometry import Size, Spacing
+
+#: Beyond so many helpers for long edges, those that are left go around the columns in place of through them.
+_MOST_DUMMIES = 3000
+#: Sweeps that look for an order with fewer crossings; further ones hardly find any.
+_SWEEPS = 12
+#: Swapping neighbours one by one is worth its time up to so many places.
+_SWAPPED = 400
+
+
+class Edge(NamedTuple):
+    """An edge, by its number among all edges, and its vertices from source to target, one per column."""
+
+    number: int
+    source: int
+    target: int
+    #: Empty for an edge that goes around the columns.
+    through: list[int]
+
+
+class LayeredGraph:
+    """A connected graph in columns: its vertices are its cards, then the helpers that lead long edges."""
+
+    def __init__(
+        self,
+        sizes: Sequence[Size],
+        edges: Sequence[tuple[int, int]],
+        gaps: Sequence[float],
+        cards: list[int],
+        between: list[int],
+        spacing: Spacing,
+    ) -> None:
+        self.cards = cards
+        self.spacing = spacing
+        self.gaps = gaps
+        index = {card: number for number, card in enumerate(cards)}
+        self.pairs = [(number, index[edges[number][0]], index[edges[number][1]]) for number in between]
+        self.sizes = [sizes[card] for card in cards]
+        forward = self._find_forward()
+        self.column = self._assign_columns(forward)
+        self.edges = self._lead_through(forward)
+        self.columns = self._fill_columns()
+        self._reduce_crossings()
+        self.bands = self._break_into_bands()
+        self.band_of = [0] * len(self.sizes)
+        for band, columns in enumerate(self.bands):
+            for column in columns:
+                for vertex in self.columns[column]:
+                    self.band_of[vertex] = band
+        self.line = self._find_lines()
+
+    def _find_forward(self) -> list[tuple[int, int, int]]:
+        """Return the edges without those that would close a circle."""
+        following: list[list[tuple[int, int]]] = [[] for _ in self.cards]
+        entered = [0] * len(self.cards)
+        for number, source, target in self.pairs:
+            if source != target:
+                following[source].append((number, target))
+                entered[target] += 1
+        state = bytearray(len(self.cards))
+        back: set[int] = set()
+        # From where nothing leads to first, so that a circle is cut where it is entered.
+        for start in sorted(range(len(self.cards)), key=lambda card: (entered[card] > 0, card)):
+            if state[start]:
+                continue
+            state[start] = 1
+            stack = [(start, iter(following[start]))]
+            while stack:
+                card, rest = stack[-1]
+                step = next(rest, None)
+                if step is None:
+                    state[card] = 2
+                    stack.pop()
+                elif state[step[1]] == 1:
+                    back.add(step[0])
+                elif not state[step[1]]:
+                    state[step[1]] = 1
+                    stack.append((step[1], iter(following[step[1]])))
+        return [pair for pair in self.pairs if pair[0] not in back and pair[1] != pair[2]]
+
+    def _assign_columns(self, forward: list[tuple[int, int, int]]) -> list[int]:
+        count = len(self.cards)
+        pairs = [(source, target) for _, source, target in forward]
+        following: list[list[int]] = [[] for _ in range(count)]
+        preceded = [False] * count
+        for source, target in pairs:
+            following[source].append(target)
+            preceded[target] = True
+        column = [0] * count
+        for card in sort_by_edges(count, pairs):
+            for target in following[card]:
+                column[target] = max(column[target], column[card] + 1)
+        for card in range(count):
+            # What starts late stands right before what needs it, not at the far left.
+            if following[card] and not preceded[card]:
+                column[card] = min(column[target] for target in following[card]) - 1
+        return column
+
+    def _lead_through(self, forward: list[tuple[int, int, int]]) -> list[Edge]:
+        """Give long edges a place in every column that they pass."""
+        ahead = {number for number, _, _ in forward}
+        found = []
+        for number, source, target in self.pairs:
+            edge = Edge(number, source, target, [])
+            found.append(edge)
+            span = self.column[target] - self.column[source]
+            if number not in ahead or len(self.sizes) - len(self.cards) + span > _MOST_DUMMIES:
+                continue
+            edge.through.append(source)
+            for column in range(self.column[source] + 1, self.column[target]):
+                edge.through.append(len(self.sizes))
+                self.sizes.append(Size(width=0, height=0))
+                self.column.append(column)
+            edge.through.append(target)
+        return found
+
+    def _fill_columns(self) -> list[list[int]]:
+        self.before: list[list[int]] = [[] for _ in self.sizes]
+        self.after: list[list[int]] = [[] for _ in self.sizes]
+        for edge in self.edges:
+            for source, target in pairwise(edge.through):
+                if target not in self.after[source]:
+                    self.after[source].append(target)
+                    self.before[target].append(source)
+        columns: list[list[int]] = [[] for _ in range(max(self.column) + 1)]
+        seen = bytearray(len(self.sizes))
+        # In the order of a walk, a tree has no crossing from the start.
+        for start in sorted(range(len(self.sizes)), key=lambda vertex: (bool(self.before[vertex]), vertex)):
+            stack = [start]
+            while stack:
+                vertex = stack.pop()
+                if seen[vertex]:
+                    continue
+                seen[vertex] = 1
+                columns[self.column[vertex]].append(vertex)
+                stack.extend(reversed(self.after[vertex]))
+        return columns
+
+    def _reduce_crossings(self) -> None:
+        best, fewest = [list(column) for column in self.columns], self._count_crossings()
+        small = len(self.sizes) <= _SWAPPED
+        for sweep in range(_SWEEPS if len(self.sizes) < 2000 else 4):
+            if not fewest:
+                break
+            down = sweep % 2 == 0
+            links = self.before if down else self.after
+            order = range(1, len(self.columns)) if down else range(len(self.columns) - 2, -1, -1)
+            place = self._places()
+            for number in order:
+                column = self.columns[number]
+                weight = {
+                    vertex: sum(place[other] for other in links[vertex]) / len(links[vertex])
+                    if links[vertex]
+                    else float(place[vertex])
+                    for vertex in column
+                }
+                column.sort(key=weight.__getitem__)
+                for position, vertex in enumerate(column):
+                    place[vertex] = position
+            if small:
+                self._swap_neighbours()
+            crossings = self._count_crossings()
+            if crossings < fewest:
+                best, fewest = [list(column) for column in self.columns], crossings
+        self.columns = best
+
+    def _swap_neighbours(self) -> None:
+        place = self._places()
+        for column in self.columns:
+            for at in range(len(column) - 1):
+                upper, lower = column[at], column[at + 1]
+                now = next_ = 0
+                for links in (self.before, self.after):
+                    for one in links[upper]:
+                        for other in links[lower]:
+                            now += place[one] > place[other]
+                            next_ += place[one] < place[other]
+                if next_ < now:
+                    column[at], column[at + 1] = lower, upper
+                    place[upper], place[lower] = at + 1, at
+
+    def _places(self) -> list[int]:
+        place = [0] * len(self.sizes)
+        for column in self.columns:
+            for position, vertex in enumerate(column):
+                place[vertex] = position
+        return place
+
+    def _count_crossings(self) -> int:
+        place = self._places()
+        crossings = 0
+        for column in self.columns[:-1]:
+            ends: list[int] = []
+            for vertex in column:
+                targets = sorted(place[target] for target in self.after[vertex])
+                crossings += sum(len(ends) - bisect_left(ends, target + 1) for target in targets)
+                for target in targets:
+                    insort(ends, target)
+        return crossings
+
+    def _break_into_bands(self) -> list[list[int]]:
+        spacing = self.spacing
+        count = len(self.columns)
+        widths = [max(self.sizes[vertex].width for vertex in column) for column in self.columns]
+        if spacing.most:
+            return _fill_lines(widths, self._gutter_rooms(), spacing)
+        if count <= spacing.columns:
+            return [list(range(count))]
+        pitch = max(widths) + spacing.column
+        height = max(
+            sum(self.sizes[vertex].height + spacing.row for vertex in column) for column in self.columns
+        )
+        # Each cut takes a corridor with the edges that it cuts.
+        cut = spacing.band + spacing.corridor * max(len(column) for column in self.columns)
+
+        def badness(rows: int) -> float:
+            per_row = ceil(count / rows)
+            return max(per_row * pitch / spacing.shape, rows * (height + cut))
+
+        rows = min(range(1, count + 1), key=badness)
+        per_row = ceil(count / rows)
+        return [list(range(start, min(start + per_row, count))) for start in range(0, count, per_row)]
+
+    def _gutter_rooms(self) -> list[float]:
+        """Return about how wide each gutter between two columns will be."""
+        spacing = self.spacing
+        rooms = [spacing.column] * len(self.columns)
+        for edge in self.edges:
+            for source, _ in pairwise(edge.through):
+                behind = self.column[source]
+                rooms[behind] = max(rooms[behind], self.gaps[edge.number])
+        for number, column in enumerate(self.columns):
+            rooms[number] = max(
+                rooms[number], spacing.leave + spacing.arrive + spacing.lane * (len(column) + 1)
+            )
+        return rooms
+
+    def _find_lines(self) -> list[float]:
+        """Return the height of each vertex's line, by band: as near to its neighbours' as there is room."""
+        spacing = self.spacing
+        line = [0.0] * len(self.sizes)
+        above = [self.anchor(size) for size in self.sizes]
+        below = [size.height - anchor for size, anchor in zip(self.sizes, above, strict=True)]
+        steps: list[list[float]] = []
+        for members in self.columns:
+            distances = [0.0]
+            for upper, lower in pairwise(members):
+                distances.append(distances[-1] + below[upper] + spacing.row + above[lower])
+            steps.append(distances)
+            middle = distances[-1] / 2
+            for vertex, distance in zip(members, distances, strict=True):
+                line[vertex] = distance - middle
+        for columns in self.bands:
+            for sweep in range(12):
+                for number in columns if sweep % 2 == 0 else columns[::-1]:
+                    sides = (
+                        (self.before, self.after) if sweep > 5 else ((self.before, self.after)[sweep % 2],)
+                    )
+                    self._settle(number, line, steps[number], sides)
+            for _ in range(2):
+                for number in columns:
+                    self._straighten(number, line, steps[number])
+            self._round(columns, line, above, below)
+            top = min(line[v] - above[v] for number in columns for v in self.columns[number])
+            for number in columns:
+                for vertex in self.columns[number]:
+                    line[vertex] -= top
+        return line
+
+    def _settle(
+        self, number: int, line: list[float], steps: Sequence[float], sides: Sequence[list[list[int]]]
+    ) -> None:
+        """Move the vertices of a column towards the middle of those that they are joined to."""
+        wanted, weights = [], []
+        for vertex in self.columns[number]:
+            near = [
+                line[other]
+                for side in sides
+                for other in side[vertex]
+                if self.band_of[other] == self.band_of[vertex]
+            ]
+            wanted.append(sum(near) / len(near) if near else line[vertex])
+            # Long edges are straight before cards stand in the middle.
+            weights.append((8.0 if vertex >= len(self.cards) else 1.0) if near else 0.1)
+        for vertex, value in zip(self.columns[number], _spread(wanted, steps, weights), strict=True):
+            line[vertex] = value
+
+    def _straighten(self, number: int, line: list[float], steps: Sequence[float]) -> None:
+        """Put what only follows one vertex, and alone does so, on that one's line."""
+        wanted, weights = [], []
+        for vertex in self.columns[number]:
+            before = self.before[vertex]
+            alone = (
+                len(before) == 1
+                and len(self.after[before[0]]) == 1
+                and self.band_of[before[0]] == self.band_of[vertex]
+            )
+            wanted.append(line[before[0]] if alone else line[vertex])
+            weights.append(8.0 if alone else 1.0)
+        for vertex, value in zip(self.columns[number], _spread(wanted, steps, weights), strict=True):
+            line[vertex] = value
+
+    def _round(self, columns: list[int], line: list[float], above: list[float], below: list[float]) -> None:
+        for number in columns:
+            column = self.columns[number]
+            for position, vertex in enumerate(column):
+                line[vertex] = float(round(line[vertex]))
+                if position:
+                    upper = column[position - 1]
+                    least = line[upper] + below[upper] + self.spacing.row + above[vertex]
+                    line[vertex] = max(line[vertex], least)
+
+    def anchor(self, size: Size) -> float:
+        """Return how far below the upper edge of a card its edges arrive and leave."""
+        return size.height // 2 if self.spacing.square else size.height / 2
+
+
+def _fill_lines(widths: Sequence[float], rooms: Sequence[float], spacing: Spacing) -> list[list[int]]:
+    """Break columns of these *widths*, with this much room behind each, into bands of at most `spacing.most`."""
+    bands: list[list[int]] = []
+    used = 0.0
+    for number, width in enumerate(widths):
+        room = rooms[number - 1] if bands and bands[-1] else 0.0
+        if bands and used + room + width <= spacing.most:
+            bands[-1].append(number)
+            used += room + width
+        else:
+            bands.append([number])
+            used = width
+    return bands
+
+
+def _spread(wanted: Sequence[float], steps: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Return places that keep at least the distances of *steps* and are, by least squares, nearest to *wanted*."""
+    # Without the distances it is an isotonic regression: what would overtake its neighbour moves with it.
+    blocks: list[tuple[float, float, int]] = []
+    for want, step, weight in zip(wanted, steps, weights, strict=True):
+        value, mass, size = want - step, weight, 1
+        while blocks and blocks[-1][0] > value:
+            other, other_mass, other_size = blocks.pop()
+            value = (value * mass + other * other_mass) / (mass + other_mass)
+            mass += other_mass
+            size += other_size
+        blocks.append((value, mass, size))
+    places = [value for value, _, size in blocks for _ in range(size)]
+    return [place + step for place, step in zip(places, steps, strict=True)]
