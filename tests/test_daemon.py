@@ -20,10 +20,10 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
 from scenarioctl.server import listening
 from scenarioctl.server.daemon import make_room
-from scenarioctl.server.journal import Journal, Line, is_for_journal
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Address, open_listeners, parse_address, take_activated
-from scenarioctl.server.notify import Supervisor
+from scenarioctl.server.logs import Journal, Line, is_for_journal
+from scenarioctl.server.systemd_notify import Supervisor
 from tests.daemons import PROGRAM, Daemon, NotifySocket, daemon, start, wait_until
 
 # -- where it listens ----------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from scenarioctl.operations.jobs import MEMPOOL_PAGE
 from scenarioctl.outgoing import answers as outgoing_answers
 from scenarioctl.outgoing import metering
 from scenarioctl.runtime import metadata, scale, type_table
-from scenarioctl.server import bodies, connections, exchange, limits, streams, web
+from scenarioctl.server import bodies, connections, exchange, limits, page_files, streams
 from scenarioctl.stores.sqlite import job_rows
 from scenarioctl.transactions import bare_extrinsic, remark
 from tests.conftest import ROOT
@@ -59,7 +59,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "time": (DEFAULTS.request_seconds,),
     },
     "payload for `/web/vault`": {
-        "bytes": (web.PAYLOAD_LIMIT,),
+        "bytes": (page_files.PAYLOAD_LIMIT,),
         "values": (1, limits.WAITING_PER_REQUEST),
         "time": (DEFAULTS.request_seconds, limits.WAITING_SECONDS),
     },

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.server.units import interpreter, program, service_unit, shut_folder, socket_unit
+from scenarioctl.server.systemd_units import interpreter, program, service_unit, shut_folder, socket_unit
 from tests.conftest import ROOT, Run
 from tests.daemons import daemon
 
@@ -26,7 +26,7 @@ def test_the_program_prints_units_with_its_own_path(
     scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Where the tests run may be anywhere.
-    monkeypatch.setattr("scenarioctl.server.units.shut_folder", lambda *_: None)
+    monkeypatch.setattr("scenarioctl.server.systemd_units.shut_folder", lambda *_: None)
     service = scenarioctl("daemon", "--print-unit")
     sockets = scenarioctl("daemon", "--print-socket-unit")
     both = scenarioctl("daemon", "--print-unit", "--print-socket-unit")

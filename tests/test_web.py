@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from scenarioctl.server import web
+from scenarioctl.server import page_files
 from scenarioctl.server.exchange import Terms
 from tests.serving import Serving
 
@@ -74,7 +74,7 @@ def test_while_codes_are_drawn_the_others_are_served(
         drawing.set()
         return [b"seen" if seen.wait(5) else b"not seen"]
 
-    monkeypatch.setattr(web, "draw_codes", draw)
+    monkeypatch.setattr(page_files, "draw_codes", draw)
     with ThreadPoolExecutor(1) as pool:
         reply = pool.submit(served.post, "/web/vault", {"payload": "0x00"})
         assert drawing.wait(5)
@@ -98,7 +98,7 @@ def test_codes_of_several_clients_are_drawn_one_after_the_other(
         at_once.append(1 if alone else 2)
         return []
 
-    monkeypatch.setattr(web, "draw_codes", draw)
+    monkeypatch.setattr(page_files, "draw_codes", draw)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: served.post("/web/vault", {"payload": "0x00"}), range(4)))
 
@@ -106,9 +106,9 @@ def test_codes_of_several_clients_are_drawn_one_after_the_other(
 
 
 def test_the_files_of_the_page_are_those_of_the_package() -> None:
-    folder = Path(web.__file__).parents[1] / "web"
+    folder = Path(page_files.__file__).parents[1] / "web"
 
-    assert sorted(point.row.path for point in web.web_points(cast(Terms, None))) == sorted(
+    assert sorted(point.row.path for point in page_files.web_points(cast(Terms, None))) == sorted(
         [
             "/",
             "/web/vault",

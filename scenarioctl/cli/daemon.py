@@ -61,7 +61,13 @@ def daemon(
                 f"{name} {given[0]} does not go with --role {role}, which has no such server: leave it out, or give {_OWN[role]}"
             )
     if print_unit or print_socket_unit:
-        from scenarioctl.server.units import interpreter, program, service_unit, shut_folder, socket_unit
+        from scenarioctl.server.systemd_units import (
+            interpreter,
+            program,
+            service_unit,
+            shut_folder,
+            socket_unit,
+        )
 
         if print_unit and print_socket_unit:
             raise InvalidRequest("--print-unit and --print-socket-unit are two files, expected one of them")
@@ -83,7 +89,7 @@ def daemon(
         return
     from scenarioctl.config import Settings, load_settings
     from scenarioctl.server.daemon import run_daemon
-    from scenarioctl.server.journal import ERROR, is_for_journal
+    from scenarioctl.server.logs import ERROR, is_for_journal
 
     flags = dict(click.get_current_context().find_root().ensure_object(dict))
     flags |= {"listen": listen or None, "worker_listen": worker_listen or None}

@@ -14,10 +14,10 @@ from scenarioctl.server.endpoints import ENDPOINTS, Endpoint, find_handler
 from scenarioctl.server.exchange import Front, Operation, Point, Terms
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.metrics import Metrics, figures_of
+from scenarioctl.server.page_files import web_points
 from scenarioctl.server.pages import Grounds, page_points
 from scenarioctl.server.routes import Elsewhere, Routes
 from scenarioctl.server.streams import Follower
-from scenarioctl.server.web import web_points
 
 if TYPE_CHECKING:
     from scenarioctl.worker.loop import Worker

@@ -19,11 +19,11 @@ from scenarioctl.errors import ScenarioctlError
 from scenarioctl.outgoing.guard import Guard
 from scenarioctl.server.access import Access, check_binding
 from scenarioctl.server.door import Door
-from scenarioctl.server.journal import set_level, start_logging
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Listener, open_listeners, take_activated
-from scenarioctl.server.notify import Supervisor
+from scenarioctl.server.logs import set_level, start_logging
 from scenarioctl.server.preloading import preload, settle
+from scenarioctl.server.systemd_notify import Supervisor
 
 if TYPE_CHECKING:
     from aiohttp import web
