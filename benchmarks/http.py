@@ -141,33 +141,33 @@ async def serve_echo() -> None:
 
     app = web.Application()
     app.router.add_post("/echo", echo)
-    await _serve(web.AppRunner(app, access_log=None))
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    print(runner.addresses[0][1], flush=True)
+    await asyncio.Event().wait()
 
 
 async def serve_site(folder: Path) -> None:
     from scenarioctl.application import Application
     from scenarioctl.config import Settings
     from scenarioctl.server.access import Access
-    from scenarioctl.server.app import build_site
     from scenarioctl.server.limits import Limits
+    from scenarioctl.server.listening import open_listeners
     from scenarioctl.server.preloading import preload, settle
+    from scenarioctl.server.servers import build_servers
 
     settings = Settings(
         config=folder / "config.toml", store=folder / "scenarios.db", cache=folder / "cache", offline=True
     )
     app = Application(settings, served=True)
-    site = build_site(app, Access(settings), Limits(settings))
+    servers = build_servers(app, Access(settings), Limits(settings))
     preload()
     settle()
-    await _serve(site.runner("api"))
-
-
-async def _serve(runner: Any) -> None:
-    from aiohttp import web
-
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    print(runner.addresses[0][1], flush=True)
+    listeners = open_listeners(("127.0.0.1:0",), field="listen")
+    await servers.listen("api", listeners)
+    print(listeners[0].socket.getsockname()[1], flush=True)
+    await asyncio.Event().wait()
     await asyncio.Event().wait()
 
 

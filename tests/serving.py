@@ -11,13 +11,14 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import uvloop
-from aiohttp import web
 
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.server.access import Access
-from scenarioctl.server.app import Site, build_site
+from scenarioctl.server.daemon import ROLES
 from scenarioctl.server.limits import Limits
+from scenarioctl.server.listening import open_listeners
+from scenarioctl.server.servers import HttpServers, build_servers
 
 T = TypeVar("T")
 
@@ -60,7 +61,7 @@ class Serving:
         self.worker = 0
         self.app: Application
         self.access: Access
-        self.site: Site
+        self.servers: HttpServers
         self._arrange = arrange
         # As the daemon has it.
         self._loop = uvloop.new_event_loop()
@@ -140,17 +141,18 @@ class Serving:
         if self._arrange is not None:
             self._arrange(self.app)
         self.access = Access(self.settings)
-        self.site = build_site(self.app, self.access, Limits(self.settings), role=self.role)
-        runners = {name: self.site.runner(name, shutdown_timeout=5) for name in self.site.fronts}
+        self.servers = build_servers(self.app, self.access, Limits(self.settings), role=self.role)
         try:
-            for name, runner in runners.items():
-                await runner.setup()
-                await web.TCPSite(runner, "127.0.0.1", 0).start()
-                setattr(self, name, runner.addresses[0][1])
+            for name in ROLES[self.role]:
+                listeners = open_listeners(("127.0.0.1:0",), field="listen")
+                await self.servers.listen(name, listeners)
+                setattr(self, name, listeners[0].socket.getsockname()[1])
             self._started.set()
             await self._ending.wait()
         finally:
-            for runner in runners.values():
-                await runner.cleanup()
-            await self.site.finish(5)
+            await self.servers.stop(5)
             await self.app.close()
+
+    @property
+    def limits(self) -> Limits:
+        return self.servers.context.limits

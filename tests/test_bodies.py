@@ -1,12 +1,12 @@
 """Large bodies on their way: how many are borne, and which of them is given up."""
 
-from scenarioctl.server.bodies import HEAD_START, Bodies, Body
+from scenarioctl.server.bodies import HEAD_START, LargeBodies, LargeBody
 
 
 def test_a_body_that_comes_slowest_is_given_up_for_the_others() -> None:
     moment = [100.0]
-    bodies = Bodies(clock=lambda: moment[0])
-    stalled, slow, quick, young = (Body(bodies, 1000) for _ in range(4))
+    bodies = LargeBodies(clock=lambda: moment[0])
+    stalled, slow, quick, young = (LargeBody(bodies, 1000) for _ in range(4))
     with stalled, slow, quick, young:
         stalled.grow(400)
         for _ in range(10):
@@ -27,8 +27,8 @@ def test_a_body_that_comes_slowest_is_given_up_for_the_others() -> None:
 
 def test_a_body_that_is_whole_is_not_given_up() -> None:
     moment = [100.0]
-    bodies = Bodies(clock=lambda: moment[0])
-    with Body(bodies, 1000) as whole, Body(bodies, 1000) as coming:
+    bodies = LargeBodies(clock=lambda: moment[0])
+    with LargeBody(bodies, 1000) as whole, LargeBody(bodies, 1000) as coming:
         whole.grow(900)
         whole.is_whole()
         moment[0] += 60

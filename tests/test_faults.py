@@ -258,8 +258,8 @@ def test_what_is_no_http_is_refused_whole(ward: Ward, sent: bytes) -> None:
         (reply,) = read_replies(connection, 1)
         rest = connection.recv(1)
 
-    assert (reply.status, reply.json()["code"]) == (400, "bad_request")
-    assert reply.json()["error"].startswith("the request cannot be read as HTTP: ")
+    # By aiohttp itself, in plain text.
+    assert (reply.status, reply.headers["content-type"]) == (400, "text/plain; charset=utf-8")
     assert rest == b""
 
 
@@ -695,7 +695,7 @@ def is_refused(ward: Ward) -> bool:
         return True
 
 
-def test_too_few_files_are_said_once_and_waited_for(roomy: Ward) -> None:
+def test_too_few_files_close_new_connections_and_leave_the_others(roomy: Ward) -> None:
     roomy.check()
     limits = resource.prlimit(roomy.pid, resource.RLIMIT_NOFILE)
     with dial(roomy.port, get("/healthz")) as within, ExitStack() as stack:
@@ -704,23 +704,22 @@ def test_too_few_files_are_said_once_and_waited_for(roomy: Ward) -> None:
         resource.prlimit(roomy.pid, resource.RLIMIT_NOFILE, (taken + 10, limits[1]))
         try:
             outside = [stack.enter_context(dial(roomy.port, get("/healthz"))) for _ in range(40)]
-            roomy.running.said("connections have to wait: Too many open files (LimitNOFILE=)")
+            # Each is answered or closed, none is left waiting.
+            served = [[reply.status for reply in read_replies(each, 1)] for each in outside]
             within.sendall(get("/api/scenarios?search=gm"))
             (searched,) = read_replies(within, 1)
             within.sendall(post(b'{"chain": "polkadot", "text": "gm"}', path="/api/create/remark"))
             (created,) = read_replies(within, 1)
-            time.sleep(0.3)
         finally:
             resource.prlimit(roomy.pid, resource.RLIMIT_NOFILE, limits)
-        served = [read_replies(each, 1)[0].status for each in outside]
 
     assert (alive.status, created.status) == (200, 200)
     # The thread that reads may have had the store open.
     assert (searched.status, searched.json().get("code")) in ((200, None), (503, "store_failed"))
-    assert served == [200] * 40
+    assert [200] in served
+    assert [] in served
     roomy.scenarios.add(created.json()["result"])
     roomy.check()
-    assert roomy.running.log.count("connections have to wait") == 1
 
 
 def test_what_no_file_can_be_opened_for_is_said_to_be_that(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from scenarioctl.operations.jobs import MEMPOOL_PAGE
 from scenarioctl.outgoing import answers as outgoing_answers
 from scenarioctl.outgoing import metering
 from scenarioctl.runtime import metadata, scale, type_table
-from scenarioctl.server import bodies, connections, exchange, limits, page_files, streams
+from scenarioctl.server import bodies, limits, page_files, servers, streams
 from scenarioctl.stores.sqlite import job_rows
 from scenarioctl.transactions import bare_extrinsic, remark
 from tests.conftest import ROOT
@@ -46,12 +46,12 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
     "text of a remark": {"bytes": (remark.MAX_BYTES,)},
     "body of a request": {
-        "bytes": (DEFAULTS.body_limit, exchange.LARGE),
+        "bytes": (DEFAULTS.body_limit, bodies.LARGE),
         "values": (documents.MAX_VALUES, documents.MAX_ESCAPES),
         "depth": (diagram.MAX_DEPTH,),
         "time": (DEFAULTS.request_seconds,),
     },
-    "bodies above 64 KiB, all on their way together": {"bytes": (bodies.AT_ONCE,)},
+    "bodies above 64 KiB, all on their way together": {"bytes": (bodies.LARGE_AT_ONCE,)},
     "event of a webhook": {
         "bytes": (DEFAULTS.webhook_limit,),
         "values": (documents.MAX_VALUES,),
@@ -64,8 +64,8 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "time": (DEFAULTS.request_seconds, limits.WAITING_SECONDS),
     },
     "header of a request": {
-        "bytes": (connections.LINE_MAX,),
-        "values": (connections.HEADERS_MAX,),
+        "bytes": (servers.LINE_MAX,),
+        "values": (servers.HEADERS_MAX,),
         "time": (DEFAULTS.request_seconds,),
     },
     "type of a contract's argument": {"bytes": (contract.LENGTH_MAX,), "depth": (contract.DEPTH_MAX,)},

@@ -21,9 +21,8 @@ import pytest
 from scenarioctl.cli import job, query, remote
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.operations.outcomes import OUTCOMES
-from scenarioctl.server.decoding import decoder_of
+from scenarioctl.server.decoding import decoder_of, read_pairs
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint, find_handler
-from scenarioctl.server.exchange import read_pairs
 from tests.conftest import BOB, Ended, Run
 from tests.node import Gone
 

@@ -227,9 +227,9 @@ def test_streams_are_bounded_and_leave_nothing_behind(
     path = f"/job/events?id={stored}"
     with Stream(served, path), Stream(served, path):
         refused = served.get(path, port=served.worker)
-        open_ = served.site.metrics.streams
+        open_ = served.servers.context.metrics.streams
     deadline = time.monotonic() + 5
-    while served.site.metrics.streams and time.monotonic() < deadline:
+    while served.servers.context.metrics.streams and time.monotonic() < deadline:
         time.sleep(0.01)
 
     assert (refused.status, refused.headers["retry-after"], refused.json()["code"]) == (
@@ -238,7 +238,7 @@ def test_streams_are_bounded_and_leave_nothing_behind(
         "rate_limited",
     )
     assert refused.json()["error"] == "2 event streams are open already, try again in 5 seconds"
-    assert (open_, served.site.metrics.streams) == (2, 0)
+    assert (open_, served.servers.context.metrics.streams) == (2, 0)
 
 
 def test_a_stop_ends_streams_cleanly(served: Serving, stored: str) -> None:
@@ -307,12 +307,12 @@ def test_a_client_that_does_not_read_is_let_go(
         connection.connect(("127.0.0.1", served.worker))
         connection.sendall(f"GET /job/events?id={stored} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         deadline = time.monotonic() + 5
-        while not served.site.metrics.streams and time.monotonic() < deadline:
+        while not served.servers.context.metrics.streams and time.monotonic() < deadline:
             time.sleep(0.01)
-        while served.site.metrics.streams and time.monotonic() < deadline:
+        while served.servers.context.metrics.streams and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    assert served.site.metrics.streams == 0
+    assert served.servers.context.metrics.streams == 0
 
 
 def test_a_store_that_fails_for_a_moment_ends_no_stream(

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from scenarioctl.server import page_files
-from scenarioctl.server.exchange import Terms
+from scenarioctl.server.context import ServerContext
 from tests.serving import Serving
 
 
@@ -108,7 +108,7 @@ def test_codes_of_several_clients_are_drawn_one_after_the_other(
 def test_the_files_of_the_page_are_those_of_the_package() -> None:
     folder = Path(page_files.__file__).parents[1] / "web"
 
-    assert sorted(point.row.path for point in page_files.web_points(cast(Terms, None))) == sorted(
+    assert sorted(row.path for row, _ in page_files.page_file_routes(cast(ServerContext, None))) == sorted(
         [
             "/",
             "/web/vault",

@@ -37,13 +37,7 @@ def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:
     text = decode_text(text, field=field, limit=limit)
     check_values(text, field=field)
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_read_object,
-            parse_int=_read_int,
-            parse_float=read_float,
-            parse_constant=_refuse_constant,
-        )
+        value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise BadJson(
             f"{field} is not JSON: {_lower_first(error.msg)} (line {error.lineno}, column {error.colno})"
@@ -189,6 +183,14 @@ def read_float(text: str) -> float:
 
 def _refuse_constant(name: str) -> object:
     raise _Unacceptable(f"holds {name}, which is not JSON")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_read_object,
+    parse_int=_read_int,
+    parse_float=read_float,
+    parse_constant=_refuse_constant,
+)
 
 
 def _deep_list() -> list[Any]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
 from contextlib import suppress
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
@@ -18,17 +18,11 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.outgoing.guard import Guard
 from scenarioctl.server.access import Access, check_binding
-from scenarioctl.server.door import Door
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Listener, open_listeners, take_activated
 from scenarioctl.server.logs import set_level, start_logging
 from scenarioctl.server.preloading import preload, settle
 from scenarioctl.server.systemd_notify import Supervisor
-
-if TYPE_CHECKING:
-    from aiohttp import web
-
-    from scenarioctl.server.app import Site
 
 log = logging.getLogger("scenarioctl.daemon")
 
@@ -40,14 +34,12 @@ ROLES = {"all": ("api", "worker"), "api": ("api",), "worker": ("worker",)}
 _SERVERS = {"api": ("listen", "scenario API"), "worker": ("worker_listen", "job worker")}
 #: Seconds that requests have for their end, once the daemon is told to stop.
 _GRACE = 10.0
-#: Seconds that those have to close which did not end in that time.
-_CLOSING = 1.0
 #: Files beside the connections of clients: the store, nodes, outgoing requests.
 _OTHER_FILES = 1024
 #: A worker that is silent for so many seconds at least is stuck.
 _STUCK = 10.0
 #: Settings that are in force until the daemon is started anew.
-_FIXED = ("store", "cache", "listen", "worker_listen")
+_FIXED = ("store", "cache", "listen", "worker_listen", "request_seconds")
 #: Nobody's business at a reload: where settings come from.
 _UNCOUNTED = ("config", "origins")
 
@@ -204,19 +196,15 @@ class Daemon:
         log.info("stopped")
 
     async def _serve(self) -> None:
-        from scenarioctl.server.app import build_site
+        from scenarioctl.server.servers import build_servers
 
-        site = build_site(self._app, self._access, self._limits, role=self._role, worker=self._worker)
-        runners = [site.runner(name, shutdown_timeout=_CLOSING) for name in self._listeners]
-        doors: list[Door] = []
+        servers = build_servers(self._app, self._access, self._limits, role=self._role, worker=self._worker)
         stop_worker = asyncio.Event()
         worker: asyncio.Task[None] | None = None
         watchdog: asyncio.Task[None] | None = None
         try:
-            for runner, listeners in zip(runners, self._listeners.values(), strict=True):
-                await runner.setup()
-                assert runner.server is not None  # noqa: S101 - it is, after the setup
-                doors += [Door(each, runner.server) for each in listeners]
+            for server, listeners in self._listeners.items():
+                await servers.listen(server, listeners)
             if self._worker is not None:
                 worker = asyncio.create_task(self._worker.run(stop_worker), name="worker")
             if self._supervisor.watchdog:
@@ -229,41 +217,17 @@ class Daemon:
         finally:
             self._is_stopping = True
             self._supervisor.stopping()
-            site.stopping()
             stop_worker.set()
-            for door in doors:
-                door.close()
-            for listener in _all(self._listeners):
-                listener.close()
-            for door in doors:
-                await door.settle()
             # Requests and runs come to their end side by side; each bounds its own.
-            ends: list[Awaitable[object]] = [self._let_end(site, runners)]
+            ends: list[Awaitable[object]] = [servers.stop(_GRACE)]
             if worker is not None:
                 ends.append(worker)
             results = await asyncio.gather(*ends, return_exceptions=True)
-            await site.finish(_GRACE)
             if watchdog is not None:
                 watchdog.cancel()
         for result in results:
             if isinstance(result, BaseException):
                 raise result
-
-    async def _let_end(self, site: "Site", runners: "list[web.BaseRunner]") -> None:
-        """Let requests end that are worked on, and close what then is still open."""
-        from scenarioctl.server.connections import Connection
-
-        # Streams of events would go on for ever.
-        site.follower.close()
-        deadline = time.monotonic() + _GRACE
-        while time.monotonic() < deadline:
-            connections = [each for runner in runners if runner.server for each in runner.server.connections]
-            at_work = [each.retire() for each in connections if isinstance(each, Connection)]
-            if not any(at_work):
-                break
-            await asyncio.sleep(0.02)
-        for runner in runners:
-            await runner.cleanup()
 
     def _begin(self) -> None:
         """Say that the daemon is there."""

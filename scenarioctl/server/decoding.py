@@ -6,10 +6,11 @@ from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
+from urllib.parse import parse_qsl
 
 import msgspec
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import BadRequest, InvalidRequest, shorten
 from scenarioctl.server.endpoints import Endpoint
 
 #: Another spelling of a field -> the field, where a request has it.
@@ -195,6 +196,16 @@ def decoder_of(row: Endpoint, request_type: type) -> Decoder:
     """Return what makes the requests of *row*."""
     in_path = [part[1:-1] for part in row.path.split("/") if part.startswith("{")]
     return Decoder(request_type, in_path=in_path, whole_body=getattr(request_type, "whole_body", ""))
+
+
+def read_pairs(query: str) -> list[tuple[str, str]]:
+    """Return the names and values of a query string."""
+    try:
+        return parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=100)
+    except UnicodeDecodeError:
+        raise BadRequest(f"the query string {shorten(query)} is not UTF-8 text") from None
+    except ValueError:
+        raise BadRequest("the query string has more than 100 fields") from None
 
 
 def _kinds(hint: Any) -> tuple[tuple[str, ...], bool]:

@@ -140,6 +140,15 @@ class Turns:
         return len(self._line)
 
     async def __aenter__(self) -> None:
+        await self.enter()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.leave()
+
+    async def enter(self) -> None:
+        """Wait for a turn; RateLimited where too many wait already, or for too long."""
         if self.busy < self.at_once and not self._line:
             self.busy += 1
             return
@@ -159,7 +168,7 @@ class Turns:
                     self._line.remove(turn)
             else:
                 # It was given the turn at the very moment it gave up.
-                self._end()
+                self.leave()
             if isinstance(error, TimeoutError):
                 raise _limited(
                     f"the daemon works on {self.busy} requests, and this one waited {WAITING_SECONDS:g} seconds for its turn",
@@ -167,12 +176,8 @@ class Turns:
                 ) from None
             raise
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end()
-
-    def _end(self) -> None:
+    def leave(self) -> None:
+        """Pass the turn on."""
         self.busy -= 1
         # Not only one: a reload may have raised the limit.
         while self._line and self.busy < self.at_once:

@@ -1,19 +1,19 @@
 """The web page that the daemon serves: its files, and what they need that no client of the interface does."""
 
 import base64
-from collections.abc import Mapping
 from hashlib import sha256
 from importlib import resources
 from io import BytesIO
 
 from aiohttp import web
-from multidict import CIMultiDict
 
 from scenarioctl.errors import InvalidRequest, TooLarge, shorten
 from scenarioctl.formats.documents import parse_json
+from scenarioctl.server.bodies import ask_for_body, check_type, read_body
+from scenarioctl.server.context import Route, ServerContext
 from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.exchange import JSON, Point, Terms, check_type, encode, read_body
 from scenarioctl.server.limits import Turns
+from scenarioctl.server.responses import JSON, encode
 from scenarioctl.threads import Threads
 
 _TYPES = {
@@ -36,28 +36,23 @@ PAYLOAD_LIMIT = 256 * 1024
 class File:
     """One file of the page, kept in memory."""
 
-    def __init__(self, path: str, name: str, content: bytes) -> None:
-        self.row = Endpoint(method="GET", path=path, operation=f"web {name}", scope="open")
+    def __init__(self, name: str, content: bytes) -> None:
         self._content = content
         self._type = _TYPES[name.rpartition(".")[2]]
         self._tag = f'"{sha256(content).hexdigest()[:20]}"'
 
-    async def answer(
-        self,
-        request: web.BaseRequest,
-        parameters: Mapping[str, str],  # noqa: ARG002 - files have none
-        headers: CIMultiDict[str],
-    ) -> web.StreamResponse:
-        headers["ETag"] = self._tag
-        # Asked for anew each time, so that the page and the daemon are of one version; sent anew only when it changed.
-        headers["Cache-Control"] = "no-cache"
-        headers["Content-Security-Policy"] = POLICY
-        headers["Referrer-Policy"] = "no-referrer"
-        headers["X-Frame-Options"] = "DENY"
+    async def answer(self, request: web.Request) -> web.Response:
+        headers = {
+            "ETag": self._tag,
+            # Asked for anew each time, so that the page and the daemon are of one version; sent anew only when it changed.
+            "Cache-Control": "no-cache",
+            "Content-Security-Policy": POLICY,
+            "Referrer-Policy": "no-referrer",
+            "X-Frame-Options": "DENY",
+        }
         if request.headers.get("If-None-Match") == self._tag:
             return web.Response(status=304, headers=headers)
-        headers["Content-Type"] = self._type
-        return web.Response(body=self._content, headers=headers)
+        return web.Response(body=self._content, headers={**headers, "Content-Type": self._type})
 
 
 class VaultCodes:
@@ -65,29 +60,24 @@ class VaultCodes:
 
     row = Endpoint(method="POST", path="/web/vault", operation="web vault")
 
-    def __init__(self, terms: Terms) -> None:
-        self._terms = terms
+    def __init__(self, context: ServerContext) -> None:
+        self._context = context
         #: A large payload takes seconds: only one at a time, so that the others hardly notice, and few wait for it.
         self._turn = Turns(1)
         self._thread = Threads(1, name="vault")
 
-    async def answer(
-        self,
-        request: web.BaseRequest,
-        parameters: Mapping[str, str],  # noqa: ARG002 - it has none
-        headers: CIMultiDict[str],
-    ) -> web.StreamResponse:
+    async def answer(self, request: web.Request) -> web.Response:
         check_type(request, present=True)
-        body, too_large = await read_body(request, b"", PAYLOAD_LIMIT, self._terms.limits.seconds)
+        ask_for_body(request)
+        body, too_large = await read_body(request, b"", PAYLOAD_LIMIT, self._context.limits.seconds)
         if too_large:
             raise TooLarge(f"the body has more than {PAYLOAD_LIMIT} bytes, which is the limit")
-        async with self._terms.limits.place(), self._turn:
-            given = await self._terms.app.aside(parse_json, body, field="the body")
+        async with self._context.limits.place(), self._turn:
+            given = await self._context.app.aside(parse_json, body, field="the body")
             payload = given.get("payload") if isinstance(given, dict) else None
             drawn = await self._thread.run(draw_codes, _read_hex(payload))
         codes = [base64.b64encode(code).decode() for code in drawn]
-        headers["Content-Type"] = JSON
-        return web.Response(body=encode({"codes": codes}), headers=headers)
+        return web.Response(body=encode({"codes": codes}), content_type=JSON)
 
 
 def draw_codes(payload: bytes) -> list[bytes]:
@@ -114,11 +104,12 @@ def _read_hex(value: object) -> bytes:
     )
 
 
-def web_points(terms: Terms) -> list[Point]:
-    """Return what answers the page's paths: `/`, and its files under `/web/`."""
-    points: list[Point] = [VaultCodes(terms)]
+def page_file_routes(context: ServerContext) -> list[Route]:
+    """Return the page's paths and what answers them: `/`, and its files under `/web/`."""
+    routes: list[Route] = [(VaultCodes.row, VaultCodes(context).answer)]
     for file in sorted(resources.files("scenarioctl.web").iterdir(), key=lambda each: each.name):
         if file.name.rpartition(".")[2] in _TYPES:
             path = "/" if file.name == "index.html" else f"/web/{file.name}"
-            points.append(File(path, file.name, file.read_bytes()))
-    return points
+            row = Endpoint(method="GET", path=path, operation=f"web {file.name}", scope="open")
+            routes.append((row, File(file.name, file.read_bytes()).answer))
+    return routes

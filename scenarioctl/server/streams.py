@@ -2,20 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
-from multidict import CIMultiDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RateLimited, ScenarioctlError, shorten
 from scenarioctl.server.access import Access
-from scenarioctl.server.decoding import Decoder
+from scenarioctl.server.decoding import Decoder, read_pairs
 from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.exchange import encode, read_pairs
 from scenarioctl.server.metrics import Metrics
+from scenarioctl.server.responses import encode
 
 log = logging.getLogger("scenarioctl.http")
 
@@ -31,6 +29,11 @@ _PATIENCE = 60.0
 TAIL_MAX = 10_000
 #: Lines and entries that are read, and then sent, at a time: a slow client holds no more than that.
 PORTION = 200
+_HEADERS = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    # Or nginx keeps what it gets until it has a lot of it.
+    "X-Accel-Buffering": "no",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,22 +110,17 @@ class EventStream:
     """The answer to `/job/events`."""
 
     def __init__(self, row: Endpoint, follower: Follower, access: Access) -> None:
-        self.row = row
+        self._row = row
         self._follower = follower
         self._access = access
         self._decoder = Decoder(FollowJobs)
 
-    async def answer(
-        self, request: web.BaseRequest, parameters: Mapping[str, str], headers: CIMultiDict[str]
-    ) -> web.StreamResponse:
+    async def answer(self, request: web.Request) -> web.StreamResponse:
         fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
-        asked = self._decoder.decode(fields, parameters)
+        asked = self._decoder.decode(fields, {})
         given = request.headers.get("Last-Event-ID", "") or asked.after
         position = await self._begin(asked.id, given, _read_tail(asked.tail))
-        headers["Content-Type"] = "text/event-stream; charset=utf-8"
-        # Or nginx keeps what it gets until it has a lot of it.
-        headers["X-Accel-Buffering"] = "no"
-        response = web.StreamResponse(headers=headers)
+        response = web.StreamResponse(headers=_HEADERS)
         self._follower.enter()
         try:
             await response.prepare(request)
@@ -161,7 +159,7 @@ class EventStream:
         return position
 
     async def _follow(
-        self, request: web.BaseRequest, response: web.StreamResponse, job: str | None, position: "Position"
+        self, request: web.Request, response: web.StreamResponse, job: str | None, position: "Position"
     ) -> None:
         follower = self._follower
         tokens = self._access.tokens
@@ -169,7 +167,7 @@ class EventStream:
         while not follower.closed:
             if tokens is not self._access.tokens:
                 # They were read anew, perhaps because one of them is in the wrong hands.
-                self._access.admit(request, self.row)
+                self._access.admit(request, self._row)
                 tokens = self._access.tokens
             # Taken before the store is read, or what is written meanwhile would wait for the change after it.
             changed = follower.mark()

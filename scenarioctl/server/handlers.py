@@ -1,0 +1,120 @@
+"""The aiohttp handler of an operation: decodes the request, lets the operation work, encodes its result."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from aiohttp import web
+
+from scenarioctl.application import Application
+from scenarioctl.errors import BadJson, InvalidRequest, TooLarge, shorten
+from scenarioctl.formats.documents import parse_json
+from scenarioctl.server.bodies import (
+    LARGE,
+    LARGE_AT_ONCE,
+    LargeBody,
+    ask_for_body,
+    check_type,
+    read_body,
+)
+from scenarioctl.server.context import ServerContext
+from scenarioctl.server.decoding import decoder_of, read_pairs
+from scenarioctl.server.endpoints import Endpoint, find_handler
+from scenarioctl.server.limits import Turns
+from scenarioctl.server.responses import JSON, encode, encode_large, write_sentences
+
+
+class OperationHandler:
+    """Answers the requests of one row of ENDPOINTS."""
+
+    def __init__(self, row: Endpoint, context: ServerContext) -> None:
+        self._row = row
+        self._context = context
+        self._operation, request_type = find_handler(row)
+        self._decoder = decoder_of(row, request_type)
+        #: Refuses what can be refused before its body is read.
+        self._admit: Callable[[Application, Mapping[str, str]], Awaitable[None]] | None = getattr(
+            request_type, "admit", None
+        )
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        context, limit = self._context, self._body_limit
+        if self._admit is not None:
+            await self._admit(context.app, request.match_info)
+        check_type(request, present=request.body_exists)
+        length = request.content_length or 0
+        if length > limit:
+            raise TooLarge(f"the body has {length} bytes, the limit is {limit}")
+        ask_for_body(request)
+        body, is_large = b"", length > LARGE
+        if not is_large:
+            body, is_large = await read_body(request, body, min(limit, LARGE), context.limits.seconds)
+        if not is_large:
+            return await self._respond(request, body)
+        with LargeBody(context.bodies, LARGE_AT_ONCE * context.app.settings.body_limit) as coming:
+            body, is_too_large = await read_body(request, body, limit, context.limits.seconds, coming=coming)
+            if is_too_large:
+                raise TooLarge(f"the body has more than {limit} bytes, which is the limit")
+            async with context.large:
+                return await self._respond(request, body)
+
+    @property
+    def _body_limit(self) -> int:
+        """Return the bytes of the largest body; the settings may change while the daemon runs."""
+        settings = self._context.app.settings
+        if self._decoder.whole_body:
+            return settings.webhook_limit
+        # A run may take hours, and would keep its place among the large bodies for as long.
+        return min(settings.body_limit, LARGE) if self._row.scope == "jobs" else settings.body_limit
+
+    async def _respond(self, request: web.Request, body: bytes) -> web.Response:
+        fields = await self._read_fields(request, body)
+        result = await self._perform(self._decoder.decode(fields, request.match_info))
+        headers = {}
+        for name, sentences in (
+            ("Scenarioctl-Notes", getattr(result, "notes", ())),
+            ("Scenarioctl-Warnings", getattr(result, "warnings", ())),
+        ):
+            if sentences:
+                headers[name] = write_sentences(tuple(sentences))
+        answer = result.answer()
+        if getattr(result, "large", False):
+            encoded = await self._context.app.aside(encode_large, answer)
+        else:
+            encoded = encode(answer)
+        return web.Response(body=encoded, headers=headers, content_type=JSON)
+
+    async def _read_fields(self, request: web.Request, body: bytes) -> Any:
+        """Return the fields in the body and the query string."""
+        limit = self._body_limit
+        if not body and self._decoder.whole_body:
+            raise BadJson("the body is empty, expected JSON")
+        if not body:
+            fields: Any = {}
+        elif len(body) <= LARGE:
+            fields = parse_json(body, field="the body", limit=limit)
+        else:
+            fields = await self._context.app.aside(parse_json, body, field="the body", limit=limit)
+        query = request.rel_url.raw_query_string
+        if not query:
+            return fields
+        if self._row.method != "GET":
+            raise InvalidRequest(
+                f"the query string {shorten(query)} is not read here, expected the fields in a JSON body"
+            )
+        return self._decoder.join(self._decoder.read_query(read_pairs(query)), fields)
+
+    async def _perform(self, decoded: Any) -> Any:
+        place = self._context.limits.place(waits=self._row.waits)
+        if self._row.scope == "read":
+            async with place, self._context.app.session() as session:
+                return await self._operation(session, decoded)
+        # A write that waits for its place is dropped with its client; one that has begun is finished.
+        await place.enter()
+        return await self._context.finish(self._write(place, decoded))
+
+    async def _write(self, place: Turns, decoded: Any) -> Any:
+        try:
+            async with self._context.app.session() as session:
+                return await self._operation(session, decoded)
+        finally:
+            place.leave()

@@ -1,0 +1,82 @@
+"""What is said of a path that a server does not have, or not for this method."""
+
+from collections.abc import Container, Mapping, Sequence
+from difflib import get_close_matches
+
+from aiohttp import web
+
+from scenarioctl.errors import MethodNotAllowed, NotFound, shorten
+
+
+class Paths:
+    """The paths of one server, and those of the other one."""
+
+    def __init__(
+        self,
+        here: web.UrlDispatcher,
+        elsewhere: web.UrlDispatcher,
+        *,
+        other: str,
+        flags: Mapping[str, str],
+        unsuggested: Container[str],
+    ) -> None:
+        self._here = here
+        self._elsewhere = elsewhere
+        #: What people call the other server: `the job worker`.
+        self._other = other
+        #: Path of either server -> the flag that its responses have.
+        self._flags = flags
+        #: Paths that no error suggests, since a program or a person may follow the suggestion without a second look.
+        self._unsuggested = unsuggested
+
+    def wrong_method(self, path: str, error: web.HTTPMethodNotAllowed) -> MethodNotAllowed:
+        """Return the error for a path that does not take the method of the request."""
+        method, allowed = error.method, sorted(error.allowed_methods - {"HEAD"})
+        shown = method if method.isalpha() and len(method) < 20 else shorten(method)
+        return MethodNotAllowed(f"{shown} is not what {_shown(path)} takes, expected: {' or '.join(allowed)}")
+
+    async def unknown(self, request: web.Request) -> NotFound:
+        """Return the error for a path that this server does not have, with a hint where one helps."""
+        path = request.rel_url.raw_path
+        if await _find(self._elsewhere, request):
+            return NotFound(f"there is no path {_shown(path)} here, {self._other} has it")
+        close = _closest(path, _paths_of(self._here))
+        hint = (
+            f", did you mean {close}?"
+            if close and close not in self._unsuggested
+            else "; /docs lists those that there are"
+        )
+        return NotFound(f"there is no path {_shown(path)}{hint}")
+
+    async def flag(self, request: web.Request) -> str:
+        """Return the flag of the path that was asked, or that was most likely meant; empty if it has none."""
+        both = (self._here, self._elsewhere)
+        found = [path for router in both if (path := await _find(router, request))]
+        meant = (
+            found[0]
+            if found
+            else _closest(request.rel_url.raw_path, [path for router in both for path in _paths_of(router)])
+        )
+        return self._flags.get(meant, "")
+
+
+async def _find(router: web.UrlDispatcher, request: web.Request) -> str:
+    """Return the path of *router* that a request fits, whatever its method; empty if there is none."""
+    for resource in router.resources():
+        match, allowed = await resource.resolve(request)
+        if match is not None or allowed:
+            return resource.canonical
+    return ""
+
+
+def _paths_of(router: web.UrlDispatcher) -> list[str]:
+    return [resource.canonical for resource in router.resources()]
+
+
+def _closest(path: str, paths: Sequence[str]) -> str:
+    close = get_close_matches(path[:80].rstrip("/"), paths, n=1)
+    return close[0] if close else ""
+
+
+def _shown(path: str) -> str:
+    return path if path and path.isascii() and path.isprintable() and len(path) <= 80 else shorten(path, 80)

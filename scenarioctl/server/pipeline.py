@@ -1,0 +1,211 @@
+"""What happens around every handler: request id, figures, errors, access and limits, as an aiohttp middleware."""
+
+import errno
+import itertools
+import logging
+import math
+import re
+import secrets
+from collections.abc import Mapping
+from time import perf_counter
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from scenarioctl.errors import (
+    BadRequest,
+    MethodNotAllowed,
+    NotReady,
+    ScenarioctlError,
+    TooLarge,
+    TooSlow,
+    Unauthorized,
+    shorten,
+)
+from scenarioctl.server.access import address_of
+from scenarioctl.server.context import Handler, ServerContext
+from scenarioctl.server.endpoints import Endpoint
+from scenarioctl.server.metrics import NOWHERE
+from scenarioctl.server.paths import Paths
+from scenarioctl.server.responses import error_response
+
+log = logging.getLogger("scenarioctl.http")
+
+#: Headers of every response, unless it has its own.
+_COMMON = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+#: In answer to a web page's `OPTIONS`: what it may send.
+_PREFLIGHT = {
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-Id, Last-Event-ID",
+    "Access-Control-Max-Age": "600",
+}
+#: What such a page may read of a response, beside its body.
+_EXPOSED = "X-Request-Id, Retry-After, Scenarioctl-Notes, Scenarioctl-Warnings"
+#: Make the ids of requests that bring none: of this process, and by number.
+_PROCESS = secrets.token_hex(4)
+_numbers = itertools.count(1)
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+#: Where a request keeps its id.
+_ID = web.RequestKey("_ID", str)
+#: Status of a request whose client disconnected before the response.
+_CLIENT_GONE = 499
+#: The process or the system has too many open files.
+_NO_FILES = (errno.EMFILE, errno.ENFILE)
+
+
+class RequestPipeline:
+    """The middleware of one server, and the headers of its responses."""
+
+    def __init__(
+        self, server: str, context: ServerContext, paths: Paths, rows: Mapping[web.AbstractRoute, Endpoint]
+    ) -> None:
+        #: `api` or `worker`.
+        self._server = server
+        self._context = context
+        self._paths = paths
+        #: Which row of the tables a route is for.
+        self._rows = rows
+
+    @web.middleware
+    async def handle(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer a request, whatever becomes of it; the one middleware of a server."""
+        metrics, started = self._context.metrics, perf_counter()
+        given = request.headers.get("X-Request-Id", "")
+        request[_ID] = given if _REQUEST_ID.fullmatch(given) else f"{_PROCESS}-{next(_numbers):x}"
+        row = self._rows.get(request.match_info.route)
+        status = _CLIENT_GONE
+        metrics.under_way += 1
+        try:
+            response = await self._answer(request, row, handler)
+            status = response.status
+            if self._context.is_stopping or "Upgrade" in request.headers:
+                # What a client sent after an upgrade is of another protocol, and cannot be answered.
+                response.force_close()
+            return response
+        finally:
+            metrics.under_way -= 1
+            self._record(request, row, status, perf_counter() - started)
+
+    async def _answer(
+        self, request: web.Request, row: Endpoint | None, handler: Handler
+    ) -> web.StreamResponse:
+        """Return the response of *handler*, or of an error as JSON."""
+        try:
+            _check_encoding(request.rel_url.raw_path)
+            if row is None:
+                return await self._answer_unmatched(request)
+            self._admit(request, row)
+            return await handler(request)
+        except ScenarioctlError as error:
+            return await self._refuse(request, row, error)
+        except ConnectionError:
+            # The client has disconnected.
+            raise
+        except Exception as bug:
+            if isinstance(bug, OSError) and bug.errno in _NO_FILES:
+                return await self._refuse(request, row, _no_files(bug))
+            return self._report_bug(request, row, bug)
+
+    def _admit(self, request: web.Request, row: Endpoint) -> None:
+        """Refuse a client that may not call the endpoint, or that calls more often than its limit."""
+        access, limits = self._context.access, self._context.limits
+        try:
+            client = access.admit(request, row)
+        except Unauthorized:
+            # Guesses at tokens are limited too.
+            limits.admit(address_of(request))
+            raise
+        limits.admit(client)
+
+    async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
+        """Add the headers of every response; a signal of aiohttp, sent before the head of a response is."""
+        headers = response.headers
+        headers["Server"] = "scenarioctl"
+        for name, value in _COMMON.items():
+            headers.setdefault(name, value)
+        headers["X-Request-Id"] = request[_ID]
+        if "Origin" in request.headers:
+            headers.update(self._context.access.cors(request))
+            if "Access-Control-Allow-Origin" in headers:
+                headers["Access-Control-Expose-Headers"] = _EXPOSED
+
+    async def _answer_unmatched(self, request: web.Request) -> web.StreamResponse:
+        path, error = request.rel_url.raw_path, request.match_info.http_exception
+        if isinstance(error, web.HTTPMethodNotAllowed):
+            if request.method == "OPTIONS":
+                return self._describe(request, error)
+            raise self._paths.wrong_method(path, error)
+        raise await self._paths.unknown(request)
+
+    def _describe(self, request: web.Request, error: web.HTTPMethodNotAllowed) -> web.Response:
+        """Answer `OPTIONS`: what a path takes, and what a page of an allowed origin may ask."""
+        headers = {"Allow": _allowed(error)}
+        if "Access-Control-Allow-Origin" in self._context.access.cors(request):
+            headers["Access-Control-Allow-Methods"] = headers["Allow"]
+            headers.update(_PREFLIGHT)
+        return web.Response(status=204, headers=headers)
+
+    async def _refuse(
+        self, request: web.Request, row: Endpoint | None, error: ScenarioctlError
+    ) -> web.Response:
+        response = error_response(error, row.flag if row else await self._paths.flag(request))
+        unmatched = request.match_info.http_exception
+        if isinstance(error, MethodNotAllowed) and isinstance(unmatched, web.HTTPMethodNotAllowed):
+            response.headers["Allow"] = _allowed(unmatched)
+        elif isinstance(error, Unauthorized):
+            response.headers["WWW-Authenticate"] = "Bearer"
+        if "retry_after" in error.details:
+            response.headers["Retry-After"] = str(math.ceil(float(str(error.details["retry_after"]))))
+        if isinstance(error, (TooLarge, TooSlow, BadRequest)):
+            # What is left of the body is not worth reading.
+            response.force_close()
+        return response
+
+    def _report_bug(self, request: web.Request, row: Endpoint | None, bug: Exception) -> web.Response:
+        """Answer a bug: what happened is in the log, and only there."""
+        log.error(
+            "bug while answering %s %s",
+            request.method,
+            row.path if row else "an unknown path",
+            exc_info=bug,
+            extra={"request_id": request[_ID]},
+        )
+        done = "".join(f"; {note}" for note in getattr(bug, "__notes__", ()))
+        error = ScenarioctlError(
+            f"this is a bug in scenarioctl, not in what was sent; its log has the traceback under request id {request[_ID]}{done}"
+        )
+        return error_response(error, row.flag if row else "")
+
+    def _record(self, request: web.Request, row: Endpoint | None, status: int, seconds: float) -> None:
+        # Never the path itself: a webhook's is a secret of those who post to it.
+        path = row.path if row else NOWHERE
+        self._context.metrics.count(self._server, path, status, seconds)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug(
+                "%s %s %d",
+                request.method,
+                path,
+                status,
+                extra={
+                    "request_id": request[_ID],
+                    "server": self._server,
+                    "status": status,
+                    "milliseconds": round(seconds * 1000, 3),
+                },
+            )
+
+
+def _allowed(error: web.HTTPMethodNotAllowed) -> str:
+    return ", ".join((*sorted(error.allowed_methods), "OPTIONS"))
+
+
+def _check_encoding(path: str) -> None:
+    for segment in path.split("/") if "%" in path else ():
+        try:
+            unquote(segment, errors="strict")
+        except UnicodeDecodeError:
+            raise BadRequest(f"the path is not UTF-8 text at {shorten(segment)}") from None
+
+
+def _no_files(error: OSError) -> NotReady:
+    # Not even one to read a part of the program from, or a table.
+    return NotReady(f"the daemon can open no more files ({error.strerror}), try again later (LimitNOFILE=)")

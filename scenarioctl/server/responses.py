@@ -1,0 +1,63 @@
+"""Results and errors as JSON responses."""
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from urllib.parse import quote
+
+import msgspec
+from aiohttp import web
+
+from scenarioctl.errors import ScenarioctlError
+from scenarioctl.operations.outcomes import OUTCOMES
+
+JSON = "application/json"
+#: Bytes of a header with notes or warnings.
+_HEADER_MAX = 4096
+
+
+def encode(answer: object) -> bytes:
+    """Return *answer* as compact JSON."""
+    try:
+        return msgspec.json.encode(answer)
+    except (UnicodeEncodeError, OverflowError):
+        # Half of a surrogate pair, which an imported diagram may hold: escaped, it goes through.
+        return json.dumps(answer, separators=(",", ":")).encode()
+
+
+def encode_large(answer: Mapping[str, object]) -> bytes:
+    """Return *answer* as compact JSON, encoded item by item: msgspec lets no other thread run while it encodes."""
+    parts: list[bytes] = []
+    for name, value in answer.items():
+        parts += (b"," if parts else b"{", encode(name), b":")
+        if isinstance(value, list) and value:
+            for number, item in enumerate(value):
+                parts += (b"," if number else b"[", encode(item))
+            parts.append(b"]")
+        else:
+            parts.append(encode(value))
+    return b"".join((*parts, b"}")) if parts else b"{}"
+
+
+@lru_cache(256)
+def write_sentences(sentences: tuple[str, ...]) -> str:
+    """Return *sentences* for people as the value of a header: percent-encoded JSON, at most 4 kB of it."""
+    kept = list(sentences)
+    while (
+        len(written := quote(json.dumps(kept, ensure_ascii=False), safe="", errors="replace")) > _HEADER_MAX
+    ):
+        if len(kept) > 1:
+            kept.pop()
+        else:
+            kept = [kept[0][: len(kept[0]) // 2] + "…"]
+    return written
+
+
+def error_response(error: ScenarioctlError, flag: str) -> web.Response:
+    """Return the response to a request that failed; *flag* is the endpoint's own, or empty."""
+    said: dict[str, object] = {**error.details}
+    if flag:
+        said[flag] = False
+    said["error"] = str(error)
+    said["code"] = error.code
+    return web.Response(status=OUTCOMES[error.code].status, body=encode(said), content_type=JSON)

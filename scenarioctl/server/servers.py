@@ -1,0 +1,180 @@
+"""The two HTTP servers, as aiohttp applications of the tables of endpoints and pages.  `daemon.py` gives them sockets."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from scenarioctl import __version__
+from scenarioctl.application import Application
+from scenarioctl.server.acceptor import Acceptor
+from scenarioctl.server.access import Access
+from scenarioctl.server.bodies import expect_nothing
+from scenarioctl.server.context import Route, ServerContext
+from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
+from scenarioctl.server.handlers import OperationHandler
+from scenarioctl.server.limits import Limits
+from scenarioctl.server.listening import Listener
+from scenarioctl.server.metrics import Metrics, figures_of
+from scenarioctl.server.page_files import page_file_routes
+from scenarioctl.server.pages import page_routes
+from scenarioctl.server.paths import Paths
+from scenarioctl.server.pipeline import RequestPipeline
+from scenarioctl.server.streams import Follower
+
+if TYPE_CHECKING:
+    from scenarioctl.worker.loop import Worker
+
+_NAMES = {"api": "the scenario API", "worker": "the job worker"}
+#: Bytes of the largest line, and lines, of a request's header.
+LINE_MAX = 16 * 1024
+HEADERS_MAX = 100
+#: Seconds for which the rest of a body is read that was refused, so that its sender gets to read why.
+_LINGERING = 3.0
+#: Seconds between two looks at whether all requests have ended.
+_LOOK = 0.02
+#: Seconds that a request has for closing that did not end in its time.
+_CLOSING = 1.0
+
+
+class HttpServers:
+    """The servers of one daemon: `listen`, then `stop`."""
+
+    def __init__(self, context: ServerContext) -> None:
+        self.context = context
+        self._running: list[tuple[web.AppRunner, Acceptor]] = []
+
+    async def listen(self, server: str, listeners: Iterable[Listener]) -> None:
+        """Serve *server*, `api` or `worker`, at *listeners*."""
+        runner = make_runner(build_application(server, self.context), self.context.limits)
+        await runner.setup()
+        assert runner.server is not None  # noqa: S101 - it is, after the setup
+        acceptor = Acceptor(runner.server, self.context.limits)
+        self._running.append((runner, acceptor))
+        for listener in listeners:
+            await acceptor.listen(listener)
+
+    async def stop(self, seconds: float) -> None:
+        """Accept no more connections, give requests *seconds* for their end, and close all connections."""
+        self.context.is_stopping = True
+        # They would go on for ever.
+        self.context.follower.close()
+        for _, acceptor in self._running:
+            await acceptor.close()
+        deadline = asyncio.get_running_loop().time() + seconds
+        while self._is_busy() and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(_LOOK)
+        for runner, _ in self._running:
+            await runner.cleanup()
+        if self.context.writes:
+            await asyncio.wait(self.context.writes, timeout=_CLOSING)
+
+    def _is_busy(self) -> bool:
+        busy = self.context.metrics.under_way or self.context.writes
+        return bool(busy) or any(acceptor.is_busy() for _, acceptor in self._running)
+
+
+def make_runner(application: web.Application, limits: Limits) -> web.AppRunner:
+    """Return what runs *application*, with the bounds of a request's header."""
+    return web.AppRunner(
+        application,
+        access_log=None,
+        logger=_quiet_logger(),
+        handler_cancellation=True,
+        shutdown_timeout=_CLOSING,
+        # Counts from the opening and from each response, whatever dribbles in meanwhile, to a whole header.
+        keepalive_timeout=limits.seconds,
+        lingering_time=_LINGERING,
+        max_line_size=LINE_MAX,
+        max_field_size=LINE_MAX,
+        max_headers=HEADERS_MAX,
+        # A compressed body could be a thousand times its size; it is refused.
+        auto_decompress=False,
+    )
+
+
+def build_servers(
+    app: Application,
+    access: Access,
+    limits: Limits,
+    *,
+    role: str = "all",
+    worker: "Worker | None" = None,
+    endpoints: Sequence[Endpoint] = ENDPOINTS,
+) -> HttpServers:
+    """Return the servers of *role* (`all`, `api` or `worker`) over *app*, whose loop has to run already."""
+    metrics = Metrics(__version__)
+    metrics.sources.append(figures_of(app, worker))
+    context = ServerContext(
+        app=app,
+        access=access,
+        limits=limits,
+        metrics=metrics,
+        follower=Follower(app, metrics),
+        role=role,
+        endpoints=tuple(endpoints),
+        worker=worker,
+    )
+    return HttpServers(context)
+
+
+def build_application(server: str, context: ServerContext) -> web.Application:
+    """Return what answers at *server*: its operations, its pages, and the files of the web page."""
+    with_worker = context.role == "all" and server == "api"
+    served = {server, "both"} | ({"worker"} if with_worker else set())
+    other = "worker" if server == "api" else "api"
+    application = web.Application()
+    rows = _add_routes(application.router, routes_of(server, served, context))
+    elsewhere = web.UrlDispatcher()
+    _add_routes(elsewhere, [(row, _unused) for row in context.endpoints if row.server == other])
+    named = [(row, path) for row in context.endpoints for path in (row.path, *row.also)]
+    paths = Paths(
+        application.router,
+        elsewhere,
+        other=_NAMES[other],
+        flags={path: row.flag for row, path in named if row.flag},
+        unsuggested=frozenset(path for row, path in named if row.destructive),
+    )
+    pipeline = RequestPipeline(server, context, paths, rows)
+    application.middlewares.append(pipeline.handle)
+    application.on_response_prepare.append(pipeline.add_headers)
+    return application
+
+
+def routes_of(server: str, served: set[str], context: ServerContext) -> list[Route]:
+    """Return the rows of *served* and the handlers that answer them."""
+    rows = [row for row in context.endpoints if row.server in served]
+    routes: list[Route] = [(row, OperationHandler(row, context).answer) for row in rows]
+    routes += page_routes(context, served)
+    if server == "api":
+        routes += page_file_routes(context)
+    return routes
+
+
+def _add_routes(router: web.UrlDispatcher, routes: Iterable[Route]) -> dict[web.AbstractRoute, Endpoint]:
+    rows: dict[web.AbstractRoute, Endpoint] = {}
+    for row, handler in routes:
+        for path in (row.path, *row.also):
+            for method in ("GET", "HEAD") if row.method == "GET" else (row.method,):
+                rows[router.add_route(method, path, handler, expect_handler=expect_nothing)] = row
+    return rows
+
+
+async def _unused(request: web.Request) -> web.StreamResponse:  # noqa: ARG001 - as aiohttp calls it
+    """Stand for a handler of the other server, whose paths are only looked up."""
+    raise web.HTTPNotFound
+
+
+def _quiet_logger() -> logging.Logger:
+    """Return a logger for aiohttp that leaves malformed requests out: any client could fill the log with them."""
+    logger = logging.getLogger("scenarioctl.http.protocol")
+    if not logger.filters:
+        logger.addFilter(_is_own_fault)
+    return logger
+
+
+def _is_own_fault(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    return not 400 <= getattr(error, "code", 500) < 500

@@ -1,0 +1,261 @@
+"""Connections: what becomes of clients that open too many, stall, or send what is no HTTP.
+
+CI runs this file against the oldest supported version of aiohttp too.
+"""
+
+import asyncio
+import contextlib
+import resource
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from scenarioctl.config import Settings
+from scenarioctl.server.acceptor import Acceptor
+from scenarioctl.server.limits import Limits
+from scenarioctl.server.listening import open_listeners
+from scenarioctl.server.servers import make_runner
+from tests.loops import each_loop
+
+__all__ = ["each_loop"]
+
+SETTINGS = Settings(config=Path("c.toml"), store=Path("s.db"), cache=Path("cache"))
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+async def answer(request: web.Request) -> web.StreamResponse:
+    return web.Response(text="x" * int(request.rel_url.query.get("size", "2")))
+
+
+@contextlib.asynccontextmanager
+async def served(limits: Limits, *addresses: str) -> AsyncIterator[int]:
+    """Serve on a free port, which is given, and at *addresses*, as the daemon does."""
+    application = web.Application()
+    application.router.add_get("/", answer)
+    runner = make_runner(application, limits)
+    await runner.setup()
+    assert runner.server is not None
+    acceptor = Acceptor(runner.server, limits)
+    listeners = open_listeners(("127.0.0.1:0", *addresses), field="listen")
+    for listener in listeners:
+        await acceptor.listen(listener)
+    try:
+        yield listeners[0].socket.getsockname()[1]
+    finally:
+        await acceptor.close()
+        await runner.cleanup()
+
+
+async def ask(port: int, request: bytes = GET) -> bytes:
+    """Return all that is answered until the server closes, or after a whole answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request)
+    try:
+        return await asyncio.wait_for(reader.read(65536), 5)
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+def test_connections_beyond_the_limit_are_closed_at_once_and_the_others_served() -> None:
+    async def play() -> tuple[list[bool], bytes, int]:
+        limits = Limits(replace(SETTINGS, connections=3))
+        async with served(limits) as port:
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+            await asyncio.sleep(0.02)
+            beyond = [await ask(port) for _ in range(2)]
+            held[0][1].close()
+            await held[0][1].wait_closed()
+            await asyncio.sleep(0.02)
+            after = await ask(port)
+            await asyncio.sleep(0.02)
+            still_open = limits.open
+            for _, writer in held[1:]:
+                writer.close()
+                await writer.wait_closed()
+        return [each == b"" for each in beyond], after[:15], still_open
+
+    assert asyncio.run(play()) == ([True, True], b"HTTP/1.1 200 OK", 2)
+
+
+def test_one_client_cannot_take_the_connections_of_all(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    limits = Limits(replace(SETTINGS, connections=5, client_connections=2))
+    path = str(tmp_path / "api.sock")
+
+    async def play() -> tuple[list[bytes], bytes, bytes]:
+        async with served(limits, f"unix:{path}") as port:
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+            while limits.open < 2:
+                await asyncio.sleep(0)
+            beyond = [await ask(port) for _ in range(3)]
+            # Somebody else: of another address, and on a Unix socket.
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0))
+            writer.write(GET)
+            other = await reader.read(15)
+            writer.close()
+            reader, writer = await asyncio.open_unix_connection(path)
+            writer.write(GET)
+            local = await reader.read(15)
+            writer.close()
+            for _, writer in held:
+                writer.close()
+                await writer.wait_closed()
+            while limits.open:
+                await asyncio.sleep(0)
+            again = await ask(port)
+        return beyond, other + local, again[:15]
+
+    assert asyncio.run(play()) == ([b"", b"", b""], b"HTTP/1.1 200 OK" * 2, b"HTTP/1.1 200 OK")
+    # Said once, however often it comes again.
+    assert [each.getMessage() for each in caplog.records] == [
+        "connections of 127.0.0.1 are closed at once: it has 2 open (client_connections=)"
+    ]
+
+
+def test_a_proxy_may_be_let_have_all_connections() -> None:
+    limits = Limits(replace(SETTINGS, connections=5, client_connections=0))
+
+    entered = [limits.enter("127.0.0.1") for _ in range(7)]
+    limits.leave("127.0.0.1")
+
+    assert (entered, limits.open) == ([True] * 5 + [False] * 2, 4)
+    assert limits.enter("127.0.0.1")
+
+
+@pytest.mark.parametrize("before", [b"", GET], ids=["at once", "after a request"])
+def test_who_dribbles_a_header_is_cut_off(before: bytes) -> None:
+    async def play() -> float:
+        limits = Limits(SETTINGS)
+        limits.seconds = 0.25
+        loop = asyncio.get_running_loop()
+        async with served(limits) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            if before:
+                writer.write(before)
+                await reader.readuntil(b"\r\n\r\nxx")
+            started = loop.time()
+            writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+            with contextlib.suppress(ConnectionError):
+                while not reader.at_eof():
+                    writer.write(b"X-A: b\r\n")
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(reader.read(1), 0.02)
+            ended = loop.time()
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+        return ended - started
+
+    assert 0.2 < asyncio.run(play()) < 1
+
+
+def test_who_does_not_read_an_answer_is_cut_off() -> None:
+    async def play() -> tuple[int, int]:
+        limits = Limits(SETTINGS)
+        limits.seconds = 0.1
+        async with served(limits) as port:
+            connection = socket.create_connection(("127.0.0.1", port))
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(b"GET /?size=20000000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            await asyncio.sleep(0.08)
+            meanwhile = limits.open
+            for _ in range(100):
+                await asyncio.sleep(0.02)
+                if limits.open == 0:
+                    break
+            connection.close()
+            return meanwhile, limits.open
+
+    assert asyncio.run(play()) == (1, 0)
+
+
+def test_who_reads_a_large_answer_slowly_gets_it_whole() -> None:
+    async def play() -> int:
+        limits = Limits(SETTINGS)
+        limits.seconds = 0.1
+        size = 3_000_000
+        async with served(limits) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=65536)
+            writer.write(f"GET /?size={size} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            await reader.readuntil(b"\r\n\r\n")
+            got = 0
+            while got < size:
+                got += len(await reader.read(200_000))
+                await asyncio.sleep(0.01)
+            writer.close()
+            await writer.wait_closed()
+        return got
+
+    assert asyncio.run(play()) == 3_000_000
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + b"x" * 20_000 + b"\r\n\r\n",
+        b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X-A: b\r\n" * 200 + b"\r\n",
+        b"GET / HTTP/1.1\r\nHost : a\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+    ],
+    ids=["TLS", "no path", "long header", "long path", "many headers", "space", "length", "smuggling"],
+)
+def test_what_is_no_http_is_refused_and_not_logged(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async def play() -> bytes:
+        async with served(Limits(SETTINGS)) as port:
+            return await ask(port, sent)
+
+    head, _, body = asyncio.run(play()).partition(b"\r\n\r\n")
+
+    assert head.splitlines()[0].endswith(b" 400 Bad Request")
+    assert b"Traceback" not in body
+    assert caplog.text == ""
+
+
+def test_among_1000_open_connections_and_slow_clients_a_normal_one_is_served() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+
+    async def play() -> tuple[int, bytes, float]:
+        limits = Limits(SETTINGS)
+        loop = asyncio.get_running_loop()
+        async with served(limits) as port:
+            idle = []
+            for number in range(1000):
+                connection = socket.create_connection(("127.0.0.1", port))
+                if number % 2:
+                    connection.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Le")
+                idle.append(connection)
+                if number % 100 == 0:
+                    await asyncio.sleep(0)
+            while limits.open < 1000:
+                await asyncio.sleep(0.01)
+            started = loop.time()
+            got = await ask(port)
+            took = loop.time() - started
+            for connection in idle:
+                connection.close()
+            opened = limits.open
+            while limits.open:
+                await asyncio.sleep(0.01)
+        return opened, got[:15], took
+
+    try:
+        opened, got, took = asyncio.run(play())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    assert (opened >= 1000, got) == (True, b"HTTP/1.1 200 OK")
+    assert took < 1
