@@ -52,11 +52,11 @@ def genesis_of(endpoint: str) -> str:
     from scenarioctl.chains.registry import Chain
 
     chain = Chain(name="probe", title="", role="parachain", relay="", symbol="UNIT", decimals=12)
-    connection = Connection(chain, endpoint)
+    connection = RUNNER.run(Connection.open(chain, endpoint))
     try:
-        return str(connection.call("chain_getBlockHash", 0))
+        return str(RUNNER.run(connection.call("chain_getBlockHash", 0)))
     finally:
-        connection.close()
+        RUNNER.run(connection.close())
 
 
 def round_trip(app: Application) -> None:

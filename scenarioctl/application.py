@@ -106,17 +106,15 @@ class Application:
         #: Tells the worker of this process, if it has one, that a job may be due.
         self.wake: Callable[[], None] = _wake_nobody
         self._clients: dict[str, Client] = {}
-        #: Of a served application; a chain that is configured anew has another one.
+        #: A chain that is configured anew has another one.
         self._pools: dict[Chain, Pool] = {}
         #: Of settings that do not hold any more, while sessions may still use them.
-        self._outdated: list[Outgoing] = []
+        self._outdated: list[Outgoing | Pool] = []
         #: Whether store, pools and the rest are another's, who closes them.
         self._lent = False
         #: Chain -> when its folder in the cache last changed, and what was in it then: the newest table, rather a confirmed
         #: one than not, and the version of the newest that nobody confirmed.
         self._known: dict[str, tuple[int, RuntimeTable | None, int]] = {}
-        #: Name and genesis of a chain -> when its newest table was looked for, and that table.
-        self._found: dict[tuple[str, str], tuple[float, RuntimeTable | None]] = {}
 
     @cached_property
     def registry(self) -> Registry:
@@ -199,24 +197,15 @@ class Application:
         self.__dict__.pop("_offline_settings", None)
         self._clients = {}
         for chain in set(self._pools).difference(registry.all()):
-            self._pools.pop(chain).retire()
+            pool = self._pools.pop(chain)
+            pool.retire()
+            self._outdated.append(pool)
 
     def known_runtime(self, chain: Chain) -> "RuntimeTable | None":
         """Return the newest runtime table of *chain* in the cache or the bundle, without asking a node.
 
         One that a single endpoint told of is returned only where there is no other.
         """
-        if not self.served:
-            return self._find_runtime(chain)
-        # A daemon builds thousands a second; that a table has come into the cache it may notice a second late.
-        key = (chain.name, chain.genesis)
-        found = self._found.get(key)
-        moment = time.monotonic()
-        if found is None or moment - found[0] > 1:
-            found = self._found[key] = (moment, self._find_runtime(chain))
-        return found[1]
-
-    def _find_runtime(self, chain: Chain) -> "RuntimeTable | None":
         from scenarioctl.runtime.table import load_bundled
 
         bundled = load_bundled(chain.name)
@@ -314,10 +303,6 @@ class Application:
         return client
 
     def _new_client(self, chain: Chain) -> "Client":
-        if not self.served:
-            from scenarioctl.chains.client import Client
-
-            return Client(chain, known=self.known_runtime(chain), cache=self.runtime_directory(chain))
         pool = self._pools.get(chain)
         if pool is None:
             from scenarioctl.chains.pool import Pool
@@ -348,8 +333,8 @@ class Application:
             return
         for pool in self._pools.values():
             await pool.close()
-        for outgoing in self._outdated:
-            await outgoing.close()
+        for outdated in self._outdated:
+            await outdated.close()
         if "outgoing" in self.__dict__:
             await self.outgoing.close()
         if "_threads" in self.__dict__:

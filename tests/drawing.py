@@ -9,9 +9,10 @@ from scenarioctl.actions.summaries import summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.formats.documents import parse_json
-from scenarioctl.model.diagram import Problem, read_diagram
+from scenarioctl.model.diagram import read_diagram
 from scenarioctl.render.picture import Picture, first_part, read_picture
 from tests.conftest import DATA
+from tests.runner import finish
 
 SAMPLES = sorted((DATA / "diagrams").glob("*.json"))
 
@@ -46,9 +47,5 @@ def picture_of(app: Application, raw: Any) -> Picture:
     """Return what is drawn of a diagram's document."""
     whole = read_diagram(raw)
     shown = first_part(whole)
-    found: tuple[Problem, ...] = ()
-    try:
-        find_problems(app, shown).send(None)
-    except StopIteration as done:
-        found = done.value
+    found = finish(find_problems(app, shown))
     return read_picture(app, shown, found, summary=summarise(whole, app.registry), total=len(whole.nodes))

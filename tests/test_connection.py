@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import connect
+from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.runtime.scale import encode_compact
@@ -25,11 +25,11 @@ def polkadot_at(*endpoints: str) -> Chain:
 
 
 def fetch_runtime(chain: Chain, known: RuntimeTable | None, cache: Path) -> RuntimeTable:
-    client = Client(chain, known=known, cache=cache)
+    pool = Pool(chain, known=known, cache=cache)
     try:
-        return finish(client.table())
+        return finish(pool.client().table())
     finally:
-        finish(client.close())
+        finish(pool.close())
 
 
 def opaque(metadata: bytes) -> str:
@@ -87,13 +87,14 @@ def test_an_upgrade_is_noticed_by_a_client_that_stays_connected(tmp_path: Path) 
     now = {"specName": "polkadot", "specVersion": 1006000}
 
     with Node(answers(state_getRuntimeVersion=lambda: dict(now))) as node:
-        client = Client(polkadot_at(node.url), known=bundled, cache=tmp_path)
+        pool = Pool(polkadot_at(node.url), known=bundled, cache=tmp_path)
+        client = pool.client()
         # As if a second passed between any two questions.
-        client.believed = 0
+        pool.believed = 0
         before = finish(client.table())
         now["specVersion"] = bundled.spec_version
         after = finish(client.table())
-        finish(client.close())
+        finish(pool.close())
 
     assert (before.spec_version, after.spec_version) == (1006000, bundled.spec_version)
 
@@ -105,11 +106,12 @@ def test_a_node_of_another_version_does_not_answer_for_one_that_went_away(tmp_pa
     )
 
     with Node(gone) as first, Node(other) as second:
-        client = Client(polkadot_at(first.url, second.url), known=load_bundled("polkadot"), cache=tmp_path)
+        pool = Pool(polkadot_at(first.url, second.url), known=load_bundled("polkadot"), cache=tmp_path)
+        client = pool.client()
         with pytest.raises(ChainUnreachable) as refused:
             finish(client.storage("System", "Number"))
         again = finish(client.storage("System", "Number"))
-        finish(client.close())
+        finish(pool.close())
 
     assert str(refused.value) == (
         f"{first.url} went away, and {second.url} runs another runtime, polkadot 2000000: try again"
@@ -123,11 +125,12 @@ def test_a_client_believes_the_version_for_a_moment(tmp_path: Path) -> None:
     version = {"specName": "polkadot", "specVersion": bundled.spec_version}
 
     with Node(answers(state_getRuntimeVersion=version)) as node:
-        client = Client(polkadot_at(node.url), known=bundled, cache=tmp_path)
-        client.believed = 60
+        pool = Pool(polkadot_at(node.url), known=bundled, cache=tmp_path)
+        client = pool.client()
+        pool.believed = 60
         for _ in range(3):
             finish(client.table())
-        finish(client.close())
+        finish(pool.close())
 
     assert node.asked.count("state_getRuntimeVersion") == 1
 
@@ -150,7 +153,7 @@ def test_a_node_of_another_chain_is_refused() -> None:
     kusama = "0xb0a8d493285c2df73290dfb7e61f870f17b41801197a149ca93654499ea3dafe"
 
     with Node(answers(chain_getBlockHash=kusama)) as node, pytest.raises(ChainUnreachable) as refused:
-        connect(polkadot_at(node.url))
+        finish(connect(polkadot_at(node.url)))
 
     assert str(refused.value) == (
         f"polkadot cannot be reached ({node.url} serves another chain: genesis {kusama}, not {POLKADOT_GENESIS})"
@@ -159,8 +162,8 @@ def test_a_node_of_another_chain_is_refused() -> None:
 
 def test_the_next_endpoint_is_tried_where_one_fails() -> None:
     with Node(answers(chain_getBlockHash="0x00")) as liar, Node(answers()) as node:
-        connection = connect(polkadot_at("ws://127.0.0.1:1/", liar.url, node.url))
-        connection.close()
+        connection = finish(connect(polkadot_at("ws://127.0.0.1:1/", liar.url, node.url)))
+        finish(connection.close())
 
     assert connection.endpoint == node.url
 
@@ -180,7 +183,7 @@ def test_a_node_that_contradicts_itself_is_not_built_with(tmp_path: Path) -> Non
 
 def test_a_node_without_answers_ends_as_unreachable() -> None:
     with Node({"chain_getBlockHash": POLKADOT_GENESIS}) as node, pytest.raises(ChainUnreachable) as refused:
-        connect(polkadot_at(node.url))
+        finish(connect(polkadot_at(node.url)))
 
     assert str(refused.value) == (
         f"polkadot cannot be reached ({node.url} refused state_getRuntimeVersion: Method not found (-32601))"
@@ -211,6 +214,6 @@ def test_a_command_without_a_node_says_so_and_names_offline(scenarioctl: Run, tm
 
     assert ended.code == 5
     assert ended.out == (
-        '{"error": "polkadot cannot be reached (ws://127.0.0.1:1/ did not open: [Errno 111] Connection refused); '
+        '{"error": "polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection refused); '
         '--offline builds with the runtime table at hand", "code": "chain_unreachable"}\n'
     )

@@ -28,6 +28,7 @@ import lz4.frame
 import pytest
 
 from scenarioctl.actions import running
+from scenarioctl.chains.connection import Timeouts
 from scenarioctl.schedules import DAY, HOUR
 from scenarioctl.server import streams
 from scenarioctl.stores.sqlite import database_file
@@ -1652,11 +1653,11 @@ QUERY = {"pallet_name": "Timestamp", "method_name": "Now"}
 NODES: dict[str, tuple[Any, int, str, str]] = {
     "where nobody listens": (
         *(None, 503, "chain_unreachable"),
-        "polkadot cannot be reached (NODE did not open: [Errno 111] Connection refused)",
+        "polkadot cannot be reached (NODE did not open: Connection refused)",
     ),
     "that does not say a word": (
         *(stall, 503, "chain_unreachable"),
-        "polkadot cannot be reached (NODE did not open: Connection timed out)",
+        "polkadot cannot be reached (NODE did not open: no answer within 0.3 s)",
     ),
     "that speaks no WebSocket": (
         *(say(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), 503, "chain_unreachable"),
@@ -1664,7 +1665,7 @@ NODES: dict[str, tuple[Any, int, str, str]] = {
     ),
     "that hangs up": (
         *(say(b""), 503, "chain_unreachable"),
-        "polkadot cannot be reached (NODE did not open: Connection to remote host was lost.)",
+        "polkadot cannot be reached (NODE did not open: it closed the connection)",
     ),
     "of another chain": (
         *(answers("assetHub"), 503, "chain_unreachable"),
@@ -1676,7 +1677,7 @@ NODES: dict[str, tuple[Any, int, str, str]] = {
     ),
     "that dies while it is asked": (
         *(answers("polkadot", state_getStorage=gone), 503, "chain_unreachable"),
-        "NODE did not answer state_getStorage: Connection to remote host was lost.",
+        "NODE did not answer state_getStorage: it closed the connection",
     ),
     "that refuses": (
         *(answers("polkadot", state_getStorage=refuse), 502, "chain_refused"),
@@ -1715,7 +1716,7 @@ NODES: dict[str, tuple[Any, int, str, str]] = {
 def test_a_node_that_fails_fails_what_needs_it_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("scenarioctl.chains.client.OPENING", 0.3)
+    monkeypatch.setattr("scenarioctl.chains.pool.TIMEOUTS", Timeouts(opening=0.3))
     act, status, code, error = NODES[name]
     with ExitStack() as stack:
         if act is None:

@@ -35,8 +35,8 @@ from scenarioctl.operations.creation import (
 )
 from scenarioctl.runtime.table import RuntimeTable
 from tests.conftest import BOB, ROOT
+from tests.runner import finish
 from tests.test_documents import documents
-from tests.test_samples import wait
 
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 
@@ -85,7 +85,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     path = tmp_path_factory.mktemp("app")
     made = Application(Settings(config=path / "c", store=path / "s", cache=path / "r", offline=True))
     yield made
-    wait(made.close())
+    finish(made.close())
 
 
 def canvas() -> DiagramBuilder:
@@ -246,7 +246,7 @@ def test_steps_run_one_after_the_other(app: Application) -> None:
         "tx(polkadot) > http > webhook > delay"
     )
     # The webhook comes after it.
-    assert [problem.sentence for problem in wait(find_problems(app, read_diagram(document)))] == [
+    assert [problem.sentence for problem in finish(find_problems(app, read_diagram(document)))] == [
         "methodInput needs 'address', which no step before it can give"
     ]
 
@@ -569,7 +569,7 @@ def test_a_field_that_a_webhook_fills_is_kept_for_it(app: Application) -> None:
     assert action["source"]["amount"] == "{{ amount }}"
     assert action["source"]["assetId"] == "{{ asset }}"
     assert action["target"] == {"chain": "assetHub", "assetId": None, "address": "{{ to }}", "symbol": None}
-    assert [(p.sentence, p.waiting) for p in wait(find_problems(app, read_diagram(document)))] == [
+    assert [(p.sentence, p.waiting) for p in finish(find_problems(app, read_diagram(document)))] == [
         ("source.assetId waits for webhook data: {{ asset }}", True)
     ]
 
@@ -651,7 +651,7 @@ def test_the_documentation_shows_every_step_and_all_of_it_works(app: Application
     for document in drawn:
         diagram = read_diagram(document)
         assert [
-            problem.sentence for problem in wait(find_problems(app, diagram)) if not problem.waiting
+            problem.sentence for problem in finish(find_problems(app, diagram)) if not problem.waiting
         ] == []
 
 
@@ -664,12 +664,12 @@ class TestCreation:
             Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True)
         )
         yield made
-        wait(made.close())
+        finish(made.close())
 
     def refusal(self, app: Application, *steps: str) -> str:
         with pytest.raises(InvalidRequest) as refused:
-            wait(create_flow(app, CreateFlow(flow=toml(*steps))))
-        assert wait(app.store.count_scenarios()) == 0
+            finish(create_flow(app, CreateFlow(flow=toml(*steps))))
+        assert finish(app.store.count_scenarios()) == 0
         return str(refused.value)
 
     @pytest.mark.parametrize(
@@ -781,7 +781,7 @@ class TestCreation:
     ) -> None:
         step = STEP[giving].replace("{{ address }}", BOB)
 
-        created = wait(
+        created = finish(
             create_flow(
                 served,
                 CreateFlow(flow=toml('id = "given"\n' + step, STEP["Remark"].replace("hello", text))),
@@ -819,10 +819,10 @@ class TestCreation:
         ]
         for create, request, field in requests:
             with pytest.raises(InvalidRequest) as refused:
-                wait(create(served, request))
+                finish(create(served, request))
 
             assert str(refused.value) == f"{field} needs 'a', which no step before it can give"
-        assert wait(served.store.count_scenarios()) == 0
+        assert finish(served.store.count_scenarios()) == 0
 
     def test_every_creation_encodes_its_transfer_anew(
         self, served: Application, monkeypatch: pytest.MonkeyPatch
@@ -847,7 +847,7 @@ class TestCreation:
                 assetid=5,
             )
             try:
-                return ", ".join(wait(create_scenario(served, request)).warnings)
+                return ", ".join(finish(create_scenario(served, request)).warnings)
             except InvalidRequest as error:
                 return str(error)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.actions import flow_files
-from scenarioctl.chains import connection
+from scenarioctl.chains import connection, websocket
+from scenarioctl.chains.connection import TIMEOUTS
 from scenarioctl.config import Settings
 from scenarioctl.contracts import metadata as contract
 from scenarioctl.formats import documents
@@ -90,13 +91,17 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "one exchange with a node": {
         "bytes": (connection.LARGEST,),
         "values": (connection.MOST_VALUES, connection.MOST_NOTICES),
-        "time": (connection.ANSWERING, connection.PROMPT),
+        "time": (TIMEOUTS.answering, TIMEOUTS.prompt),
     },
-    "opening a connection to a node": {"bytes": (connection.HANDSHAKE,), "time": (connection.OPENING,)},
+    "opening a connection to a node": {
+        "bytes": (websocket.HEADER_BYTES,),
+        "values": (websocket.HEADERS,),
+        "time": (TIMEOUTS.opening,),
+    },
     "waiting notifications of a subscription": {
         "bytes": (connection.NOTICE_BYTES,),
         "values": (connection.MOST_NOTICES,),
-        "time": (connection.ANSWERING,),
+        "time": (TIMEOUTS.answering,),
     },
     "metadata of a runtime": {"bytes": (metadata.MAX_BYTES,)},
     "SCALE bytes that are decoded": {"values": (scale.MAX_VALUES,), "depth": (scale.MAX_DEPTH,)},

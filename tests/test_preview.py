@@ -38,6 +38,7 @@ from scenarioctl.render.text import ascii_only, draw_text, width_of
 from scenarioctl.render.text_metrics import measure
 from tests.conftest import DATA, ROOT, SHARED, Run
 from tests.drawing import SAMPLES, document, make_app, picture_of, read_document
+from tests.runner import finish
 from tests.serving import Serving
 
 T = TypeVar("T")
@@ -51,20 +52,13 @@ PROGRAM = Path(sys.executable).parent / "scenarioctl"
 def app(tmp_path: Path) -> Iterator[Application]:
     made = make_app(tmp_path)
     yield made
-    wait(made.close())
-
-
-def wait(work: Coroutine[Any, Any, T]) -> T:
-    """Run what never really waits."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
-    raise AssertionError("it waited")
+    finish(made.close())
 
 
 def preview(app: Application, raw: Any, **fields: Any) -> Preview:
-    return wait(preview_scenario(app, PreviewScenario(scenario_id=wait(store_document(app, raw)), **fields)))
+    return finish(
+        preview_scenario(app, PreviewScenario(scenario_id=finish(store_document(app, raw)), **fields))
+    )
 
 
 def open_png(data: bytes) -> Image.Image:
@@ -72,12 +66,12 @@ def open_png(data: bytes) -> Image.Image:
 
 
 def test_a_preview_is_a_png_with_the_summary_of_the_scenario(app: Application) -> None:
-    id = wait(store_document(app, read_document(TRANSFER)))
+    id = finish(store_document(app, read_document(TRANSFER)))
 
-    answer = wait(preview_scenario(app, PreviewScenario(scenario_id=id))).answer()
+    answer = finish(preview_scenario(app, PreviewScenario(scenario_id=id))).answer()
 
     assert set(answer) == {"info", "img"}
-    assert answer["info"] == wait(scenario_info(app, ScenarioInfo(id=id))).answer()["result"]
+    assert answer["info"] == finish(scenario_info(app, ScenarioInfo(id=id))).answer()["result"]
     assert open_png(b64decode(answer["img"])).width >= 400
 
 
@@ -128,7 +122,7 @@ def test_a_preview_that_cannot_be_is_refused(app: Application, fields: Any, sent
 
 def test_an_unknown_scenario_has_no_preview(app: Application) -> None:
     with pytest.raises(ScenarioctlError) as refused:
-        wait(preview_scenario(app, PreviewScenario(scenario_id="abcdefghi")))
+        finish(preview_scenario(app, PreviewScenario(scenario_id="abcdefghi")))
 
     assert refused.value.code == "not_found"
 
@@ -553,8 +547,8 @@ def run_on_terminal(line: list[str], home: Path, answer: bytes = b"", **variable
 @pytest.fixture
 def stored(tmp_path: Path) -> tuple[Path, str]:
     app = make_app(tmp_path)
-    id = wait(store_document(app, read_document(TRANSFER)))
-    wait(app.close())
+    id = finish(store_document(app, read_document(TRANSFER)))
+    finish(app.close())
     return tmp_path, id
 
 

@@ -121,14 +121,19 @@ def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: P
         offline = imported(tmp_path, "--config", str(config), *TRANSFER)
         modules = imported(tmp_path, "--config", str(config), *TRANSFER[1:])
 
-    # Of a settings file, which is TOML.
-    assert [name for name in HEAVY if of(name, modules)] == ["tomllib"]
+    # The WebSocket client, and of a settings file, which is TOML.
+    assert [name for name in HEAVY if of(name, modules)] == ["aiohttp", "tomllib"]
     # Where the runtime is known and the route has one form, no metadata is read and nothing dry-run.
     assert of("scenarioctl", modules - offline) == [
+        "scenarioctl.chains.backoff",
         "scenarioctl.chains.client",
         "scenarioctl.chains.connection",
+        "scenarioctl.chains.metadata_fetch",
+        "scenarioctl.chains.node_client",
+        "scenarioctl.chains.pool",
+        "scenarioctl.chains.rpc_errors",
         "scenarioctl.chains.tables",
-        "scenarioctl.chains.transport",
+        "scenarioctl.chains.websocket",
         "scenarioctl.runtime.storage_keys",
         "scenarioctl.runtime.table_cache",
         "scenarioctl.transactions.connected_transfer",

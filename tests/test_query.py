@@ -805,7 +805,7 @@ def test_a_query_is_judged_also_where_its_chain_cannot_be_reached(scenarioctl: R
         2,
     )
     assert (right.err, right.code) == (
-        "Error: polkadot cannot be reached (ws://127.0.0.1:1/ did not open: [Errno 111] Connection refused)\n",
+        "Error: polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection refused)\n",
         5,
     )
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.chains.connection import Connection, NodeError
-from scenarioctl.chains.registry import Registry
+from scenarioctl.chains.rpc_errors import NodeError
 from tests.conftest import DATA
 from tests.live.recorder import (
     Conversations,
@@ -23,17 +22,13 @@ from tests.live.recorder import (
     write_conversations,
 )
 from tests.node import Feed, Node, Refusal
+from tests.runner import BlockingConnection
 from tests.signing import dev_key
 
 METADATA = DATA / "metadata" / "polkadot-1002005.v14.scale"
 VERSION = {"specName": "polkadot", "specVersion": 1002005}
 #: Longer than what is written where it stands.
 LONG = "0x" + "ab" * 300
-
-
-def connection(url: str) -> Connection:
-    plain = {"role": "parachain", "symbol": "UNIT", "decimals": 12, "endpoints": [url]}
-    return Connection(Registry({"probe": plain}).find("probe"), url)
 
 
 @pytest.fixture
@@ -60,16 +55,14 @@ def node() -> Iterator[Node]:
 def converse(url: str) -> list[Any]:
     """Return all that a node answers to what is asked of it here."""
     said: list[Any] = []
-    client = connection(url)
+    client = BlockingConnection(url)
     try:
         said += [client.call("chain_getHeader") for _ in range(3)]
         said += client.call_many([("state_getStorage", ("0x01",)), ("state_getStorage", ("0x02",))])
         with pytest.raises(NodeError) as refused:
             client.call("author_submitExtrinsic", "0x00")
         said.append((refused.value.number, refused.value.message, refused.value.data))
-        notices = client.subscribe("chain_subscribeNewHeads", ended_by="chain_unsubscribeNewHeads")
-        said += [next(notices), next(notices)]
-        notices.close()  # type: ignore[attr-defined]
+        said += client.notices("chain_subscribeNewHeads", 2, ended_by="chain_unsubscribeNewHeads")
         said.append(client.call("state_call", "Metadata_metadata_at_version", "0x0f000000"))
         said.append(client.call("state_getMetadata"))
     finally:
@@ -114,7 +107,7 @@ def test_metadata_is_not_kept_and_none_but_version_14_is_told_of(node: Node, tmp
 
 def test_the_code_of_a_runtime_is_not_kept(node: Node) -> None:
     with Recorder(node.url) as recorder:
-        client = connection(recorder.url)
+        client = BlockingConnection(recorder.url)
         answer = client.call("state_getStorage", "0x3a636f6465", "0x45")
         client.close()
 
@@ -127,7 +120,7 @@ def test_the_code_of_a_runtime_is_not_kept(node: Node) -> None:
 
 def test_what_comes_again_is_written_once(node: Node, tmp_path: Path) -> None:
     with Recorder(node.url) as recorder:
-        client = connection(recorder.url)
+        client = BlockingConnection(recorder.url)
         for key in ("0x01", "0x01", "0x01", "0x02"):
             client.call("state_getStorage", key)
         client.close()
@@ -145,7 +138,7 @@ def test_a_value_that_changes_late_changes_as_late_in_a_replay(node: Node, tmp_p
     node.answers["state_getStorage"] = lambda _: next(values)
 
     def ask(url: str) -> list[str]:
-        client = connection(url)
+        client = BlockingConnection(url)
         found = [client.call("state_getStorage", "0x01") for _ in range(3)]
         client.close()
         return found
@@ -161,7 +154,7 @@ def test_a_value_that_changes_late_changes_as_late_in_a_replay(node: Node, tmp_p
 def test_each_test_hears_what_it_heard(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     def heads(url: str, test: str, times: int) -> list[int]:
         monkeypatch.setenv("PYTEST_CURRENT_TEST", f"tests/live/test_some.py::{test} (call)")
-        client = connection(url)
+        client = BlockingConnection(url)
         numbers = [client.call("chain_getHeader")["number"] for _ in range(times)]
         client.close()
         return numbers
@@ -182,7 +175,7 @@ def test_what_was_not_recorded_is_refused(node: Node) -> None:
     _, exchanges = record(node)
 
     with Replay(exchanges) as replay:
-        client = connection(replay.url)
+        client = BlockingConnection(replay.url)
         with pytest.raises(NodeError, match=re.escape('not in the recording: state_getStorage ["0x03"]')):
             client.call("state_getStorage", "0x03")
         client.close()

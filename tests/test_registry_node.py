@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.chains.client import Client
-from scenarioctl.chains.connection import Connection
+from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainUnreachable
 from tests.conftest import BOB_HEX, Run
-from tests.runner import finish
+from tests.runner import BlockingConnection, finish
 
 ENDPOINT = os.environ.get("SCENARIOCTL_REGISTRY_NODE", "")
 
@@ -37,7 +36,7 @@ def rococo(**changes: object) -> Chain:
 
 
 def genesis() -> str:
-    connection = Connection(rococo(), ENDPOINT)
+    connection = BlockingConnection(ENDPOINT)
     try:
         answer = connection.call("chain_getBlockHash", 0)
     finally:
@@ -47,10 +46,10 @@ def genesis() -> str:
 
 
 def test_its_metadata_becomes_a_table_and_is_kept(tmp_path: Path) -> None:
-    client = Client(rococo(genesis=genesis()), known=None, cache=tmp_path)
+    pool = Pool(rococo(genesis=genesis()), known=None, cache=tmp_path)
 
-    table = finish(client.table())
-    finish(client.close())
+    table = finish(pool.client().table())
+    finish(pool.close())
 
     assert (table.spec_name, table.spec_version, table.metadata_version) == ("statemine", 900, 14)
     # As what this one endpoint tells: nobody confirmed it.
@@ -59,13 +58,14 @@ def test_its_metadata_becomes_a_table_and_is_kept(tmp_path: Path) -> None:
 
 
 def test_its_storage_is_read_by_name(tmp_path: Path) -> None:
-    client = Client(rococo(), known=None, cache=tmp_path)
+    pool = Pool(rococo(), known=None, cache=tmp_path)
+    client = pool.client()
 
     para_id = finish(client.storage("ParachainInfo", "ParachainId"))
     version = finish(client.storage("System", "LastRuntimeUpgrade"))
     nobody = finish(client.storage("System", "Account", bytes(32)))
     entries = finish(client.entries("System", "Account", limit=2))
-    finish(client.close())
+    finish(pool.close())
 
     assert para_id == 1000
     assert version is None or version["spec_version"] == 900
@@ -94,6 +94,6 @@ def test_a_transfer_is_built_with_its_runtime(scenarioctl: Run, tmp_path: Path) 
 
 def test_its_genesis_is_held_against_the_configuration() -> None:
     with pytest.raises(ChainUnreachable) as refused:
-        Connection(rococo(genesis="0x" + "00" * 32), ENDPOINT)
+        BlockingConnection(ENDPOINT, genesis="0x" + "00" * 32)
 
     assert str(refused.value) == (f"{ENDPOINT} serves another chain: genesis {genesis()}, not 0x{'00' * 32}")

@@ -2,9 +2,7 @@
 
 import json
 from base64 import b64decode
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
 from zlib import decompress
 
 import pytest
@@ -20,8 +18,7 @@ from scenarioctl.formats.documents import parse_json
 from scenarioctl.formats.share import read_import, read_share, write_share
 from scenarioctl.model.diagram import Diagram, read_diagram
 from tests.conftest import DATA, SHARED
-
-T = TypeVar("T")
+from tests.runner import finish
 
 OURS = sorted((DATA / "diagrams").glob("*.json"))
 REAL = sorted((SHARED / "data" / "diagrams").glob("*.json"))
@@ -202,22 +199,13 @@ def app(tmp_path: Path) -> Application:
     )
 
 
-def wait(work: Coroutine[Any, Any, T]) -> T:
-    """Run what never really waits."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
-    raise AssertionError("it waited")
-
-
 def open_sample(path: Path) -> Diagram:
     return read_diagram(parse_json(path.read_bytes(), field="diagram"))
 
 
 def drafted(app: Application, diagram: Diagram) -> str:
     try:
-        first = wait(draft_first(app, diagram))
+        first = finish(draft_first(app, diagram))
     except ScenarioctlError as error:
         return f"{error.code}: {error}"
     call = first.transaction.call
@@ -238,7 +226,7 @@ def test_a_sample_gives_what_is_decided(app: Application, path: Path) -> None:
 
     assert summarise(diagram, app.registry) == summarise(diagram) == summary
     assert sorted(chains_of(diagram, app.registry)) == chains.split()
-    assert {problem.node: problem.sentence for problem in wait(find_problems(app, diagram))} == faults
+    assert {problem.node: problem.sentence for problem in finish(find_problems(app, diagram))} == faults
     assert drafted(app, diagram) == draft
 
 
@@ -265,6 +253,6 @@ def test_a_share_string_of_the_editor_is_written_back_with_the_same_text() -> No
 
 
 def test_only_the_waiting_step_is_said_to_wait(app: Application) -> None:
-    found = wait(find_problems(app, open_sample(DATA / "diagrams" / "webhook_query.json")))
+    found = finish(find_problems(app, open_sample(DATA / "diagrams" / "webhook_query.json")))
 
     assert [(problem.node, problem.waiting) for problem in found] == [("chainQuery_f00002", True)]

@@ -30,8 +30,9 @@ from scenarioctl.operations.scenarios import (
 )
 from scenarioctl.stores import StoredScenario
 from tests.conftest import BOB, DATA, Run
+from tests.runner import finish
 from tests.serving import Serving
-from tests.test_samples import OURS, REAL, wait
+from tests.test_samples import OURS, REAL
 
 #: Keys in an order that no sorting gives.
 DIAGRAM = (
@@ -48,11 +49,11 @@ def app(tmp_path: Path) -> Iterator[Application]:
         Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True)
     )
     yield made
-    wait(made.close())
+    finish(made.close())
 
 
 def bring(app: Application, text: str, id: str = "") -> str:
-    return wait(import_scenario(app, ImportScenario(url=text, id=id))).id
+    return finish(import_scenario(app, ImportScenario(url=text, id=id))).id
 
 
 def share(text: str) -> str:
@@ -62,7 +63,7 @@ def share(text: str) -> str:
 class TestImport:
     def test_an_export_has_the_keys_in_the_order_of_the_import(self, app: Application) -> None:
         for text in (DIAGRAM, REORDERED):
-            found = wait(export_scenario(app, ExportScenario(id=bring(app, text))))
+            found = finish(export_scenario(app, ExportScenario(id=bring(app, text))))
 
             assert json.dumps(found.document, separators=(",", ":")) == text.replace("1.50", "1.5")
             assert decompress(b64decode(found.share)).decode() == text.replace("1.50", "1.5")
@@ -71,32 +72,32 @@ class TestImport:
     def test_a_sample_is_exported_to_the_letter(self, app: Application, path: Path) -> None:
         text = path.read_text(encoding="utf-8")
 
-        found = wait(export_scenario(app, ExportScenario(id=bring(app, text))))
+        found = finish(export_scenario(app, ExportScenario(id=bring(app, text))))
 
         assert json.dumps(found.document) == json.dumps(json.loads(text))
 
     def test_a_diagram_that_is_stored_is_found_again(self, app: Application) -> None:
         first = bring(app, DIAGRAM)
 
-        again = wait(import_scenario(app, ImportScenario(url=share(DIAGRAM))))
+        again = finish(import_scenario(app, ImportScenario(url=share(DIAGRAM))))
 
         assert (again.id, again.notes) == (first, (f"This diagram is stored already, as {first}.",))
         # Spaces say nothing, the order of the keys is part of it.
         assert bring(app, DIAGRAM.replace(":", " : ")) == first
         assert bring(app, REORDERED) != first
-        assert wait(app.store.count_scenarios()) == 2
+        assert finish(app.store.count_scenarios()) == 2
 
     def test_a_diagram_that_was_created_here_is_found_too(self, app: Application) -> None:
         from scenarioctl.operations.creation import CreateRemark, create_remark
 
-        id = wait(create_remark(app, CreateRemark(chain="polkadot", text="hello"))).id
-        exported = wait(export_scenario(app, ExportScenario(id=id))).share
+        id = finish(create_remark(app, CreateRemark(chain="polkadot", text="hello"))).id
+        exported = finish(export_scenario(app, ExportScenario(id=id))).share
 
         assert bring(app, exported) == id
 
     def test_one_that_was_deleted_is_not_found(self, app: Application) -> None:
         first = bring(app, DIAGRAM)
-        wait(app.store.delete_scenario(first))
+        finish(app.store.delete_scenario(first))
 
         assert bring(app, DIAGRAM) != first
 
@@ -115,13 +116,13 @@ class TestImport:
         )
         with pytest.raises(InvalidRequest, match="cannot name a scenario"):
             bring(app, DIAGRAM, "no.id")
-        assert wait(app.store.count_scenarios()) == 2
+        assert finish(app.store.count_scenarios()) == 2
 
     def test_a_diagram_that_an_older_version_stored_is_the_same(self, app: Application) -> None:
         old = StoredScenario(
             id="old", blob=pack(json.loads(DIAGRAM)), summary="delay", chains=(), created=1, updated=1
         )
-        wait(app.store.put_scenario(old))
+        finish(app.store.put_scenario(old))
 
         assert bring(app, DIAGRAM, "old") == "old"
 
@@ -161,7 +162,7 @@ class TestBagpipesStore:
 
         assert (ended.out, ended.code) == ("lnr8CfoQX\n-dD3W-kCp\n", 0)
         assert ended.err == "1 of 2: lnr8CfoQX\n2 of 2: -dD3W-kCp\n"
-        found = wait(export_scenario(app, ExportScenario(id="-dD3W-kCp"))).document
+        found = finish(export_scenario(app, ExportScenario(id="-dD3W-kCp"))).document
         assert json.dumps(found, separators=(",", ":")) == REORDERED
         again = scenarioctl("--store", str(tmp_path / "s"), "scenario", "import", str(file))
         assert (again.out, again.code) == (ended.out, 0)
@@ -230,7 +231,7 @@ class TestBagpipesStore:
 class TestFullInfo:
     def full(self, app: Application, path: str, **fields: Any) -> dict[str, Any]:
         id = bring(app, (DATA / "diagrams" / path).read_text())
-        answer = wait(full_scenario_info(app, FullScenarioInfo(id=id, **fields))).answer()
+        answer = finish(full_scenario_info(app, FullScenarioInfo(id=id, **fields))).answer()
         result: dict[str, Any] = answer["result"]
         return result
 
@@ -269,7 +270,7 @@ class TestFullInfo:
         id = bring(app, (DATA / "diagrams" / "calls_by_key.json").read_text())
         request = FullScenarioInfo(id=id, output_format="payload", sender=BOB, nonce=3)
 
-        info = wait(full_scenario_info(app, request))
+        info = finish(full_scenario_info(app, request))
 
         assert info.notes[-1] == (
             "each payload has the nonce that the sender has now: submit one transaction before you prepare the next"
@@ -282,10 +283,10 @@ class TestNames:
     def create(self, app: Application, name: str) -> str:
         from scenarioctl.operations.creation import CreateFlow, create_flow
 
-        return wait(create_flow(app, CreateFlow(flow=self.FLOW.format(name=name), syntax="json"))).id
+        return finish(create_flow(app, CreateFlow(flow=self.FLOW.format(name=name), syntax="json"))).id
 
     def listed(self, app: Application, **fields: Any) -> list[tuple[str, str | None]]:
-        page = wait(list_scenarios(app, ListScenarios(**fields)))
+        page = finish(list_scenarios(app, ListScenarios(**fields)))
         return [(row["id"], row.get("name")) for row in page.scenarios]
 
     def test_a_name_is_kept_shown_listed_and_found(self, app: Application) -> None:
@@ -294,8 +295,8 @@ class TestNames:
         assert self.listed(app) == [(named, "Pay rent"), (other, None)]
         assert self.listed(app, search="pAY") == [(named, "Pay rent")]
         assert self.listed(app, search="delay") == [(named, "Pay rent"), (other, None)]
-        assert wait(show_scenario(app, ShowScenario(id=named))).answer()["name"] == "Pay rent"
-        assert wait(export_scenario(app, ExportScenario(id=named))).document["name"] == "Pay rent"
+        assert finish(show_scenario(app, ShowScenario(id=named))).answer()["name"] == "Pay rent"
+        assert finish(export_scenario(app, ExportScenario(id=named))).document["name"] == "Pay rent"
 
     def test_an_import_brings_its_name(self, app: Application) -> None:
         id = bring(app, '{"name": " Pay\\n rent ", "nodes": [], "edges": []}')

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from aiohttp import web
 
 from scenarioctl.chains import connection
 from scenarioctl.chains.client import Client
-from scenarioctl.chains.connection import connect
+from scenarioctl.chains.connection import Timeouts, connect
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainUnreachable
@@ -23,6 +24,8 @@ from tests.runner import finish
 from tests.runtimes import bundled
 
 NOWHERE = "ws://127.0.0.1:1/"
+#: Waits a tenth of a second for what is no work.
+HURRIED = Timeouts(prompt=0.1)
 
 
 def polkadot_at(*endpoints: str) -> Chain:
@@ -44,15 +47,14 @@ def slowly(answer: Any) -> Callable[..., Any]:
 
 
 @contextmanager
-def client_of(tmp_path: Path, *nodes: Node, also: tuple[str, ...] = ()) -> Iterator[Client]:
+def client_of(tmp_path: Path, *nodes: Node, timeouts: Timeouts = HURRIED) -> Iterator[Client]:
     """Give a client of these endpoints that waits a tenth of a second for what is no work."""
-    chain = polkadot_at(*(node.url for node in nodes), *also)
-    client = Client(chain, known=bundled("polkadot"), cache=tmp_path)
-    client.prompt = 0.1
+    chain = polkadot_at(*(node.url for node in nodes))
+    pool = Pool(chain, known=bundled("polkadot"), cache=tmp_path, timeouts=timeouts)
     try:
-        yield client
+        yield pool.client()
     finally:
-        finish(client.close())
+        finish(pool.close())
 
 
 def test_a_small_question_is_asked_elsewhere_soon_and_so_is_what_follows(tmp_path: Path) -> None:
@@ -91,13 +93,13 @@ def test_a_slow_node_is_waited_for_where_there_is_no_other(tmp_path: Path, other
         Node(answers("polkadot", state_getRuntimeVersion=newer)) as another,
     ):
         chain = polkadot_at(slow.url, NOWHERE if other == "none that answers" else another.url)
-        client = Client(chain, known=bundled("polkadot"), cache=tmp_path)
-        client.prompt = 0.1
+        pool = Pool(chain, known=bundled("polkadot"), cache=tmp_path, timeouts=HURRIED)
+        client = pool.client()
         # Too short for the slow one to be reached a second time meanwhile.
         finish(client.version())
-        client.opening = 0.1
+        client.timeouts = replace(HURRIED, opening=0.1)
         said = finish(client.call("chain_getBlock"))
-        finish(client.close())
+        finish(pool.close())
 
     assert said == "late"
     assert slow.asked.count("chain_getBlock") == 1
@@ -132,23 +134,18 @@ def test_what_may_take_a_node_long_is_waited_for(tmp_path: Path, method: str) ->
         assert other.asked == []
 
 
-def test_what_acts_is_waited_for_and_never_asked_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "scenarioctl.chains.client.connect", lambda *given, **how: connect(*given, **how, answering=0.5)
-    )
+def test_what_acts_is_waited_for_and_never_asked_elsewhere(tmp_path: Path) -> None:
     with (
         Node(answers("polkadot", author_submitExtrinsic=slowly("0xhash"), author_rotateKeys=silent)) as slow,
         Node(answers("polkadot", author_submitExtrinsic="0xother", author_rotateKeys="0xkeys")) as other,
-        client_of(tmp_path, slow, other) as client,
+        client_of(tmp_path, slow, other, timeouts=Timeouts(answering=0.5)) as client,
     ):
         said = finish(client.submit("author_submitExtrinsic", "0x00"))
         with pytest.raises(ChainUnreachable) as lost:
             finish(client.submit("author_rotateKeys"))
 
         assert said == "0xhash"
-        assert str(lost.value) == f"{slow.url} did not answer author_rotateKeys: Connection timed out"
+        assert str(lost.value) == f"{slow.url} did not answer author_rotateKeys in time"
         assert other.asked == []
 
 
@@ -176,7 +173,7 @@ def test_under_a_daemon_too_a_silent_node_is_left_soon(tmp_path: Path) -> None:
     async def story(pool: Pool) -> tuple[list[Any], str]:
         clients = [pool.client() for _ in range(3)]
         for client in clients:
-            client.prompt = 0.1
+            client.timeouts = HURRIED
         said = await asyncio.gather(*(client.storage("System", "Number") for client in clients))
         # Those that ask later get the connections that were opened instead.
         later = pool.client()
@@ -206,13 +203,11 @@ def test_nobody_waits_for_the_farewell_of_a_node(tmp_path: Path) -> None:
         asyncio.get_running_loop().call_soon(time.sleep, 1)
         return "a block"
 
-    with (
-        Node(answers("polkadot", chain_getBlock=answer_and_sleep)) as node,
-        client_of(tmp_path, node) as client,
-    ):
-        said = finish(client.call("chain_getBlock"))
+    with Node(answers("polkadot", chain_getBlock=answer_and_sleep)) as node:
+        pool = Pool(polkadot_at(node.url), known=bundled("polkadot"), cache=tmp_path)
+        said = finish(pool.client().call("chain_getBlock"))
         started = time.monotonic()
-        finish(client.close())
+        finish(pool.close())
         passed = time.monotonic() - started
 
     assert said == "a block"
@@ -249,7 +244,7 @@ def test_a_message_without_end_is_not_read_to_its_end(
     with Flood(fragments) as flood:
         chain = polkadot_at(flood.url)
         with pytest.raises(ChainUnreachable) as refused:
-            connect(chain)
+            finish(connect(chain))
 
     assert str(refused.value) == (
         f"polkadot cannot be reached ({flood.url} did not answer chain_getBlockHash and 1 more: it sent more than 1000000 bytes)"

@@ -10,7 +10,6 @@ import pytest
 import tomli_w
 
 from scenarioctl.chains import client
-from scenarioctl.chains.client import Client
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainUnreachable
@@ -54,11 +53,11 @@ def polkadot_at(*endpoints: str) -> Chain:
 
 
 def fetch(tmp_path: Path, *endpoints: str) -> RuntimeTable:
-    asking = Client(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path)
+    pool = Pool(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path)
     try:
-        return finish(asking.table())
+        return finish(pool.client().table())
     finally:
-        finish(asking.close())
+        finish(pool.close())
 
 
 def configure(folder: Path, *endpoints: str, **chains: Any) -> str:
@@ -149,11 +148,12 @@ def test_a_table_that_is_not_confirmed_is_asked_for_again(
     monkeypatch.setattr(client, "UNCONFIRMED", 0.0)
     late = {"specName": "polkadot", "specVersion": 2000000}
     with runs(NEWER) as one, runs(NEWER, state_getRuntimeVersion=lambda *_: dict(late)) as two:
-        asking = Client(polkadot_at(one.url, two.url), known=bundled("polkadot"), cache=tmp_path)
+        pool = Pool(polkadot_at(one.url, two.url), known=bundled("polkadot"), cache=tmp_path)
+        asking = pool.client()
         before = finish(asking.table()).told_by
         late["specVersion"] = 3000000
         after = finish(asking.table()).told_by
-        finish(asking.close())
+        finish(pool.close())
 
     assert (before, after) == (endpoint_digest(one.url), "")
 
@@ -218,7 +218,6 @@ def test_a_daemon_that_stops_does_not_wait_for_a_second_endpoint(tmp_path: Path)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         await pool.close()
-        await asyncio.to_thread(pool.threads.shutdown)
         return time.monotonic() - started
 
     with runs(NEWER) as first, runs(NEWER, state_call=silent) as second:

@@ -188,6 +188,6 @@ def test_a_node_that_is_not_there_at_first_is_not_waited_for(scenarioctl: Run, t
 
     assert ended == Ended(
         out="",
-        err="Error: polkadot cannot be reached (ws://127.0.0.1:1/ did not open: [Errno 111] Connection refused)\n",
+        err="Error: polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection refused)\n",
         code=5,
     )

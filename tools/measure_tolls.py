@@ -43,7 +43,7 @@ ROUTES = {
 
 
 async def main() -> None:
-    app = _application(sys.argv[1:4])
+    app = await _application(sys.argv[1:4])
     known = json.loads(FILE.read_text())
     measured: dict[str, dict[str, int]] = {}
     for route, (source, destination, asset, amount) in ROUTES.items():
@@ -98,7 +98,7 @@ def _scaled(rows: dict[str, dict[str, int]], known: dict[str, dict[str, int]]) -
     return scaled
 
 
-def _application(urls: list[str]) -> Application:
+async def _application(urls: list[str]) -> Application:
     config: dict[str, dict[str, Any]] = {
         "relay": {"role": "relay"},
         "hub": {"role": "asset_hub", "relay": "relay", "para_id": 1000},
@@ -107,9 +107,9 @@ def _application(urls: list[str]) -> Application:
     place = "PalletInstance(50)/GeneralIndex(1984)"
     for chain, url in zip(config.values(), urls, strict=True):
         plain = {"role": "parachain", "symbol": "UNIT", "decimals": 12, "endpoints": [url]}
-        probe = Connection(Registry({"probe": plain}).find("probe"), url)
-        genesis, properties = probe.call_many([("chain_getBlockHash", (0,)), ("system_properties", ())])
-        probe.close()
+        probe = await Connection.open(Registry({"probe": plain}).find("probe"), url)
+        genesis, properties = await probe.call_many([("chain_getBlockHash", (0,)), ("system_properties", ())])
+        await probe.close()
         symbol, decimals = properties["tokenSymbol"], properties["tokenDecimals"]
         chain.setdefault("symbol", symbol[0] if isinstance(symbol, list) else symbol)
         chain.setdefault("decimals", decimals[0] if isinstance(decimals, list) else decimals)

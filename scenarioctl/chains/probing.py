@@ -1,13 +1,11 @@
 """Which endpoints of a chain answer, how fast, and how far they are."""
 
-import threading
-import time
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from queue import Empty, SimpleQueue
 
-from scenarioctl.chains.connection import OPENING, Connection
+from scenarioctl.chains.connection import TIMEOUTS, Connection
 from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused, ScenarioctlError
 
@@ -35,36 +33,28 @@ class Probe:
         return not self.reason
 
 
-def probe(chains: Sequence[Chain], *, patience: float = OPENING) -> tuple[Probe, ...]:
+async def probe(chains: Sequence[Chain], *, patience: float = TIMEOUTS.opening) -> tuple[Probe, ...]:
     """Ask every endpoint of *chains* at once; those that have not answered after *patience* seconds are given up."""
-    ended: SimpleQueue[Probe] = SimpleQueue()
-    asked = [(chain, endpoint) for chain in chains for endpoint in chain.endpoints]
-
-    def run(chain: Chain, endpoint: str) -> None:
-        ended.put(_probe_one(chain, endpoint, patience))
-
-    for chain, endpoint in asked:
-        # A daemon: the process does not wait at its end for an endpoint that stalls.
-        threading.Thread(target=run, args=(chain, endpoint), daemon=True).start()
-    deadline = time.monotonic() + patience + 1
-    answered: dict[tuple[str, str], Probe] = {}
-    with suppress(Empty):
-        while len(answered) < len(asked):
-            one = ended.get(timeout=max(deadline - time.monotonic(), 0.001))
-            answered[one.chain, one.endpoint] = one
-    silent = f"did not answer in {patience:g} seconds"
-    probes = [
-        answered.get((chain.name, endpoint))
-        or Probe(chain=chain.name, endpoint=endpoint, reason=f"{endpoint} {silent}")
-        for chain, endpoint in asked
-    ]
+    probes = await asyncio.gather(
+        *(_probe_one(chain, endpoint, patience) for chain in chains for endpoint in chain.endpoints)
+    )
     return tuple(_compare(one, probes) for one in probes)
 
 
-def _probe_one(chain: Chain, endpoint: str, patience: float) -> Probe:
+async def _probe_one(chain: Chain, endpoint: str, patience: float) -> Probe:
     found = Probe(chain=chain.name, endpoint=endpoint)
     try:
-        connection = Connection(chain, endpoint, opening=patience, answering=patience)
+        async with asyncio.timeout(patience + 1):
+            return await _ask(found, chain, patience)
+    except TimeoutError:
+        return replace(found, reason=f"{endpoint} did not answer in {patience:g} seconds")
+
+
+async def _ask(found: Probe, chain: Chain, patience: float) -> Probe:
+    endpoint = found.endpoint
+    timeouts = replace(TIMEOUTS, opening=patience, answering=patience)
+    try:
+        connection = await Connection.open(chain, endpoint, timeouts)
     except ScenarioctlError as error:
         return replace(found, reason=str(error))
     try:
@@ -74,11 +64,11 @@ def _probe_one(chain: Chain, endpoint: str, patience: float) -> Probe:
             spec_name=str(connection.version.get("specName", "")),
             spec_version=connection.version.get("specVersion"),
         )
-        header = connection.call("chain_getHeader")
+        header = await connection.call("chain_getHeader")
         found = replace(found, block=int(header["number"], 16))
         # Not every node lets the public ask.
         with suppress(ChainRefused):
-            health = connection.call("system_health")
+            health = await connection.call("system_health")
             if isinstance(health, dict) and health.get("isSyncing") is True:
                 found = replace(found, reason=f"{endpoint} is still syncing, it is at block {found.block}")
     except ScenarioctlError as error:
@@ -86,7 +76,7 @@ def _probe_one(chain: Chain, endpoint: str, patience: float) -> Probe:
     except (TypeError, KeyError, ValueError):
         found = replace(found, reason=f"{endpoint} gave no head")
     finally:
-        connection.close()
+        await connection.abort()
     return found
 
 

@@ -1,9 +1,9 @@
 """The runtime tables of one chain in memory."""
 
-import threading
+import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from math import inf
 from typing import Any
 
@@ -30,8 +30,7 @@ class Tables:
         self._tables: dict[tuple[Any, Any, str], RuntimeTable] = {}
         #: Until when it is found (time.monotonic), where that is not for good.
         self._until: dict[tuple[Any, Any, str], float] = {}
-        self._lock = threading.Lock()
-        self._reading = threading.Lock()
+        self._reading = asyncio.Lock()
         for table in known:
             if table is not None:
                 self.keep(table)
@@ -45,26 +44,27 @@ class Tables:
 
     def of_version(self, spec_version: int) -> RuntimeTable | None:
         """Return the table with that number, whatever its name, and rather one that is confirmed."""
-        with self._lock:
-            found = [table for table in self._tables.values() if table.spec_version == spec_version]
+        found = [table for table in list(self._tables.values()) if table.spec_version == spec_version]
         return min(found, key=lambda table: table.told_by, default=None)
 
     def keep(self, table: RuntimeTable, *, seconds: float | None = None) -> RuntimeTable:
         """Keep *table*, which is then found for so many *seconds*."""
         key = (table.spec_name, table.spec_version, table.told_by)
-        with self._lock:
-            self._tables.pop(key, None)
-            self._tables[key] = table
-            self._until[key] = inf if seconds is None else time.monotonic() + seconds
-            if len(self._tables) > _TABLES:
-                oldest = next(iter(self._tables))
-                del self._tables[oldest], self._until[oldest]
+        self._tables.pop(key, None)
+        self._tables[key] = table
+        self._until[key] = inf if seconds is None else time.monotonic() + seconds
+        if len(self._tables) > _TABLES:
+            oldest = next(iter(self._tables))
+            del self._tables[oldest], self._until[oldest]
         return table
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[None]:
         """Let one read a runtime that is missing here while others wait for it, though not for ever."""
-        mine = self._reading.acquire(timeout=_READING)
+        mine = False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_READING):
+                mine = await self._reading.acquire()
         try:
             yield
         finally:

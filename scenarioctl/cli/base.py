@@ -252,8 +252,14 @@ def open_application() -> "Application":
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Return what *coroutine* returns, run on the event loop of this command."""
-    return _open_runner().run(coroutine)
+    """Return what *coroutine* returns, run on the event loop of this command; Ctrl-C cancels it."""
+    try:
+        return _open_runner().run(coroutine)
+    except KeyboardInterrupt as stop:
+        # Notes on the cancellation say what a user should know of what was interrupted.
+        for note in getattr(stop.__context__, "__notes__", ()):
+            stop.add_note(note)
+        raise
 
 
 def _open_runner() -> "asyncio.Runner":
@@ -262,21 +268,9 @@ def _open_runner() -> "asyncio.Runner":
     root = click.get_current_context().find_root()
     runner: asyncio.Runner | None = root.meta.get("scenarioctl.runner")
     if runner is None:
-        _interrupt_at_once()
         runner = root.meta["scenarioctl.runner"] = asyncio.Runner()
         root.call_on_close(runner.close)
     return runner
-
-
-def _interrupt_at_once() -> None:
-    """Let Ctrl-C end a handler that blocks: asyncio would cancel it, which it notices only when it awaits."""
-    import signal
-
-    def interrupt(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, interrupt)
 
 
 def perform(operation: str, request_type: str, *, waits: bool = False, **fields: Any) -> Any:

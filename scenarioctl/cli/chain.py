@@ -83,7 +83,7 @@ def check(chains: tuple[str, ...]) -> None:
     asked = list({each.name: each for each in asked}.values())
     if app.settings.offline:
         raise ChainUnreachable("no endpoint was asked, --offline forbids it: leave --offline out")
-    probes = probe(asked)
+    probes = run(probe(asked))
     rows = [_describe_state(app, each, [one for one in probes if one.chain == each.name]) for each in asked]
     if asked_for_json():
         click.echo(dump_json({"chains": rows}))

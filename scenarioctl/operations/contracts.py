@@ -1,6 +1,6 @@
 """Smart contracts written in ink!: what they can be called for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.application import Application
@@ -72,7 +72,7 @@ async def _look_for(app: Application, chain: "Chain", address: bytes) -> tuple[b
         return None, ()
     client = app.client(chain)
     # The description is what was asked for; it does not wait long for what is known besides.
-    client.opening = OPENING
+    client.timeouts = replace(client.timeouts, opening=OPENING)
     try:
         return await is_contract(client, address), ()
     except (ChainUnreachable, ChainRefused) as error:

@@ -27,7 +27,6 @@ _LIBRARIES = (
     "tomli_w",
     "tomllib",
     "uvloop",
-    "websocket",
     "xxhash",
     "zoneinfo",
 )

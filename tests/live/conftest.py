@@ -17,8 +17,6 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.chains.connection import Connection
-from scenarioctl.chains.registry import Registry
 from scenarioctl.config import load_settings
 from tests.conftest import DATA
 from tests.live.recorder import (
@@ -31,7 +29,7 @@ from tests.live.recorder import (
     repeatable,
     write_conversations,
 )
-from tests.runner import finish
+from tests.runner import BlockingConnection, finish
 
 #: Variable -> the chain's name in the tests, and what the configuration says of it.
 CHAINS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -159,8 +157,7 @@ def describe(variable: str, endpoint: str) -> dict[str, Any]:
     """Return the configuration of the chain behind *variable*, completed by what its node reports."""
     name, given = CHAINS[variable]
     # Whatever the genesis: it is read here, and pinned from then on.
-    plain = {"role": "parachain", "symbol": "UNIT", "decimals": 12, "endpoints": [endpoint]}
-    connection = Connection(Registry({"probe": plain}).find("probe"), endpoint)
+    connection = BlockingConnection(endpoint)
     try:
         genesis, properties = connection.call_many([("chain_getBlockHash", (0,)), ("system_properties", ())])
     finally:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.connection import NodeError
+from scenarioctl.chains.rpc_errors import NodeError
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.connection import NodeError
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.chains.rpc_errors import NodeError
 
 #: The pool holds the very same bytes.
 ALREADY_IMPORTED = 1013

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.connection import NodeError
+from scenarioctl.chains.rpc_errors import NodeError
 from scenarioctl.errors import ChainRefused, ChainUnreachable, shorten
 from scenarioctl.transactions.submission.inclusion import read_block, read_block_number
 from scenarioctl.transactions.submission.node_errors import ALREADY_IMPORTED, explain_node_error, meaning_of

@@ -1,0 +1,63 @@
+"""When a chain that could not be reached is tried again."""
+
+import random
+import time
+from collections.abc import Callable
+from math import ceil
+
+from scenarioctl.errors import ChainUnreachable
+
+#: Seconds between two attempts to reach a chain: from, to.
+_SHORTEST, _LONGEST = 0.5, 30.0
+
+
+class Backoff:
+    """Delays the next attempt to reach a chain that could not be reached, and lets one client at a time try."""
+
+    def __init__(
+        self, *, clock: Callable[[], float] = time.monotonic, chance: Callable[[], float] = random.random
+    ) -> None:
+        """Take the time in seconds from *clock*, and from *chance* a number from 0 to 1, so that not all come at once."""
+        self._clock = clock
+        self._chance = chance
+        self._failures = 0
+        self._reason = ""
+        self._next = 0.0
+        self._trying = False
+
+    def check(self) -> None:
+        """Raise ChainUnreachable, with the last reason, if it is not the time to try."""
+        if not self._failures:
+            return
+        wait = self._next - self._clock()
+        if wait > 0:
+            raise ChainUnreachable(f"{self._reason}, tried again in {ceil(wait)} s")
+        if self._trying:
+            raise ChainUnreachable(f"{self._reason}, being tried again now")
+
+    @property
+    def is_resting(self) -> bool:
+        """Tell whether the newest attempt failed."""
+        return self._failures > 0
+
+    def begin(self) -> None:
+        """Be the one who tries; raises as `check`."""
+        self.check()
+        self._trying = True
+
+    def succeeded(self) -> None:
+        self._failures, self._trying = 0, False
+
+    def failed(self, reason: str) -> None:
+        self._trying = False
+        self._reason = reason
+        if self._failures and self._clock() < self._next:
+            # Several began before the first of them failed: that is one failure.
+            return
+        wait = min(_SHORTEST * 2**self._failures, _LONGEST)
+        self._failures = min(self._failures + 1, 16)
+        self._next = self._clock() + wait * (0.75 + self._chance() / 4)
+
+    def gave_up(self) -> None:
+        """Let another try: this attempt has said nothing about the chain."""
+        self._trying = False
