@@ -6,7 +6,7 @@ from typing import Any
 
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.extrinsic import SigningOptions, SigningPayload, signing_payload
+from scenarioctl.transactions.signing.payload import SigningOptions, SigningPayload, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 
 

@@ -9,12 +9,9 @@ import pytest
 
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.extrinsic import (
-    SigningOptions,
-    bare_extrinsic,
-    encode_era,
-    signing_payload,
-)
+from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import SCHEMES, encode_signed_extrinsic
 from scenarioctl.transactions.signing.wallet_formats import signer_payload
 from tests.conftest import Ended, Run
@@ -219,7 +216,7 @@ CASES = [
     case("a negative nonce", ("--signature", SIGNATURE), "payload.nonce -1 is not a number, expected one, or its 0x hex", wallet_payload(nonce=-1)),
     case("an era that is none", ("--signature", SIGNATURE), "payload.era '0x0000' is not an era, expected immortal, 0x00, or two bytes of hex like 0x4502", wallet_payload(era="0x0000")),
     case("a block hash that is none", ("--signature", SIGNATURE), "payload.blockHash '0x12' is not a hash, expected 0x and 64 hex digits", wallet_payload(blockHash="0x12")),
-    case("a method that is none", ("--signature", SIGNATURE), "payload.method None is not hex, expected 0x and hex digits", wallet_payload(method=None)),
+    case("a method that is none", ("--signature", SIGNATURE), "payload.method None is not hex, expected 0x and an even number of hex digits", wallet_payload(method=None)),
     case("a method of no pallet", ("--signature", SIGNATURE), "payload.method does not read as a call of polkadot: 0xfe00 is no call of polkadot 2000000: no pallet has the index 254", wallet_payload(method="0xfe00")),
     case("an address that is none", ("--signature", SIGNATURE), "payload.address None is not an address, expected an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or a 0x public key of 32 bytes", wallet_payload(address=None)),
     case("other extensions", ("--signature", SIGNATURE), f"payload.signedExtensions ['CheckNonce'] are not those of polkadot 2000000, expected: {', '.join(each.identifier for each in TABLE.extensions)}", wallet_payload(signedExtensions=["CheckNonce"])),

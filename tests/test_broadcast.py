@@ -17,15 +17,13 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.broadcasts import describe_inclusion
+from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.extrinsic import (
-    SigningOptions,
-    bare_extrinsic,
-    encode_compact,
-    encode_era,
-    signing_payload,
-)
-from scenarioctl.transactions.signing.signatures import SIGNED_V4, encode_signed_extrinsic
+from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+from scenarioctl.transactions.extrinsic import SIGNED_V4
+from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.submission.inclusion import read_inclusion
 from scenarioctl.transactions.submission.validation import check_is_signed, decode_for_chain
 from tests.conftest import DATA, Ended, Run

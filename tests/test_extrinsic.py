@@ -9,22 +9,13 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
+from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_entries import Extension
-from scenarioctl.transactions.extrinsic import (
-    IMMORTAL,
-    Extrinsic,
-    SigningOptions,
-    bare_extrinsic,
-    decode_era,
-    decode_extrinsic,
-    encode_compact,
-    encode_era,
-    era_start,
-    looks_like_extrinsic,
-    parse_era,
-    signing_payload,
-)
+from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+from scenarioctl.transactions.extrinsic import Extrinsic, decode_extrinsic, looks_like_extrinsic
+from scenarioctl.transactions.mortality import IMMORTAL, decode_era, encode_era, era_start, parse_era
+from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from tests.conftest import SHARED
 from tests.runtimes import BOB, bundled, metadata_table, unhex, vectors
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.extrinsic import SigningOptions, bare_extrinsic, bytes_to_sign, signing_payload
+from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+from scenarioctl.transactions.signing.payload import SigningOptions, bytes_to_sign, signing_payload
 from scenarioctl.transactions.signing.signatures import (
     decode_signed_extrinsic,
     encode_signed_extrinsic,

@@ -19,7 +19,8 @@ from scenarioctl.errors import InvalidRequest, TooLarge
 from scenarioctl.render.qr import make_codes
 from scenarioctl.runtime.metadata_hash import metadata_digest
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.extrinsic import IMMORTAL, SigningOptions, encode_era, signing_payload
+from scenarioctl.transactions.mortality import IMMORTAL, encode_era
+from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.wallet_formats import (
     MAX_FRAMES,
     signer_payload,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.operations.signing_fields import parse_hex, read_aside
+from scenarioctl.operations.signing_fields import read_aside
+from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain

@@ -6,13 +6,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.signing_fields import (
-    SignerFields,
-    parse_hex,
-    read_aside,
-    signing_options,
-    signing_warnings,
-)
+from scenarioctl.operations.signing_fields import SignerFields, read_aside, signing_options, signing_warnings
+from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -148,7 +143,7 @@ class Payload:
 
 async def transaction_payload(app: Application, request: TransactionPayload) -> Payload:
     from scenarioctl.chains.addresses import format_account, parse_account
-    from scenarioctl.transactions.extrinsic import signing_payload
+    from scenarioctl.transactions.signing.payload import signing_payload
     from scenarioctl.transactions.signing.wallet_formats import check_key, signer_payload, vault_payload
 
     chain = app.registry.find(request.chain)
@@ -214,5 +209,7 @@ def read_transaction(table: "RuntimeTable", chain: "Chain", data: bytes) -> "Ext
 
 def _is_versioned(data: bytes) -> bool:
     """Tell whether an extrinsic's version stands where it would stand behind a length."""
-    start = (1, 2, 4, 0)[data[0] & 3]
-    return start > 0 and data[start : start + 1] in (b"\x04", b"\x84", b"\x05", b"\x45")
+    from scenarioctl.transactions.extrinsic import VERSION_BYTES, length_size
+
+    start = length_size(data)
+    return 0 < start < len(data) and data[start] in VERSION_BYTES

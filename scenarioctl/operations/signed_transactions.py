@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.signing_fields import (
-    SignerFields,
-    default_era,
-    parse_hex,
-    read_aside,
-    signing_options,
-)
+from scenarioctl.operations.signing_fields import SignerFields, default_era, read_aside, signing_options
+from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -101,7 +96,7 @@ async def _read_tx(
 ) -> "tuple[Chain, PayloadToSign, RuntimeTable]":
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.operations.decoded_transactions import read_transaction
-    from scenarioctl.transactions.extrinsic import signing_payload
+    from scenarioctl.transactions.signing.payload import signing_payload
     from scenarioctl.transactions.signing.signed_transaction import PayloadToSign, read_payload
 
     if not request.tx:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, TooLarge, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_raw
 from scenarioctl.model.calls import UnsignedTransaction
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.transactions.extrinsic import SigningOptions
+    from scenarioctl.transactions.signing.payload import SigningOptions
     from scenarioctl.transactions.signing.signing_context import SigningContext
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ async def write_transaction(
     if request.output_format == "call":
         return "0x" + transaction.call_data.hex()
     check_output_format(request.output_format)
-    from scenarioctl.transactions.extrinsic import signing_payload
+    from scenarioctl.transactions.signing.payload import signing_payload
 
     chain = app.registry.find(transaction.chain)
     options = await signing_options(app, chain, request)
@@ -93,7 +93,7 @@ def payload_warnings(app: Application, request: TransactionFields) -> tuple[str,
 async def signing_options(app: Application, chain: "Chain", request: SignerFields) -> "SigningOptions":
     """Return what a signature on *chain* covers, judged, and completed from the chain where one is connected."""
     from scenarioctl.chains.addresses import parse_account
-    from scenarioctl.transactions.extrinsic import SigningOptions
+    from scenarioctl.transactions.signing.payload import SigningOptions
     from scenarioctl.transactions.signing.signing_context import read_signing_context
 
     offline = app.settings.offline
@@ -107,9 +107,9 @@ async def signing_options(app: Application, chain: "Chain", request: SignerField
     block, block_hash = _parse_block(request, era, genesis_hash)
     tip = parse_raw(request.tip, field="tip", zero=True)
     if offline:
-        moment = _moment_as_given(chain, nonce, genesis_hash, era, block, block_hash)
+        context = _context_as_given(chain, nonce, genesis_hash, era, block, block_hash)
     else:
-        moment = await read_signing_context(
+        context = await read_signing_context(
             app.client(chain),
             account=account,
             nonce=nonce,
@@ -122,12 +122,12 @@ async def signing_options(app: Application, chain: "Chain", request: SignerField
         metadata_hash = await compute_metadata_hash(app, chain)
     digest = metadata_hash if isinstance(metadata_hash, bytes) else None
     return SigningOptions(
-        nonce=moment.nonce,
+        nonce=context.nonce,
         tip=tip,
-        era=moment.era,
-        genesis_hash=moment.genesis_hash,
-        block_hash=moment.block_hash,
-        block_number=moment.block_number,
+        era=context.era,
+        genesis_hash=context.genesis_hash,
+        block_hash=context.block_hash,
+        block_number=context.block_number,
         mode=1 if digest else 0,
         metadata_hash=digest,
     )
@@ -167,6 +167,8 @@ async def _commits(app: Application, chain: "Chain") -> bool:
 
 def _parse_genesis(chain: "Chain", request: SignerFields, *, offline: bool) -> bytes | None:
     """Return the genesis hash, None where neither the request nor the registry tells it."""
+    from scenarioctl.transactions.hex_fields import parse_hash
+
     known = parse_hash(chain.genesis, field="genesis") if chain.genesis else None
     given = parse_hash(request.genesis, field="genesis") if request.genesis else None
     if not offline and given and known and given != known:
@@ -181,6 +183,8 @@ def _parse_block(
     request: SignerFields, era: bytes | int, genesis_hash: bytes | None
 ) -> tuple[int | None, bytes | None]:
     """Return number and hash of the block that *era* starts from, None where they are not given."""
+    from scenarioctl.transactions.hex_fields import parse_hash
+
     block_hash = parse_hash(request.block_hash, field="block_hash") if request.block_hash else None
     if era != b"\0":
         return (
@@ -200,7 +204,7 @@ def _parse_block(
     return None, None
 
 
-def _moment_as_given(
+def _context_as_given(
     chain: "Chain",
     nonce: int | None,
     genesis_hash: bytes | None,
@@ -208,8 +212,8 @@ def _moment_as_given(
     block: int | None,
     block_hash: bytes | None,
 ) -> "SigningContext":
-    """Return the moment of a signature that is made without asking the chain."""
-    from scenarioctl.transactions.extrinsic import IMMORTAL, encode_era, era_start
+    """Return the context of a signature for which the chain is not asked."""
+    from scenarioctl.transactions.mortality import IMMORTAL, encode_era, era_start
     from scenarioctl.transactions.signing.signing_context import SigningContext
 
     if genesis_hash is None:
@@ -237,6 +241,8 @@ def _moment_as_given(
 
 def parse_metadata_hash(value: object) -> bytes | str:
     """Return a metadata hash, `auto`, `off`, or "" where nothing is said of it."""
+    from scenarioctl.transactions.hex_fields import parse_hash
+
     if isinstance(value, str) and value in ("", "auto", "off"):
         return value
     if not isinstance(value, str) or value[:2] not in ("0x", "0X"):
@@ -248,7 +254,7 @@ def parse_metadata_hash(value: object) -> bytes | str:
 
 def parse_era_choice(value: object) -> bytes | int:
     """Return an era's bytes (one for immortal, two for mortal), or a period in blocks."""
-    from scenarioctl.transactions.extrinsic import parse_era
+    from scenarioctl.transactions.mortality import parse_era
 
     text = str(value).strip()
     if text == "immortal" or text.startswith("0x"):
@@ -283,38 +289,3 @@ def parse_count(value: object, *, field: str) -> int:
             f"{field} {shorten(value)} is wrong, expected a whole number from 0 to 4294967295"
         )
     return int(text)
-
-
-def parse_hash(value: str, *, field: str) -> bytes:
-    """Return the 32 bytes of a 0x hash."""
-    try:
-        data = parse_hex(value, field=field)
-    except InvalidRequest:
-        data = b""
-    if len(data) != 32:
-        raise InvalidRequest(
-            f"{field} {shorten(value, 80)} is not a hash, expected 0x and 64 hex digits"
-        ) from None
-    return data
-
-
-def parse_hex(value: object, *, field: str) -> bytes:
-    """Return the bytes of 0x hex text; TooLarge for more than a transaction may have."""
-    from scenarioctl.transactions.bare_extrinsic import LARGEST
-
-    text = value.strip() if isinstance(value, str) else ""
-    digits = text[2:] if text[:2] in {"0x", "0X"} else ""
-    if len(digits) > 2 * LARGEST:
-        raise TooLarge(
-            f"{field} has {len(digits) // 2} bytes, the limit is {LARGEST}: no chain takes a longer transaction"
-        )
-    try:
-        data = bytes.fromhex(digits)
-    except ValueError:
-        data = b""
-    # bytes.fromhex skips white space, which no hex in a transaction has.
-    if not data or len(data) * 2 != len(digits):
-        raise InvalidRequest(
-            f"{field} {shorten(value)} is not hex, expected 0x and an even number of hex digits"
-        )
-    return data

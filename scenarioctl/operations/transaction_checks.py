@@ -8,7 +8,8 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
 from scenarioctl.operations.built_transactions import parse_sender
-from scenarioctl.operations.signing_fields import parse_hex, read_aside
+from scenarioctl.operations.signing_fields import read_aside
+from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
@@ -64,7 +65,7 @@ async def check_transaction(app: Application, request: CheckTransaction) -> Chec
     from dataclasses import replace
 
     from scenarioctl.actions.drafting import require_check
-    from scenarioctl.transactions.extrinsic import bare_extrinsic
+    from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 
     given = [name for name in _TRANSFER if getattr(request, name) != ""]
     if request.tx and given:

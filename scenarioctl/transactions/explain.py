@@ -46,7 +46,7 @@ def describe_call(
 
 def describe_signature(extrinsic: "Extrinsic", chain: "Chain") -> dict[str, Any]:
     """Return who signed *extrinsic*, with what, and what besides the call is signed."""
-    from scenarioctl.transactions.extrinsic import decode_era
+    from scenarioctl.transactions.mortality import decode_era
 
     signer = extrinsic.signer
     if isinstance(signer, Mapping) and set(signer) == {"Id"}:

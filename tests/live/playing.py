@@ -13,7 +13,8 @@ from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.dispatch_errors import explain_dispatch_error
 from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
+from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from tests.live.recorder import fresh
 from tests.live.setup import blocks_after

@@ -14,7 +14,7 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.extrinsic import SigningOptions, signing_payload
+from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from tests.live.recorder import pause
 from tests.runner import finish

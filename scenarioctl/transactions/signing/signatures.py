@@ -9,13 +9,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.extrinsic import (
-    IMMORTAL,
-    SigningOptions,
-    decode_extrinsic,
-    encode_compact,
-    signing_payload,
-)
+from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.transactions.extrinsic import SIGNED_V4, decode_extrinsic
+from scenarioctl.transactions.mortality import IMMORTAL
+from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 SCHEMES = {"sr25519": ("Sr25519", 64), "ed25519": ("Ed25519", 64), "ecdsa": ("Ecdsa", 65)}
 #: The byte before a signature that says of which scheme it is.
 SCHEME_BYTES = {0: "ed25519", 1: "sr25519", 2: "ecdsa"}
-SIGNED_V4 = 0x84
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,31 +51,23 @@ def decode_signed_extrinsic(table: "RuntimeTable", data: bytes) -> SignedExtrins
     extrinsic = decode_extrinsic(table, data)
     if extrinsic.signer is None:
         raise InvalidRequest("tx is not signed")
-    start = (1, 2, 4)[data[0] & 3] + 1
-    _, start = table.decode_at(table.address_type, data, start)
-    _, start = table.decode_at(table.signature_type, data, start)
-    first, raw = start, {}
-    for extension in table.extensions:
-        if not table.is_empty(extension.type_id):
-            begin = start
-            _, start = table.decode_at(extension.type_id, data, begin)
-            raw[extension.identifier] = data[begin:start]
     scheme, signature = "", b""
     if isinstance(extrinsic.signature, dict) and len(extrinsic.signature) == 1:
         kind, value = next(iter(extrinsic.signature.items()))
         if kind.lower() in SCHEMES and isinstance(value, bytes):
             scheme, signature = kind.lower(), value
     nonce = extrinsic.extensions.get("CheckNonce")
+    parts = extrinsic.extension_bytes
     return SignedExtrinsic(
         signer=extrinsic.signer,
         account=_account_of(extrinsic.signer),
         scheme=scheme,
         signature=signature,
         call=extrinsic.call,
-        call_data=data[start:],
-        extra=data[first:start],
+        call_data=extrinsic.call_data,
+        extra=extrinsic.extra,
         nonce=nonce if isinstance(nonce, int) else None,
-        era=raw.get("CheckMortality", raw.get("CheckEra", IMMORTAL)),
+        era=parts.get("CheckMortality", parts.get("CheckEra", IMMORTAL)),
         mode=int(extrinsic.extensions.get("CheckMetadataHash") == {"mode": "Enabled"}),
     )
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account, parse_account
-from scenarioctl.errors import InvalidRequest, TooLarge, shorten
-from scenarioctl.transactions.bare_extrinsic import LARGEST
-from scenarioctl.transactions.extrinsic import (
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.transactions.extrinsic import looks_like_extrinsic
+from scenarioctl.transactions.hex_fields import parse_hash, parse_hex
+from scenarioctl.transactions.mortality import parse_era
+from scenarioctl.transactions.signing.payload import (
     HASHED_ABOVE,
     SigningOptions,
     bytes_to_sign,
-    looks_like_extrinsic,
-    parse_era,
     signing_payload,
 )
 from scenarioctl.transactions.signing.signatures import (
@@ -134,7 +134,7 @@ def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[st
         )
     spec = _number(given, "specVersion")
     _check_versions(table, chain, spec, _number(given, "transactionVersion"), "payload")
-    genesis = _hash(given, "genesisHash")
+    genesis = parse_hash(given.get("genesisHash"), field="payload.genesisHash")
     _check_genesis(chain, genesis, "payload")
     names = [extension.identifier for extension in table.extensions]
     stated = given.get("signedExtensions", names)
@@ -143,8 +143,12 @@ def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[st
             f"payload.signedExtensions {shorten(stated)} are not those of {table}, expected: {', '.join(names)}"
         )
     mode = _number(given, "mode", 0)
-    metadata_hash = _hash(given, "metadataHash") if given.get("metadataHash") is not None else None
-    call_data = _bytes(given, "method")
+    metadata_hash = (
+        parse_hash(given["metadataHash"], field="payload.metadataHash")
+        if given.get("metadataHash") is not None
+        else None
+    )
+    call_data = parse_hex(given.get("method"), field="payload.method")
     try:
         call = table.decode_call(call_data)
     except InvalidRequest as error:
@@ -154,7 +158,7 @@ def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[st
         tip=_number(given, "tip", 0),
         era=parse_era(given.get("era"), field="payload.era"),
         genesis_hash=genesis,
-        block_hash=_hash(given, "blockHash"),
+        block_hash=parse_hash(given.get("blockHash"), field="payload.blockHash"),
         mode=mode,
         metadata_hash=metadata_hash,
     )
@@ -199,29 +203,3 @@ def _number(given: Mapping[str, Any], name: str, otherwise: int | None = None) -
         except ValueError:
             pass
     raise InvalidRequest(f"payload.{name} {shorten(value)} is not a number, expected one, or its 0x hex")
-
-
-def _bytes(given: Mapping[str, Any], name: str) -> bytes:
-    value = given.get(name)
-    text = value if isinstance(value, str) and value[:2] == "0x" else ""
-    if len(text) - 2 > 2 * LARGEST:
-        raise TooLarge(
-            f"payload.{name} has {len(text) // 2 - 1} bytes, the limit is {LARGEST}: no chain takes a longer transaction"
-        )
-    try:
-        data = bytes.fromhex(text[2:])
-    except ValueError:
-        data = b""
-    # bytes.fromhex skips white space.
-    if not data or len(data) * 2 != len(text) - 2:
-        raise InvalidRequest(f"payload.{name} {shorten(value)} is not hex, expected 0x and hex digits")
-    return data
-
-
-def _hash(given: Mapping[str, Any], name: str) -> bytes:
-    data = _bytes(given, name)
-    if len(data) != 32:
-        raise InvalidRequest(
-            f"payload.{name} {shorten(given[name], 80)} is not a hash, expected 0x and 64 hex digits"
-        )
-    return data

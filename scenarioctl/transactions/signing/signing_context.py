@@ -1,10 +1,10 @@
-"""The moment of a signature: the sender's nonce and the block that an era starts from, read from a connected chain."""
+"""What ties a signature to a chain and a time: the sender's nonce and the block that an era starts from, read from a connected chain."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
-from scenarioctl.transactions.extrinsic import IMMORTAL, encode_era, era_start
+from scenarioctl.transactions.mortality import IMMORTAL, encode_era, era_start
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
@@ -32,7 +32,7 @@ async def read_signing_context(
     block: int | None = None,
     block_hash: bytes | None = None,
 ) -> SigningContext:
-    """Return the moment for *account*, asking the chain for what is None; what is given is checked against it.
+    """Return the context of a signature by *account*, asking the chain for what is None; what is given is checked against it.
 
     *era* is an era's bytes, or a period in blocks.  It starts from *block*, or else from the finalized head, which no
     fork takes back; where finality is far behind, from the best one.

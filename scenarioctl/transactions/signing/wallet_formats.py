@@ -13,7 +13,7 @@ from scenarioctl.runtime.scale import encode_compact
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.extrinsic import SigningOptions, SigningPayload
+    from scenarioctl.transactions.signing.payload import SigningOptions, SigningPayload
 
 FRAME_SIZE = 1024
 #: More frames than these nobody holds a camera to.

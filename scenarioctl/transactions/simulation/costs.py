@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.extrinsic import SigningOptions, encode_era, signing_payload
+from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.simulation.balances import existential_deposit, free_balance, native_balance
 from scenarioctl.transactions.simulation.dry_run import DryRunResult

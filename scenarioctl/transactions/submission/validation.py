@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, shorten
 from scenarioctl.runtime.storage_keys import storage_key
+from scenarioctl.transactions.bare_extrinsic import BARE_V4
 from scenarioctl.transactions.extrinsic import (
-    HASHED_ABOVE,
-    bytes_to_sign,
-    decode_era,
-    era_start,
+    BARE_V5,
+    GENERAL_V5,
+    SIGNED_V4,
+    length_size,
     looks_like_extrinsic,
 )
+from scenarioctl.transactions.mortality import decode_era, era_start
+from scenarioctl.transactions.signing.payload import HASHED_ABOVE, bytes_to_sign
 from scenarioctl.transactions.signing.signatures import (
     SCHEMES,
-    SIGNED_V4,
     SignedExtrinsic,
     decode_signed_extrinsic,
     rebuild_payload,
@@ -34,8 +36,6 @@ Others = Callable[[], Iterable[tuple["Chain", "RuntimeTable"]]]
 #: Does what may take long: a function and its arguments.
 Aside = Callable[..., Awaitable[Any]]
 
-_BARE = (0x04, 0x05)
-_GENERAL_V5 = 0x45
 #: Two hashes stand at the end of every signing payload.
 _PAYLOAD_TAIL = 64
 #: So many eras back an expired signature is looked for.
@@ -52,18 +52,18 @@ def check_is_signed(chain: "Chain", table: "RuntimeTable | None", data: bytes) -
 
 
 def _what_it_is(table: "RuntimeTable | None", data: bytes) -> str:
-    start = (1, 2, 4, 0)[data[0] & 3]
+    start = length_size(data)
     head = data[start] if 0 < start < len(data) else None
     if looks_like_extrinsic(data):
         if head == SIGNED_V4:
             return ""
-        if head == _GENERAL_V5:
+        if head == GENERAL_V5:
             return f"it is a general extrinsic of version 5, which carries no signature; {_SIGN_IT}"
         return f"it is unsigned{_of(_call_at(table, data, start + 1)[0])}; {_SIGN_IT}"
     call, end = _call_at(table, data, 0)
     if call and end == len(data):
         return f"it is call data ({call}) without a signature; {_SIGN_IT}"
-    if head == SIGNED_V4 or head in _BARE:
+    if head == SIGNED_V4 or head in (BARE_V4, BARE_V5):
         length, follow = int.from_bytes(data[:start], "little") >> 2, len(data) - start
         signed = "" if head == SIGNED_V4 else "it is unsigned, and "
         if length > follow:

@@ -1,0 +1,199 @@
+"""The payload that a sender signs: the call, and what each signed extension of the runtime adds."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.transactions.mortality import IMMORTAL, decode_era
+
+if TYPE_CHECKING:
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: Payloads longer than this are hashed before they are signed.
+HASHED_ABOVE = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class SigningOptions:
+    """What a signature covers besides the call."""
+
+    nonce: int
+    #: Raw amount of the native asset.
+    tip: int = 0
+    #: One byte for immortal, two for mortal: see `mortality.py`.
+    era: bytes = IMMORTAL
+    genesis_hash: bytes
+    #: Of the block that the era starts from; the genesis hash for an immortal one.
+    block_hash: bytes
+    #: Of that block: wallets show it, nothing signs it.
+    block_number: int = 0
+    #: CheckMetadataHash: 1 commits to *metadata_hash*.
+    mode: int = 0
+    metadata_hash: bytes | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtensionPart:
+    """What one signed extension adds."""
+
+    identifier: str
+    #: In the extrinsic, and signed.
+    extra: bytes
+    #: Signed only.
+    additional: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class SigningPayload:
+    """The exact bytes that a sender signs."""
+
+    call_data: bytes
+    extensions: tuple[ExtensionPart, ...]
+
+    @property
+    def extra(self) -> bytes:
+        return b"".join(part.extra for part in self.extensions)
+
+    @property
+    def additional(self) -> bytes:
+        return b"".join(part.additional for part in self.extensions)
+
+    @property
+    def payload(self) -> bytes:
+        return self.call_data + self.extra + self.additional
+
+    @property
+    def bytes_to_sign(self) -> bytes:
+        """The payload itself, or its blake2b-256 where it is longer than 256 bytes."""
+        return bytes_to_sign(self.payload)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the parts as plain data, in 0x hex."""
+        return {
+            "call": _hex(self.call_data),
+            "extra": {part.identifier: _hex(part.extra) for part in self.extensions if part.extra},
+            "additional": {
+                part.identifier: _hex(part.additional) for part in self.extensions if part.additional
+            },
+            "hashed": len(self.payload) > HASHED_ABOVE,
+        }
+
+
+def signing_payload(table: "RuntimeTable", call_data: bytes, options: SigningOptions) -> SigningPayload:
+    """Return what the sender of *call_data* signs.
+
+    Every signed extension of the runtime is either known here or carries no bytes; InvalidRequest names one that
+    is neither, since a guess would make a signature that is good for nothing, or for something else.
+    """
+    _check_options(table, options)
+    parts = []
+    for extension in table.extensions:
+        writers = _EXTENSIONS.get(extension.identifier, (None, None))
+        extra, additional = (
+            _write_part(table, extension.identifier, type_id, writer, options)
+            for type_id, writer in zip(
+                (extension.type_id, extension.additional_type_id), writers, strict=True
+            )
+        )
+        parts.append(ExtensionPart(identifier=extension.identifier, extra=extra, additional=additional))
+    return SigningPayload(call_data=call_data, extensions=tuple(parts))
+
+
+def bytes_to_sign(payload: bytes) -> bytes:
+    """Return *payload*, or its blake2b-256 where it is longer than 256 bytes."""
+    return payload if len(payload) <= HASHED_ABOVE else blake2b(payload, digest_size=32).digest()
+
+
+def _check_options(table: "RuntimeTable", options: SigningOptions) -> None:
+    for name, value in (("genesis_hash", options.genesis_hash), ("block_hash", options.block_hash)):
+        if len(value) != 32:
+            raise InvalidRequest(f"{name} {shorten(value)} is not a hash, expected 32 bytes")
+    if options.mode not in (0, 1):
+        raise InvalidRequest(f"mode {shorten(options.mode)} is not one of CheckMetadataHash, expected 0 or 1")
+    if bool(options.mode) != (options.metadata_hash is not None):
+        raise InvalidRequest("metadata_hash goes with mode 1, and only with it: expected both or neither")
+    if options.metadata_hash is not None:
+        if len(options.metadata_hash) != 32:
+            raise InvalidRequest(
+                f"metadata_hash {shorten(options.metadata_hash)} is not a hash, expected 32 bytes"
+            )
+        if all(extension.identifier != "CheckMetadataHash" for extension in table.extensions):
+            raise InvalidRequest(
+                f"metadata_hash cannot be signed, the runtime {table.spec_name} {table.spec_version} has no CheckMetadataHash: expected none"
+            )
+    if decode_era(options.era) is None and options.block_hash != options.genesis_hash:
+        raise InvalidRequest(
+            "block_hash does not go with an immortal era, whose block is the genesis block: expected the genesis hash"
+        )
+
+
+# Signed extensions
+
+_Writer = Callable[["RuntimeTable", int, SigningOptions], bytes]
+
+
+def _encoded(value_of: Callable[[SigningOptions], Any]) -> _Writer:
+    """Return a writer that encodes what *value_of* gives by the extension's type."""
+    return lambda table, type_id, options: table.encode(type_id, value_of(options))
+
+
+def _write_spec_version(table: "RuntimeTable", type_id: int, _: SigningOptions) -> bytes:
+    return table.encode(type_id, table.spec_version)
+
+
+def _write_transaction_version(table: "RuntimeTable", type_id: int, _: SigningOptions) -> bytes:
+    return table.encode(type_id, table.transaction_version)
+
+
+def _write_nonce(table: "RuntimeTable", type_id: int, options: SigningOptions) -> bytes:
+    _, _, kind, definition = table.types[type_id]
+    # Runtimes that take Ethereum's transactions too have one of their own, with the nonce as its only field.
+    named = kind == "composite" and [field[0] for field in definition] == ["nonce"]
+    return table.encode(type_id, {"nonce": options.nonce} if named else options.nonce)
+
+
+def _write_era(table: "RuntimeTable", type_id: int, options: SigningOptions) -> bytes:
+    # By the runtime's own type, so that a runtime with another kind of era refuses it.
+    table.decode(type_id, options.era)
+    return options.era
+
+
+def _write_mode(table: "RuntimeTable", type_id: int, options: SigningOptions) -> bytes:
+    return table.encode(type_id, {"mode": "Enabled" if options.mode else "Disabled"})
+
+
+#: identifier -> what it puts into the extrinsic, and what it adds to the signed bytes; None: nothing.
+#: One that is not here may be in a runtime only if it carries no bytes (AuthorizeCall, CheckNonZeroSender,
+#: CheckWeight, EthSetOrigin, PrevalidateAttests, StorageWeightReclaim, ValidateClaim …).
+_EXTENSIONS: Mapping[str, tuple[_Writer | None, _Writer | None]] = {
+    "CheckSpecVersion": (None, _write_spec_version),
+    "CheckTxVersion": (None, _write_transaction_version),
+    "CheckGenesis": (None, _encoded(lambda options: options.genesis_hash)),
+    "CheckMortality": (_write_era, _encoded(lambda options: options.block_hash)),
+    "CheckEra": (_write_era, _encoded(lambda options: options.block_hash)),
+    "CheckNonce": (_write_nonce, None),
+    "ChargeTransactionPayment": (_encoded(lambda options: options.tip), None),
+    "ChargeAssetTxPayment": (_encoded(lambda options: {"tip": options.tip, "asset_id": None}), None),
+    "CheckMetadataHash": (_write_mode, _encoded(lambda options: options.metadata_hash)),
+}
+
+
+def _write_part(
+    table: "RuntimeTable", identifier: str, type_id: int, writer: _Writer | None, options: SigningOptions
+) -> bytes:
+    if table.types.is_empty(type_id):
+        return b""
+    if writer is None:
+        raise InvalidRequest(
+            f"the runtime {table.spec_name} {table.spec_version} has the signed extension {identifier}, which carries bytes ({table.type_name(type_id)}) that are not known here: nothing is signed on a guess"
+        )
+    try:
+        return writer(table, type_id, options)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"signed extension {identifier}: {error}") from None
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex()
