@@ -1,15 +1,15 @@
-"""Make scenarioctl/render/fonts from two npm packages: what a picture's letters are drawn and measured with.
+"""Build scenarioctl/render/fonts from two npm packages: the fonts that previews are drawn and measured with.
 
     pip install fonttools brotli
     python tools/bundle_fonts.py
 
-`npm pack` brings the packages into a temporary folder; nothing of their code is run.  Of Inter the letters of
-Latin, Greek and Cyrillic are kept, in two weights; of DejaVu Sans those of Hebrew, Arabic, Armenian and
-Georgian, and signs that Inter lacks.  Beside the fonts stand their licences, `advances.json` with the width of each letter
-in thousandths of the font's size, an `.outlines` file for each weight of Inter, and `manifest.json` with sources and hashes.
+`npm pack` downloads the packages into a temporary folder.  None of their code is run.  The tool keeps the Latin, Greek and Cyrillic
+characters of Inter, in two weights, and from DejaVu Sans Hebrew, Arabic, Armenian, Georgian and symbols that Inter lacks.  It also
+writes the licenses, `advances.json` with the width of each character in thousandths of the font size, an `.outlines` file for
+each weight of Inter, and `manifest.json` with sources and hashes.
 
-An outline is a line: the letter's code in hexadecimal, how far on the next letter stands, and the commands of its path, all
-of them relative, in units of the font with y upwards.  The first line says how many units the font's size is.
+An outline is one line: the character's code in hexadecimal, its advance width, and the commands of its path, all relative, in
+font units with y upwards.  The first line has the number of units per font size.
 """
 
 import hashlib

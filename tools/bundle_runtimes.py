@@ -1,10 +1,10 @@
-"""Makes the runtime tables in `scenarioctl/runtime/bundled/`, byte for byte the same wherever it runs.
+"""Build the runtime tables in `scenarioctl/runtime/bundled/`, byte for byte the same on every machine.
 
     python tools/bundle_runtimes.py                 from the npm packages, with the ordinary npm client
     python tools/bundle_runtimes.py --from DIR      from metadata files in DIR, named as in `SOURCES`
-    python tools/bundle_runtimes.py --check [...]   change nothing; exit 1 if a committed file would change
+    python tools/bundle_runtimes.py --check [...]   change nothing; exit 1 if a committed file differs
 
-To bundle another runtime: a row in `SOURCES`, and its names in `scenarioctl/runtime/table.py`.
+To bundle another runtime, add a row to `SOURCES` and its names to `scenarioctl/runtime/table.py`.
 """
 
 import argparse
@@ -34,9 +34,9 @@ class Source:
     literal: str
     package: str
     version: str
-    #: Inside the package; `*` stands for the part that its build tool makes up.
+    #: Path inside the package; `*` stands for the part that its build tool generates.
     file: str
-    #: What the metadata file is called with `--from`.
+    #: Name of the metadata file with `--from`.
     name: str
     spec_version: int
 

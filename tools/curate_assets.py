@@ -1,17 +1,17 @@
 """Make scenarioctl/chains/assets.json from two npm packages.
 
-    python tools/curate_assets.py            writes the table
-    python tools/curate_assets.py --check    compares, exit 1 where it differs
+    python tools/curate_assets.py            write the table
+    python tools/curate_assets.py --check    compare; exit 1 if it differs
 
-`npm pack` brings the packages into a temporary folder; nothing of their code is run or kept, only facts are
-read: ids, symbols, decimals, existential deposits, locations.  Where both speak, the first is believed.
+`npm pack` downloads the packages into a temporary folder.  None of their code is run or kept.  The tool reads only facts: ids,
+symbols, decimals, existential deposits, locations.  If the packages disagree, the first one wins.
 
-One line per chain, so that a reader parses only the one it needs; the rows are
+The table has one line per chain, so that a reader parses only the line it needs.  The rows are
 [id, symbol, decimals, existential deposit, kind, location, pays fees on arrival, name, canonical]
-without their trailing nulls.  No kind is "assets", whose location follows from the id; a location is written as
-in `chains/locations.py`.
+without trailing nulls.  The default kind is "assets", whose location follows from the id.  `chains/locations.py` describes how
+locations are written.
 
-Canonical is the one asset of its chain that its symbol means: `mark_canonical` says which, and why.
+The canonical asset is the one that a symbol means on its chain; `mark_canonical` says which, and why.
 """
 
 import argparse
@@ -28,7 +28,7 @@ TARGET = Path(__file__).resolve().parent.parent / "scenarioctl" / "chains" / "as
 PARASPELL = "@paraspell/assets@14.1.1"
 PARITY = "@substrate/asset-transfer-api-registry@0.3.0"
 
-#: Our literal -> the name in PARASPELL, the relay and para id in PARITY.
+#: Our name -> the name in PARASPELL; relay chain and para id in PARITY.
 CHAINS: dict[str, tuple[str, str, str]] = {
     "polkadot": ("Polkadot", "polkadot", "0"),
     "assetHub": ("AssetHubPolkadot", "polkadot", "1000"),
@@ -41,7 +41,7 @@ CHAINS: dict[str, tuple[str, str, str]] = {
 RELAYS = ("polkadot", "kusama", "paseo")
 DEX_PARA_ID = 2034
 
-#: Which chain a location's first parachain is, for the names.
+#: Para id of a location's first parachain -> name of the chain.
 PARACHAINS = {
     2000: "Acala",
     2001: "Bifrost",
@@ -54,7 +54,7 @@ PARACHAINS = {
     2034: "Hydration",
     2035: "Phala",
 }
-#: What the packages do not say, by hand.
+#: Names that the packages lack.
 NAMES = {
     ("polkadot", "0"): "Polkadot",
     ("assetHub", "DOT"): "Polkadot",

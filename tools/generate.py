@@ -1,6 +1,6 @@
-"""Write what is made from the commands: completions/, man/ and docs/commands.md.
+"""Generate completions/, man/ and docs/commands.md from the commands.
 
-`python tools/generate.py` writes, `python tools/generate.py --check` compares and names what is stale.
+`python tools/generate.py` writes the files. `python tools/generate.py --check` compares them and names stale ones.
 """
 
 import sys
@@ -17,14 +17,14 @@ from scenarioctl.cli.main import COMMANDS, cli
 from scenarioctl.operations.outcomes import LAST_RUN_FAILED, OUTCOMES
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Date in the man pages' footer: of the release, so that a build does not change them.
+#: Date in the footer of the man pages. It is the date of the release, so that a build doesn't change them.
 DATE = "2026-11-20"
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
-#: What click's scripts get wrong: text in the script, and what stands there in its place.
-MENDED = {
-    # The value of `--from=hy` is offered without the option, which would replace the whole word.
+#: Fixes for click's completion scripts: text in the script -> its replacement.
+FIXES = {
+    # For `--from=hy` click offers the value without the option, and zsh would replace the whole word.
     "zsh": [
         (
             "    for type key descr in ${response}; do",
@@ -39,7 +39,7 @@ MENDED = {
         fi""",
         )
     ],
-    # A description with a comma was cut there; and fish compares an offer with the whole word, option and all.
+    # click cuts a description at a comma, and fish compares a candidate with the whole word, option included.
     "fish": [
         ('(string split "," $completion)', '(string split --max 1 "," $completion)'),
         ("            echo $metadata[2];", '            echo "$option$metadata[2]";'),
@@ -50,7 +50,7 @@ MENDED = {
     for completion in $response;""",
         ),
     ],
-    # Bash makes three words of `--from=hy`.
+    # Bash splits `--from=hy` into three words.
     "bash": [
         (
             '    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD',
@@ -70,11 +70,11 @@ MENDED = {
 }
 
 ENVIRONMENT = {
-    "SCENARIOCTL_STORE": "The scenario store, as --store.",
-    "SCENARIOCTL_CONFIG": "The settings, as --config.",
+    "SCENARIOCTL_STORE": "The scenario store, like --store.",
+    "SCENARIOCTL_CONFIG": "The configuration file, like --config.",
     "SCENARIOCTL_CACHE": "Directory for the runtime tables of connected chains.",
-    "SCENARIOCTL_OFFLINE": "1: as --offline.",
-    "SCENARIOCTL_JSON": "1: as --json.",
+    "SCENARIOCTL_OFFLINE": "1: like --offline.",
+    "SCENARIOCTL_JSON": "1: like --json.",
     "SCENARIOCTL_DEBUG": "1: show the traceback of a bug.",
 }
 
@@ -105,7 +105,7 @@ def generate() -> Iterator[tuple[Path, str]]:
     for shell, complete in SHELLS.items():
         completion = complete(cli, {}, "scenarioctl", "_SCENARIOCTL_COMPLETE")
         source = completion.source_template % completion.source_vars()
-        for old, new in MENDED.get(shell, ()):
+        for old, new in FIXES.get(shell, ()):
             if source.count(old) != 1:
                 raise SystemExit(f"click's completion for {shell} has changed: {old!r} is not in it once")
             source = source.replace(old, new)
@@ -119,15 +119,15 @@ def generate() -> Iterator[tuple[Path, str]]:
 
 def walk() -> Iterator[click.Context]:
     """Yield a context for the program and for each command below it."""
-    # click-man reads `.commands`; the lazy group leaves it empty.
-    # With its settings: click keeps the help option that a command's first context gives it.
+    # click-man reads `.commands`, which the lazy group leaves empty.
+    # Pass the context settings: click keeps the help option of a command's first context.
     root = click.Context(cli, info_name="scenarioctl", **cli.context_settings)
     cli.commands = {name: command for name in COMMANDS if (command := cli.get_command(root, name))}
     yield from _below(root)
 
 
 def _below(context: click.Context) -> Iterator[click.Context]:
-    # Whole, where click would cut it for its column.
+    # The whole sentence: click would cut it to fit its column.
     context.command.short_help = cleandoc(context.command.help or "").split("\n\n")[0].replace("\n", " ")
     yield context
     if isinstance(context.command, click.Group):
@@ -136,10 +136,10 @@ def _below(context: click.Context) -> Iterator[click.Context]:
 
 
 def man_page(context: click.Context) -> str:
-    """Return the man page of one command: click-man's, with the sections that it does not write."""
+    """Return the man page of one command: click-man's page plus the sections that it doesn't write."""
     page = generate_man_page(context, version=f"scenarioctl {__version__}", date=DATE)
     page = page.replace("\b\n", "")
-    # click-man's title and manual are so long that man prints them over each other at 80 columns.
+    # click-man's title and manual name are so long that they overlap at 80 columns.
     name = context.command_path.replace(" ", "-")
     title, rest = page.split("\n", 1)
     if not title.startswith(".TH "):
@@ -159,7 +159,7 @@ def man_page(context: click.Context) -> str:
             ".SH FILES",
             ".TP",
             r"\fB~/.config/scenarioctl/config.toml\fP",
-            "Settings and chains of your own.",
+            "Your settings and chains.",
         ]
         sections += [".TP", r"\fB~/.local/share/scenarioctl/scenarios.db\fP", "The scenario store."]
     else:
@@ -180,7 +180,7 @@ def exit_codes() -> dict[int, str]:
         2: "Bad input.",
         3: "Not found.",
         4: "Conflict.",
-        5: "No chain could be reached.",
+        5: "A chain, a daemon or a web server could not be reached, or a check is inconclusive.",
         6: "The chain refused.",
         LAST_RUN_FAILED: "The job's last run failed (job status).",
     }
@@ -190,7 +190,7 @@ def exit_codes() -> dict[int, str]:
 
 
 def escape(text: str) -> str:
-    """Return *text* as troff prints it."""
+    """Return *text* escaped for troff."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "\\&" + text if text.startswith((".", "'")) else text
 
@@ -200,7 +200,7 @@ def reference(contexts: list[click.Context]) -> str:
     parts = [
         "# Commands",
         "",
-        "Generated from the commands by `tools/generate.py`; `scenarioctl COMMAND --help` says the same.",
+        "Generated from the commands by `tools/generate.py`. `scenarioctl COMMAND --help` prints the same text.",
     ]
     for context in contexts:
         context.max_content_width = 100

@@ -1,6 +1,6 @@
 """Run the console examples of README.md and docs/*.md, in order, in one shell per file.
 
-`python tools/readme.py` writes what they print into the files; `tests/test_readme.py` compares.
+`python tools/readme.py` writes their output into the files. `tests/test_readme.py` compares it.
 """
 
 import os
@@ -13,10 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
-#: What differs from run to run: scenario ids, node ids, dates.
+#: What differs between runs: scenario ids, node ids, dates.
 VOLATILE = (
     (re.compile(r"\b(?=\w*[0-9])(?=\w*[A-Za-z])[A-Za-z0-9]{9}\b(?!\.toml)"), "<id>"),
-    # An id without a digit looks like a word, but stands where ids stand.
+    # An id without a digit looks like a word, but is where ids are.
     (re.compile(r"^[A-Za-z0-9]{9}(?=$|\t)", re.MULTILINE), "<id>"),
     (re.compile(r"\b(action|chain|chainQuery|chainTx|http|webhook|delay)_[0-9a-f]{6}\b"), r"\1_<id>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<date>"),
@@ -33,7 +33,7 @@ def documents() -> list[Path]:
 
 
 def commands_of(block: str) -> list[str]:
-    """Return the commands of an example; a line that ends with a backslash goes on in the next."""
+    """Return the commands of an example.  A backslash at the end of a line continues it."""
     found: list[str] = []
     going_on = False
     for line in block.splitlines():
@@ -46,7 +46,7 @@ def commands_of(block: str) -> list[str]:
 
 
 def play(text: str) -> Iterator[str]:
-    """Yield each example block of *text* with what its commands print now."""
+    """Yield each example block of *text* with the current output of its commands."""
     blocks = [commands_of(block) for block in BLOCK.findall(text)]
     script = "".join(f"{command}\necho '{END}'\n" for block in blocks for command in block)
     with tempfile.TemporaryDirectory() as home:
@@ -70,13 +70,13 @@ def play(text: str) -> Iterator[str]:
 
 
 def played(text: str) -> str:
-    """Return *text* with its examples played."""
+    """Return *text* with the current output of its examples."""
     fresh = play(text)
     return BLOCK.sub(lambda _: next(fresh), text)
 
 
 def settled(text: str) -> str:
-    """Return *text* with what differs from run to run masked."""
+    """Return *text* with everything masked that differs between runs."""
     for pattern, mask in VOLATILE:
         text = pattern.sub(mask, text)
     return text

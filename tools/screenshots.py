@@ -1,4 +1,4 @@
-"""Take the pictures of the page that the README and the documentation show, with Debian's chromium and chromium-driver.
+"""Take the screenshots of the page for the README and the documentation, with Debian's chromium and chromium-driver.
 
 .venv/bin/python tools/screenshots.py      writes docs/pictures/*.png
 """
@@ -20,7 +20,7 @@ from tests.network import FakeNetwork
 from tests.test_check import ALICE, fill
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
-#: Nothing on the page moves for longer after it says what was waited for.
+#: Seconds until animations on the page have ended.
 SETTLED = 0.7
 
 
