@@ -62,7 +62,7 @@ async def run_jobs(path: Path, jobs: int, spread: float) -> dict[str, float]:
 
 async def prepare(app: Application, jobs: int, spread: float) -> None:
     made = await create_remark(app, CreateRemark(chain="polkadot", text="hello"))
-    blob = (await app.store.get_scenario(made.id)).blob
+    blob = (await app.store.get_scenario(made.answer["result"])).blob
     await app.store.put_scenarios(
         StoredScenario(
             id=f"job-{number}",

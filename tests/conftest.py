@@ -3,15 +3,20 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cache, wraps
+from importlib import import_module
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from tests.messages import PATH, Key, find_unused, key_of, merge, read, recorder, write
+
+if TYPE_CHECKING:
+    from scenarioctl.server.endpoints import Endpoint
 
 # An example that takes long on a busy machine is no wrong answer.
 settings.register_profile("scenarioctl", deadline=None)
@@ -34,32 +39,35 @@ def _home_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _answers_are_as_described() -> None:
-    """Hold every answer that a test gets, of a command, over HTTP or of a handler, against its schema in /openapi.json."""
-    import jsonschema_rs
-
-    from scenarioctl.server.answers import ANSWERS
+def validate_answers() -> None:
+    """Have every handler, of a command, over HTTP or in a test, validate its answers by the schema in /openapi.json."""
     from scenarioctl.server.endpoints import ENDPOINTS, find_handler
 
-    described: dict[type, list[Any]] = {}
     for row in ENDPOINTS:
-        result = get_type_hints(find_handler(row)[0])["return"]
-        schema = jsonschema_rs.validator_for(dict(ANSWERS[row.operation].schema))
-        described.setdefault(result, []).append(schema)
-    for result, schemas in described.items():
-        result.answer = _held(result.answer, schemas)  # type: ignore[attr-defined]
+        module, _, name = row.operation.partition(".")
+        handler, _ = find_handler(row)
+        setattr(import_module(f"scenarioctl.operations.{module}"), name, _validated(handler, row))
 
 
-def _held(answer: Callable[[Any], Any], schemas: list[Any]) -> Callable[[Any], Any]:
-    def held(result: Any) -> Any:
-        said = answer(result)
-        as_sent = json.loads(json.dumps(said))
-        if not any(schema.is_valid(as_sent) for schema in schemas):
-            schemas[0].validate(as_sent)
-        return said
+def _validated(handler: Callable[[Any, Any], Awaitable[Any]], row: "Endpoint") -> Callable[[Any, Any], Any]:
+    @wraps(handler)
+    async def validated(app: Any, request: Any) -> Any:
+        result = await handler(app, request)
+        answer_validator(row).validate(json.loads(json.dumps(result.answer)))
+        return result
 
-    return held
+    return validated
+
+
+@cache
+def answer_validator(row: "Endpoint") -> Any:
+    import jsonschema_rs
+
+    from scenarioctl.server.endpoints import answer_type
+    from scenarioctl.server.schemas import answer_schemas
+
+    (schema,), definitions = answer_schemas([answer_type(row)], "$defs")
+    return jsonschema_rs.validator_for({**schema, "$defs": definitions})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +113,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     recorder.updating = config.getoption("--update-messages")
     config.pluginmanager.register(Messages(), "messages")
+    validate_answers()
 
 
 class Messages:

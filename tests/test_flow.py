@@ -788,7 +788,7 @@ class TestCreation:
             )
         )
 
-        assert created.id
+        assert created.answer["result"]
 
     def test_a_scenario_of_one_step_has_nothing_that_fills_it(self, served: Application) -> None:
         requests: list[tuple[Any, Any, str]] = [

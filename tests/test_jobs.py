@@ -67,7 +67,7 @@ def answers(tmp_path: Path, story: Callable[[Application], Awaitable[None]]) -> 
 
 
 async def remark(app: Application) -> str:
-    return (await create_remark(app, CreateRemark(chain="polkadot", text="hello"))).id
+    return (await create_remark(app, CreateRemark(chain="polkadot", text="hello"))).answer["result"]
 
 
 _MADE = count()
@@ -81,7 +81,7 @@ async def diagram(app: Application, *nodes: dict[str, Any]) -> str:
     ]
     # Another one each time: an import of what is stored already only names it.
     document = {"nodes": nodes, "edges": edges, "made": next(_MADE)}
-    return (await import_scenario(app, ImportScenario(url=json.dumps(document)))).id
+    return (await import_scenario(app, ImportScenario(url=json.dumps(document)))).answer["shortUrl"]
 
 
 def node(id: str, kind: str, **form: Any) -> dict[str, Any]:
@@ -105,10 +105,10 @@ def test_a_job_is_started_once_and_stopped_once(tmp_path: Path) -> None:
     async def story(app: Application) -> None:
         id = await remark(app)
         told = [
-            (await start_job(app, StartJob(id=id))).answer(),
-            (await start_job(app, StartJob(id=id))).answer(),
-            (await stop_job(app, StopJob(id=id))).answer(),
-            (await stop_job(app, StopJob(id=id))).answer(),
+            (await start_job(app, StartJob(id=id))).answer,
+            (await start_job(app, StartJob(id=id))).answer,
+            (await stop_job(app, StopJob(id=id))).answer,
+            (await stop_job(app, StopJob(id=id))).answer,
         ]
 
         assert told == [
@@ -146,10 +146,10 @@ def test_another_schedule_for_a_running_job_is_not_taken_and_that_is_said(tmp_pa
         same = await start_job(app, StartJob(id=id, every=600))
 
         sentence = "its schedule stays as it is, every 10m: stop the job first to change it"
-        assert told.result == "Job already running"
+        assert told.answer["result"] == "Job already running"
         assert told.notes[0] == sentence
         assert sentence not in same.notes
-        assert (await job_status(app, JobStatus(id=id))).answer()["every"] == "10m"
+        assert (await job_status(app, JobStatus(id=id))).answer["every"] == "10m"
 
     answers(tmp_path, story)
 
@@ -182,7 +182,7 @@ def test_a_schedule_that_cannot_be_read_starts_nothing(tmp_path: Path) -> None:
         with pytest.raises(InvalidRequest):
             await start_job(app, StartJob(id=id, every="soon"))
 
-        assert (await job_status(app, JobStatus(id=id))).answer()["state"] == "stopped"
+        assert (await job_status(app, JobStatus(id=id))).answer["state"] == "stopped"
 
     answers(tmp_path, story)
 
@@ -190,11 +190,11 @@ def test_a_schedule_that_cannot_be_read_starts_nothing(tmp_path: Path) -> None:
 def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
     async def story(app: Application) -> None:
         id = await remark(app)
-        never = (await job_status(app, JobStatus(id=id))).answer()
+        never = (await job_status(app, JobStatus(id=id))).answer
         await start_job(
             app, StartJob(id=id, cron="0 9 * * 1-5", timezone="Europe/Berlin", jitter="0s", pause_after=3)
         )
-        started = (await job_status(app, JobStatus(id=id))).answer()
+        started = (await job_status(app, JobStatus(id=id))).answer
 
         assert started == {
             "id": id,
@@ -243,7 +243,7 @@ def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Path) -> 
             )
             await app.store.finish_run(finished, retention=Retention())
 
-        runs = (await job_status(app, JobStatus(id=id))).answer()["last_runs"]
+        runs = (await job_status(app, JobStatus(id=id))).answer["last_runs"]
 
         assert [run["planned"][11:16] for run in runs] == ["12:06", "12:05", "12:04", "12:03", "12:02"]
         assert runs[:2] == [
@@ -275,9 +275,9 @@ def test_jobs_are_listed_by_page_and_state(tmp_path: Path) -> None:
             await start_job(app, StartJob(id=id))
         await stop_job(app, StopJob(id=ids[1]))
 
-        first = (await list_jobs(app, ListJobs(limit="2"))).answer()
-        second = (await list_jobs(app, ListJobs(limit=2, after=first["next"]))).answer()
-        running = (await list_jobs(app, ListJobs(state="Running"))).answer()
+        first = (await list_jobs(app, ListJobs(limit="2"))).answer
+        second = (await list_jobs(app, ListJobs(limit=2, after=str(first["next"])))).answer
+        running = (await list_jobs(app, ListJobs(state="Running"))).answer
 
         assert [row["id"] for row in first["jobs"]] == ids[:2]
         assert [row["id"] for row in second["jobs"]] == ids[2:]
@@ -300,10 +300,10 @@ def test_the_log_is_whole_unless_a_part_is_asked_for(tmp_path: Path) -> None:
             retention=Retention(),
         )
 
-        whole = (await job_log(app, JobLog(id=id))).answer()
-        first = (await job_log(app, JobLog(id=id, limit=2))).answer()
-        rest = (await job_log(app, JobLog(id=id, after=first["next"]))).answer()
-        nothing = (await job_log(app, JobLog(id=id, after=rest["next"]))).answer()
+        whole = (await job_log(app, JobLog(id=id))).answer
+        first = (await job_log(app, JobLog(id=id, limit=2))).answer
+        rest = (await job_log(app, JobLog(id=id, after=first["next"]))).answer
+        nothing = (await job_log(app, JobLog(id=id, after=rest["next"]))).answer
 
         assert whole == {"success": True, "result": ["one", "two", "three"]}
         assert first["result"] == ["one", "two"]
@@ -340,7 +340,7 @@ def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for(tmp_p
         entries = await app.store.read_mempool(id)
         await app.store.flag_drafts({entries[0].seq: "its index has moved"}, now=NOON, lines={})
 
-        answer = (await job_mempool(app, JobMempool(id=id))).answer()
+        answer = (await job_mempool(app, JobMempool(id=id))).answer
 
         date = "2026-11-21T11:59:59.999999995Z"
         documented = {"chain": "polkadot", "amount": "0", "txType": "Remark", "Date": date}
@@ -382,7 +382,7 @@ def test_a_mempool_is_read_page_by_page(tmp_path: Path) -> None:
         await app.store.finish_run(run, retention=Retention())
 
         async def read(**fields: Any) -> tuple[list[str], str | None]:
-            answer = (await job_mempool(app, JobMempool(id=id, **fields))).answer()
+            answer = (await job_mempool(app, JobMempool(id=id, **fields))).answer
             return [entry["tx"][:4] for entry in answer["mempool"]], answer.get("next")
 
         assert await read() == (["0x00", "0x01", "0x02", "0xab", "0x00"], None)
@@ -406,14 +406,14 @@ def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps_them(
     async def story(app: Application) -> None:
         id = await diagram(app, REMARK)
 
-        report = (await run_job(app, RunJob(id=id))).answer()
+        report = (await run_job(app, RunJob(id=id))).answer
 
         assert report["success"] is True
         assert report["result"][-1] == "workload executed"
         (entry,) = report["mempool"]
         assert (entry["txType"], entry["state"]) == ("Remark", "current")
-        assert (await job_log(app, JobLog(id=id))).answer()["result"] == report["result"]
-        assert (await job_mempool(app, JobMempool(id=id))).answer()["mempool"] == report["mempool"]
+        assert (await job_log(app, JobLog(id=id))).answer["result"] == report["result"]
+        assert (await job_mempool(app, JobMempool(id=id))).answer["mempool"] == report["mempool"]
         # No schedule knows of it.
         assert await app.store.get_job(id) is None
 
@@ -434,7 +434,7 @@ def test_a_step_that_fails_is_the_error_of_the_run_and_the_others_are_kept(tmp_p
         assert str(failed.value) in lines
         assert lines[-1] == "workload executed"
         assert [entry["tx"][:9] for entry in mempool] == ["Could not", mempool[1]["tx"][:9]]
-        assert (await job_log(app, JobLog(id=id))).answer()["result"] == lines
+        assert (await job_log(app, JobLog(id=id))).answer["result"] == lines
 
     answers(tmp_path, story)
 
@@ -478,7 +478,7 @@ def test_a_job_without_a_timeout_has_the_default_one(tmp_path: Path) -> None:
 
         assert await Worker(app).run_next()
 
-        lines = (await job_log(app, JobLog(id=id))).answer()["result"]
+        lines = (await job_log(app, JobLog(id=id))).answer["result"]
         assert lines[-3:] == [
             "run failed: the run took longer than 1 s (run_seconds). Give the job a longer timeout if it needs one.",
             "workload executed",
@@ -502,7 +502,7 @@ def test_the_default_timeout_does_not_count_delays(
             with pytest.raises(TimedOut):
                 await run_job(app, RunJob(id=id, timeout=timeout))
         else:
-            assert len((await run_job(app, RunJob(id=id, timeout=timeout))).mempool) == 1
+            assert len((await run_job(app, RunJob(id=id, timeout=timeout))).answer["mempool"]) == 1
 
     answers(tmp_path, story)
 
@@ -526,9 +526,9 @@ def test_the_worker_runs_a_real_scenario(tmp_path: Path) -> None:
 
         assert await Worker(app).run_next()
 
-        log = (await job_log(app, JobLog(id=id))).answer()["result"]
+        log = (await job_log(app, JobLog(id=id))).answer["result"]
         assert (log[0], *log[-2:]) == ("Starting worker", "workload executed", "Sleeping")
-        (entry,) = (await job_mempool(app, JobMempool(id=id))).answer()["mempool"]
+        (entry,) = (await job_mempool(app, JobMempool(id=id))).answer["mempool"]
         assert entry["tx"].startswith("0x")
 
     answers(tmp_path, story)

@@ -13,11 +13,12 @@ import pytest
 
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.server.access import SCOPES
-from scenarioctl.server.answers import ANSWERS
 from scenarioctl.server.decoding import decoder_of
 from scenarioctl.server.endpoints import ENDPOINTS, PAGES, Endpoint, find_handler
-from scenarioctl.server.openapi import body_schema, describe, field_notes
-from tests.conftest import ROOT
+from scenarioctl.server.examples import EXAMPLES, Example
+from scenarioctl.server.openapi import describe
+from scenarioctl.server.schemas import field_notes, request_schema
+from tests.conftest import ROOT, answer_validator
 from tests.serving import Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
@@ -145,19 +146,17 @@ def test_an_endpoint_is_described_with_fields_answer_and_example(row: Endpoint) 
         assert named == {*decoder.in_path, *decoder.given}
     else:
         assert named == set(decoder.in_path)
-    example = {
-        key: value for key, value in ANSWERS[row.operation].request.items() if key not in decoder.in_path
-    }
+    shown = EXAMPLES.get(row.operation, Example({}))
+    example = {key: value for key, value in shown.request.items() if key not in decoder.in_path}
     if decoder.whole_body:
         decoder.decode(example[decoder.whole_body], dict.fromkeys(decoder.in_path, "x"))
     else:
-        jsonschema_rs.validate(body_schema(decoder, field_notes(request_type)), example)
+        jsonschema_rs.validate(request_schema(request_type, decoder.in_path), example)
         decoder.decode(example, dict.fromkeys(decoder.in_path, "x"))
-    answer = ANSWERS[row.operation].answer
     # As tools copy it: an example that is cut short is none.
-    assert "…" not in json.dumps([example, answer], ensure_ascii=False)
-    if answer is not None:
-        jsonschema_rs.validate(dict(ANSWERS[row.operation].schema), answer)
+    assert "…" not in json.dumps([example, shown.answer], ensure_ascii=False)
+    if shown.answer is not None:
+        answer_validator(row).validate(shown.answer)
 
 
 def test_the_examples_are_what_the_servers_answer(served: Serving) -> None:
@@ -165,18 +164,18 @@ def test_the_examples_are_what_the_servers_answer(served: Serving) -> None:
         ("transfers.asset_transfer", "/api/xcm/asset-transfer", ("txdata",)),
         ("creation.create_swap", "/api/create/swap", ("swap", "swap_tx")),
     ):
-        said: Any = served.post(path, dict(ANSWERS[operation].request)).json()
-        example = ANSWERS[operation].answer
+        said: Any = served.post(path, dict(EXAMPLES[operation].request)).json()
+        example = EXAMPLES[operation].answer
         for name in taken:
             said, example = said[name], example[name]
 
         assert (operation, said) == (operation, example)
-    sent, answer = ANSWERS["broadcasts.broadcast"].request["tx"], ANSWERS["broadcasts.broadcast"].answer
+    sent, answer = EXAMPLES["broadcasts.broadcast"].request["tx"], EXAMPLES["broadcasts.broadcast"].answer
     assert answer["hash"] == "0x" + blake2b(bytes.fromhex(sent[2:]), digest_size=32).hexdigest()
 
 
-def test_every_operation_has_a_row_of_answers() -> None:
-    assert sorted(ANSWERS) == sorted(row.operation for row in ENDPOINTS)
+def test_every_example_is_of_an_operation() -> None:
+    assert EXAMPLES.keys() <= {row.operation for row in ENDPOINTS}
 
 
 def test_what_fields_are_for_is_read_from_where_they_are_declared() -> None:
@@ -314,24 +313,25 @@ def test_answers_of_the_servers_are_as_described(tmp_path: Path) -> None:
             (
                 "decoded_transactions.transaction_payload",
                 "/api/tx/payload",
-                ANSWERS["decoded_transactions.transaction_payload"].request,
+                EXAMPLES["decoded_transactions.transaction_payload"].request,
             ),
             (
                 "transfers.asset_transfer",
                 "/api/xcm/asset-transfer",
-                ANSWERS["transfers.asset_transfer"].request,
+                EXAMPLES["transfers.asset_transfer"].request,
             ),
             (
                 "creation.create_scenario",
                 "/api/create/scenario",
-                ANSWERS["creation.create_scenario"].request,
+                EXAMPLES["creation.create_scenario"].request,
             ),
-            ("creation.create_swap", "/api/create/swap", ANSWERS["creation.create_swap"].request),
-            ("creation.create_query", "/api/create/query", ANSWERS["creation.create_query"].request),
-            ("creation.create_flow", "/api/create/flow", ANSWERS["creation.create_flow"].request),
+            ("creation.create_swap", "/api/create/swap", EXAMPLES["creation.create_swap"].request),
+            ("creation.create_query", "/api/create/query", EXAMPLES["creation.create_query"].request),
+            ("creation.create_flow", "/api/create/flow", EXAMPLES["creation.create_flow"].request),
         ]
 
+        rows = {row.operation: row for row in ENDPOINTS}
         for operation, path, fields in story:
             reply = serving.get(path) if fields is None else serving.post(path, fields)
             assert (path, reply.status, reply.json()) == (path, 200, reply.json())
-            jsonschema_rs.validate(dict(ANSWERS[operation].schema), reply.json())
+            answer_validator(rows[operation]).validate(reply.json())

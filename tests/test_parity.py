@@ -4,7 +4,7 @@ import inspect
 import pkgutil
 from dataclasses import fields
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 import click
 import pytest
@@ -14,6 +14,7 @@ from scenarioctl import errors
 from scenarioctl.cli.base import GlobalOptions
 from scenarioctl.cli.main import COMMANDS, cli
 from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.results import Result
 from scenarioctl.server.endpoints import ENDPOINTS
 
 #: Commands that are no operation, and why.
@@ -117,13 +118,14 @@ def test_a_commands_parameters_are_the_requests_fields(words: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(operations()))
-def test_a_handler_takes_the_application_and_a_request_and_its_result_has_an_answer(name: str) -> None:
+def test_a_handler_takes_the_application_and_a_request_and_returns_a_typed_answer(name: str) -> None:
     handler = operations()[name]
     result = get_type_hints(handler)["return"]
 
     assert inspect.iscoroutinefunction(handler)
     assert list(inspect.signature(handler).parameters) == ["app", "request"]
-    assert callable(result.answer)
+    assert get_origin(result) is Result
+    assert is_typeddict(*get_args(result))
 
 
 def test_every_error_has_an_exit_code_and_a_status() -> None:

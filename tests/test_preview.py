@@ -29,6 +29,7 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import InvalidRequest, ScenarioctlError
 from scenarioctl.operations import previews
 from scenarioctl.operations.previews import Preview, PreviewScenario, preview_scenario
+from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info, store_document
 from scenarioctl.render import raster
 from scenarioctl.render.picture import Picture
@@ -55,10 +56,14 @@ def app(tmp_path: Path) -> Iterator[Application]:
     finish(made.close())
 
 
-def preview(app: Application, raw: Any, **fields: Any) -> Preview:
+def preview(app: Application, raw: Any, **fields: Any) -> Result[Preview]:
     return finish(
         preview_scenario(app, PreviewScenario(scenario_id=finish(store_document(app, raw)), **fields))
     )
+
+
+def picture(result: Result[Preview]) -> bytes:
+    return b64decode(result.answer["img"])
 
 
 def open_png(data: bytes) -> Image.Image:
@@ -68,15 +73,15 @@ def open_png(data: bytes) -> Image.Image:
 def test_a_preview_is_a_png_with_the_summary_of_the_scenario(app: Application) -> None:
     id = finish(store_document(app, read_document(TRANSFER)))
 
-    answer = finish(preview_scenario(app, PreviewScenario(scenario_id=id))).answer()
+    answer = finish(preview_scenario(app, PreviewScenario(scenario_id=id))).answer
 
     assert set(answer) == {"info", "img"}
-    assert answer["info"] == finish(scenario_info(app, ScenarioInfo(id=id))).answer()["result"]
+    assert answer["info"] == finish(scenario_info(app, ScenarioInfo(id=id))).answer["result"]
     assert open_png(b64decode(answer["img"])).width >= 400
 
 
 def test_a_preview_as_svg_is_base64_too(app: Application) -> None:
-    answer = preview(app, read_document(TRANSFER), format="svg", theme="dark").answer()
+    answer = preview(app, read_document(TRANSFER), format="svg", theme="dark").answer
 
     assert (
         b64decode(answer["img"])
@@ -86,7 +91,7 @@ def test_a_preview_as_svg_is_base64_too(app: Application) -> None:
 
 
 def test_a_preview_as_text_is_drawn_in_boxes(app: Application) -> None:
-    drawing = preview(app, read_document(TRANSFER), format="text").img.decode()
+    drawing = picture(preview(app, read_document(TRANSFER), format="text")).decode()
 
     assert drawing == (
         "                      ┌ Transfer ────────────┐\n"
@@ -129,7 +134,7 @@ def test_an_unknown_scenario_has_no_preview(app: Application) -> None:
 
 @pytest.mark.parametrize("width", [400, 1000, "4096"])
 def test_a_png_is_as_wide_as_asked_for(app: Application, width: int | str) -> None:
-    img = preview(app, read_document(TRANSFER), width=width).img
+    img = picture(preview(app, read_document(TRANSFER), width=width))
 
     assert open_png(img).width == int(width)
 
@@ -158,14 +163,14 @@ def test_letters_that_a_png_lacks_are_told_of_and_an_svg_keeps_them(app: Applica
         "the fonts of a PNG lack 漢 字, boxes stand for them: --format svg keeps them",
     )
     assert as_svg.warnings == ()
-    assert ">漢字</tspan>" in as_svg.img.decode()
+    assert ">漢字</tspan>" in picture(as_svg).decode()
 
 
 def test_a_preview_of_too_many_steps_says_so(app: Application) -> None:
     shown = preview(app, document(1003, []), format="text")
 
     assert shown.warnings == ("the scenario has 1003 steps, the picture shows the first 1000",)
-    assert shown.img.decode().endswith("\nand 3 more steps\n")
+    assert picture(shown).decode().endswith("\nand 3 more steps\n")
 
 
 def expected_ink(picture: Picture) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
@@ -325,11 +330,11 @@ def test_a_daemon_draws_off_its_loop(
 
     async def once(served: Application) -> bytes:
         id = await store_document(served, read_document(TRANSFER))
-        return (await preview_scenario(served, PreviewScenario(scenario_id=id))).img
+        return picture(await preview_scenario(served, PreviewScenario(scenario_id=id)))
 
     img = serve(tmp_path, once)
 
-    assert img == preview(app, read_document(TRANSFER)).img
+    assert img == picture(preview(app, read_document(TRANSFER)))
     assert threads[0] is not threading.main_thread()
     assert threads[1:] == [threading.main_thread()]
 
@@ -339,7 +344,7 @@ def test_what_takes_long_is_drawn_by_a_process_of_its_own(
 ) -> None:
     """The renderer holds the interpreter's lock: while it drew 500 steps, a daemon answered nobody for a second."""
     large = document(30, [(n, n + 1) for n in range(29)])
-    whole = preview(app, large).img
+    whole = picture(preview(app, large))
 
     def never(svg: str, width: int) -> bytes:
         raise AssertionError("drawn where it keeps the others from their turn")
@@ -348,7 +353,7 @@ def test_what_takes_long_is_drawn_by_a_process_of_its_own(
 
     async def draw(served: Application) -> bytes:
         id = await store_document(served, large)
-        return (await preview_scenario(served, PreviewScenario(scenario_id=id))).img
+        return picture(await preview_scenario(served, PreviewScenario(scenario_id=id)))
 
     assert serve(tmp_path, draw) == whole
 
@@ -367,7 +372,8 @@ def test_a_daemon_draws_the_same_picture_once(tmp_path: Path, monkeypatch: pytes
         id = await store_document(served, read_document(TRANSFER))
         wanted: list[dict[str, Any]] = [{}, {}, {"theme": "dark"}, {"width": 500}, {"theme": "dark"}, {}]
         return [
-            (await preview_scenario(served, PreviewScenario(scenario_id=id, **each))).img for each in wanted
+            picture(await preview_scenario(served, PreviewScenario(scenario_id=id, **each)))
+            for each in wanted
         ]
 
     plain, again, dark, narrow, dark_again, last = serve(tmp_path, draw)

@@ -98,7 +98,7 @@ def test_a_run_in_which_a_draft_fails_says_so_before_its_end_mark(tmp_path: Path
 
         assert await Worker(app).run_next()
 
-        lines = (await job_log(app, JobLog(id=id))).answer()["result"]
+        lines = (await job_log(app, JobLog(id=id))).answer["result"]
         reason = "node 'b': the Remark has no text, expected it in actionData.source.target"
         assert lines[-4:] == [
             f"Could not generate transaction: {reason}",
@@ -106,9 +106,9 @@ def test_a_run_in_which_a_draft_fails_says_so_before_its_end_mark(tmp_path: Path
             "workload executed",
             "Sleeping",
         ]
-        status = (await job_status(app, JobStatus(id=id))).answer()
+        status = (await job_status(app, JobStatus(id=id))).answer
         assert (status["outcome"], status["last_runs"][0]["outcome"]) == ("failed", "failed")
-        listed = (await list_jobs(app, ListJobs())).answer()["jobs"]
+        listed = (await list_jobs(app, ListJobs())).answer["jobs"]
         assert {job["id"]: job["outcome"] for job in listed} == {id: "failed", sound: "executed"}
 
     answers(tmp_path, story)
@@ -122,7 +122,7 @@ def test_drafts_that_a_run_did_not_come_to_are_counted(tmp_path: Path) -> None:
 
         assert await Worker(app).run_next()
 
-        lines = (await job_log(app, JobLog(id=id))).answer()["result"]
+        lines = (await job_log(app, JobLog(id=id))).answer["result"]
         assert lines[2:] == [
             "Requesting GET example.org/",
             "run failed: 1 of 2 drafts: the run took longer than its timeout of 1s",

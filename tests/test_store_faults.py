@@ -353,7 +353,7 @@ def test_a_list_says_which_scenario_is_left_out(tmp_path: Path) -> None:
     assert page.warnings == (
         "scenario 'lnr8CfoQX' is damaged in the store and left out here: delete it and create it again",
     )
-    assert [row["id"] for row in page.answer()["scenarios"]] == [SECOND.id]
+    assert [row["id"] for row in page.answer["scenarios"]] == [SECOND.id]
 
 
 @pytest.mark.parametrize("kind", STORES)

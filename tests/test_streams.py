@@ -260,7 +260,9 @@ def test_a_token_that_is_taken_away_hears_no_more(
 
     async def write(app: Application) -> None:
         made = await create_remark(app, CreateRemark(chain="polkadot", text="x"))
-        run = FinishedRun(job=made.id, epoch=None, planned=0, started=0, finished=0, lines=("secret",))
+        run = FinishedRun(
+            job=made.answer["result"], epoch=None, planned=0, started=0, finished=0, lines=("secret",)
+        )
         await app.store.finish_run(run, retention=Retention())
 
     with Serving(tmp_path, tokens=tokens) as serving:

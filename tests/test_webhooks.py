@@ -14,6 +14,7 @@ from scenarioctl.model.jobs import SECOND
 from scenarioctl.operations.jobs import JobLog, StartJob, job_log, start_job
 from scenarioctl.operations.webhooks import (
     ListEvents,
+    PostedEvent,
     PostEvent,
     ReplayEvent,
     list_events,
@@ -47,8 +48,8 @@ class Inbox:
     async def __aexit__(self, *_: object) -> None:
         await self.app.close()
 
-    async def post(self, content: Any = None, uuid: str = UUID) -> dict[str, Any]:
-        return (await post_event(self.app, PostEvent(uuid=uuid, content=content))).answer()
+    async def post(self, content: Any = None, uuid: str = UUID) -> PostedEvent:
+        return (await post_event(self.app, PostEvent(uuid=uuid, content=content))).answer
 
 
 def test_an_event_is_kept_and_numbered(tmp_path: Path) -> None:
@@ -58,7 +59,7 @@ def test_an_event_is_kept_and_numbered(tmp_path: Path) -> None:
             second = await inbox.post([1, "two"], uuid=UUID.upper())
 
             assert (first, second) == ({"success": True, "id": 1}, {"success": True, "id": 2})
-            assert (await list_events(inbox.app, ListEvents(uuid=UUID))).answer() == {
+            assert (await list_events(inbox.app, ListEvents(uuid=UUID))).answer == {
                 "events": [
                     {"id": 1, "received": "2026-11-21T12:00:00.000000000Z", "content": {"amount": 5}},
                     {"id": 2, "received": "2026-11-21T12:00:00.000000000Z", "content": [1, "two"]},
@@ -139,10 +140,10 @@ def test_an_event_is_replayed_as_a_new_one(tmp_path: Path) -> None:
         async with Inbox(tmp_path) as inbox:
             await inbox.post({"amount": 5})
 
-            again = (await replay_event(inbox.app, ReplayEvent(id="1"))).answer()
+            again = (await replay_event(inbox.app, ReplayEvent(id="1"))).answer
 
             assert again == {"success": True, "id": 2}
-            events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer()["events"]
+            events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer["events"]
             assert [event["content"] for event in events] == [{"amount": 5}, {"amount": 5}]
             with pytest.raises(NotFound):
                 await replay_event(inbox.app, ReplayEvent(id=17))
@@ -159,7 +160,7 @@ def test_only_so_many_events_are_kept(tmp_path: Path) -> None:
             for number in range(10):
                 await inbox.post(number)
 
-            events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer()["events"]
+            events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer["events"]
             assert [event["content"] for event in events] == [7, 8, 9]
 
     asyncio.run(story())
@@ -181,7 +182,7 @@ def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: Path) 
             await inbox.post({"amount": 5})
             await asyncio.wait_for(run, 5)
 
-            log = (await job_log(inbox.app, JobLog(id=inbox.id))).answer()["result"]
+            log = (await job_log(inbox.app, JobLog(id=inbox.id))).answer["result"]
             assert log[-2:] == ["workload executed", "Sleeping"]
             inbox.now += 2 * SECOND
             again = asyncio.create_task(worker.run_next())

@@ -150,7 +150,7 @@ class Bench:
     async def scenario(self, id: str, *, blob: bytes | None = None) -> None:
         if blob is None:
             made = await create_remark(self.app, CreateRemark(chain="polkadot", text="hello"))
-            blob = (await self.store.get_scenario(made.id)).blob
+            blob = (await self.store.get_scenario(made.answer["result"])).blob
         await self.store.put_scenario(
             StoredScenario(id=id, blob=blob, summary="Remark", chains=(), created=1, updated=1)
         )

@@ -21,7 +21,7 @@ from scenarioctl.chains.connection import Connection
 from scenarioctl.chains.registry import Registry
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
+from scenarioctl.operations.transaction_checks import CheckedTransaction, CheckTransaction, check_transaction
 
 FILE = Path(__file__).parents[1] / "scenarioctl" / "transactions" / "tolls.json"
 ALICE = "0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
@@ -56,7 +56,7 @@ async def main() -> None:
             destinationaddress=BOB,
         )
         try:
-            answer = (await check_transaction(app, request)).answer()
+            answer = (await check_transaction(app, request)).answer
         except ScenarioctlError as error:
             print(f"{route}: {error}", file=sys.stderr)
             continue
@@ -76,7 +76,7 @@ async def main() -> None:
     FILE.write_text(json.dumps({"source": known["source"], "raw": raw}, indent=1) + "\n")
 
 
-def _taken(answer: dict[str, Any], source: str, destination: str) -> dict[str, int]:
+def _taken(answer: CheckedTransaction, source: str, destination: str) -> dict[str, int]:
     """Return what the hub between takes and what the last chain does; nothing if the check did not compute it."""
     steps = [step for step in answer["steps"] if step["what"] in ("execution", "delivery")]
     last = sum(int(step["value"]) for step in steps if step["chain"] == destination)

@@ -291,9 +291,9 @@ def perform(operation: str, request_type: str, *, waits: bool = False, **fields:
         result = ask(settings, operation, request, waits=waits)
     else:
         result = run(getattr(module, name)(open_application(), request))
-    for note in getattr(result, "notes", ()):
+    for note in result.notes:
         click.echo(printable(note), err=True)
-    for warning in getattr(result, "warnings", ()):
+    for warning in result.warnings:
         say(f"Warning: {printable(warning)}")
     return result
 
@@ -310,16 +310,16 @@ def print_answer(result: Any, plain: str | None = None, draw: Callable[[], Any] 
     """
     field = click.get_current_context().meta.get("scenarioctl.field")
     if field is not None:
-        value = find_field(result.answer(), field)
+        value = find_field(result.answer, field)
         click.echo(printable(value) if isinstance(value, str) else dump_json(value))
     elif asked_for_json():
-        click.echo(dump_json(result.answer()))
+        click.echo(dump_json(result.answer))
     elif plain is not None:
         click.echo(printable(plain))
     elif draw is not None and sys.stdout.isatty():
         draw()
     else:
-        click.echo(dump_json(result.answer(), indent=2))
+        click.echo(dump_json(result.answer, indent=2))
 
 
 def find_field(answer: Mapping[str, Any], name: str) -> Any:

@@ -48,7 +48,7 @@ def chain() -> None:
 )
 def list_(**fields: Any) -> None:
     """List the chains, those of config.toml too, with the runtime table at hand for each."""
-    listed = perform("chains.list_chains", "ListChains", **fields).answer()
+    listed = perform("chains.list_chains", "ListChains", **fields).answer
     if asked_for_json():
         click.echo(dump_json(listed))
         return

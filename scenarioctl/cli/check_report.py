@@ -34,7 +34,7 @@ _WORDS = {
 def show_check(result: Any) -> None:
     """Draw the check of a transaction beside it: on stderr, and only where a person looks."""
     if sys.stderr.isatty() and not asked_for_json():
-        answer = result.answer()
+        answer = result.answer
         for check in answer.get("checks", ()):
             click.echo(printable(f"{check['step']}: {check['summary']}"), err=True)
             draw_check({**check, "warnings": []}, err=True)

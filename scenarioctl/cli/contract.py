@@ -38,7 +38,7 @@ def info(abi: str, chain: str, address: str) -> None:
     )
 
     def draw() -> None:
-        answer = result.answer()
+        answer = result.answer
         draw_table(
             ("selector", "mutates", "function"),
             [

@@ -76,7 +76,7 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
         sender=sender,
     )
     show_check(result)
-    print_answer(result, plain=result.answer()["result"])
+    print_answer(result, plain=result.answer["result"])
 
 
 @create.command(
@@ -93,7 +93,7 @@ def scenario(**fields: Any) -> None:
     """Create a transfer scenario between two chains, or within one."""
     result = perform("creation.create_scenario", "CreateScenario", **fields)
     show_check(result)
-    print_answer(result, plain=result.answer()["result"])
+    print_answer(result, plain=result.answer["result"])
 
 
 @create.command(
@@ -126,7 +126,7 @@ def swap(**fields: Any) -> None:
     """
     result = perform("creation.create_swap", "CreateSwap", **fields)
     show_check(result)
-    print_answer(result, plain=result.answer()["swap"]["scenarioid"])
+    print_answer(result, plain=result.answer["swap"]["scenarioid"])
 
 
 @create.command(
@@ -142,7 +142,7 @@ def remark(**fields: Any) -> None:
     """Create a scenario that writes a text to a chain's history."""
     result = perform("creation.create_remark", "CreateRemark", **fields)
     show_check(result)
-    print_answer(result, plain=result.answer()["result"])
+    print_answer(result, plain=result.answer["result"])
 
 
 @create.command(
@@ -157,4 +157,4 @@ def remark(**fields: Any) -> None:
 def query(**fields: Any) -> None:
     """Create a scenario that reads a chain: a storage entry, a constant, or a runtime call."""
     result = perform("creation.create_query", "CreateQuery", **fields)
-    print_answer(result, plain=result.answer()["result"])
+    print_answer(result, plain=result.answer["result"])

@@ -28,7 +28,7 @@ def openchannels(**fields: Any) -> None:
     result = perform("channels.open_channels", "OpenChannels", **fields)
 
     def draw() -> None:
-        answer = result.answer()
+        answer = result.answer
         draw_table(
             (f"channels of {answer['sourcechain']}",), [(number,) for number in answer["open_hrmp_channels"]]
         )

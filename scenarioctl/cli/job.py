@@ -76,7 +76,7 @@ def job() -> None:
 def start(scenario_id: str, **fields: Any) -> None:
     """Run a scenario again and again: first at once, or at the next time of --cron."""
     told = perform("jobs.start_job", "StartJob", id=scenario_id, **fields)
-    print_answer(told, plain=told.answer()["result"])
+    print_answer(told, plain=told.answer["result"])
 
 
 @job.command(operation="jobs.stop_job")
@@ -84,7 +84,7 @@ def start(scenario_id: str, **fields: Any) -> None:
 def stop(scenario_id: str) -> None:
     """Let a job run no more; a run that goes on may end."""
     told = perform("jobs.stop_job", "StopJob", id=scenario_id)
-    print_answer(told, plain=told.answer()["result"])
+    print_answer(told, plain=told.answer["result"])
 
 
 @job.command(operation="jobs.run_job", example="scenarioctl job run 3kf9Qz7aB --timeout 2m")
@@ -102,7 +102,7 @@ def run(scenario_id: str, timeout: str) -> None:
     --json the error has the log and the drafts too.
     """
     try:
-        report = perform("jobs.run_job", "RunJob", waits=True, id=scenario_id, timeout=timeout).answer()
+        report = perform("jobs.run_job", "RunJob", waits=True, id=scenario_id, timeout=timeout).answer
     except ScenarioctlError as error:
         lines = error.details.get("result")
         if isinstance(lines, (list, tuple)) and not asked_for_json():
@@ -125,7 +125,7 @@ def status(scenario_id: str) -> None:
     standing = perform("jobs.job_status", "JobStatus", id=scenario_id)
 
     def draw() -> None:
-        facts = standing.answer()
+        facts = standing.answer
         runs = facts.pop("last_runs", [])
         draw_facts({name: value for name, value in facts.items() if value not in (None, "", 0, False, "0s")})
         if runs:
@@ -143,7 +143,7 @@ def status(scenario_id: str) -> None:
 
     print_answer(standing, draw=draw)
     context = click.get_current_context()
-    if standing.answer().get("outcome") == "failed" and context.meta.get("scenarioctl.field") is None:
+    if standing.answer.get("outcome") == "failed" and context.meta.get("scenarioctl.field") is None:
         from scenarioctl.operations.outcomes import LAST_RUN_FAILED
 
         context.exit(LAST_RUN_FAILED)
@@ -161,7 +161,7 @@ def status(scenario_id: str) -> None:
 )
 def list_(**fields: Any) -> None:
     """List the jobs: id, state, schedule, next run, runs, failures in a row, how the last run ended."""
-    page = perform("jobs.list_jobs", "ListJobs", **fields).answer()
+    page = perform("jobs.list_jobs", "ListJobs", **fields).answer
     if asked_for_json():
         click.echo(dump_json(page))
         return
@@ -198,7 +198,7 @@ def logs(scenario_id: str, follow: bool, after: str, limit: str) -> None:
     if follow:
         _follow(scenario_id, after or "0", limit)
         return
-    answer = perform("jobs.job_log", "JobLog", id=scenario_id, after=after, limit=limit).answer()
+    answer = perform("jobs.job_log", "JobLog", id=scenario_id, after=after, limit=limit).answer
     if asked_for_json():
         click.echo(dump_json(answer))
         return
@@ -218,7 +218,7 @@ def logs(scenario_id: str, follow: bool, after: str, limit: str) -> None:
 @option("--limit", metavar="N", default="", help="At most this many drafts (default all, after SEQ 1000).")
 def mempool(scenario_id: str, after: str, limit: str) -> None:
     """Print what a job has drafted, in the order drafted."""
-    answer = perform("jobs.job_mempool", "JobMempool", id=scenario_id, after=after, limit=limit).answer()
+    answer = perform("jobs.job_mempool", "JobMempool", id=scenario_id, after=after, limit=limit).answer
     if asked_for_json():
         click.echo(dump_json(answer))
         return
@@ -244,7 +244,7 @@ def _follow(scenario_id: str, after: str, limit: str) -> None:
     lost: float | None = None
     while True:
         try:
-            answer = perform("jobs.job_log", "JobLog", id=scenario_id, after=after, limit=limit).answer()
+            answer = perform("jobs.job_log", "JobLog", id=scenario_id, after=after, limit=limit).answer
         except (DaemonUnreachable, NotReady, StoreBusy) as error:
             now = time.monotonic()
             if not seen or (lost is not None and now - lost > PATIENCE):

@@ -59,7 +59,7 @@ def preview(
             scenario_id=scenario_id,
             format=form,
             **fields | more,
-        ).answer()
+        ).answer
 
     if form is not None and form not in _ENDINGS.values():
         # Refused in the words of the endpoint.

@@ -83,7 +83,7 @@ def query(watch: bool, count: str, **fields: Any) -> None:
     if count:
         raise InvalidRequest("count says how many changes --watch prints: leave it out, or add --watch")
     result = perform("queries.query_chain", "QueryChain", **fields)
-    text = result.answer()["result"]
+    text = result.answer["result"]
     shown = _drawable(text) if sys.stdout.isatty() and not asked_for_json() else None
     if shown is not None:
         draw_json(shown)
@@ -173,7 +173,7 @@ def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Seque
     patience = Patience()
     while True:
         try:
-            newest = int(ask(settings, "queries.query_chain", head).answer()["result"])
+            newest = int(ask(settings, "queries.query_chain", head).answer["result"])
             if patience.waited:
                 patience.waited = False
                 _tell(f"following {fields['chain']} again at {settings.url}, block {newest}")
@@ -190,7 +190,7 @@ def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Seque
                             raise
                         unread.add(range(block, block + 1), str(error))
                         continue
-                    seen, text = block, result.answer()["result"]
+                    seen, text = block, result.answer["result"]
                     if text != before:
                         before = text
                         yield block, text, result.warnings

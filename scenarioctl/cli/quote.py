@@ -29,7 +29,7 @@ def quote(**fields: Any) -> None:
     Nothing is built or stored: `create swap` asks anew. Amounts are in the smallest unit, the price in whole tokens.
     """
     result = perform("swap_quotes.quote_swap", "QuoteSwap", **fields)
-    print_answer(result, draw=lambda: _draw(result.answer()))
+    print_answer(result, draw=lambda: _draw(result.answer))
 
 
 def _draw(answer: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote, urlsplit
 from scenarioctl import __version__, errors
 from scenarioctl.cli.base import printable, say
 from scenarioctl.errors import DaemonUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.operations.results import Result
 from scenarioctl.server.access import is_loopback
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 
@@ -65,18 +66,6 @@ class Daemon:
         return self.scheme == "unix" or self.host == "localhost" or is_loopback(self.host)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answered:
-    """What a daemon answered; printed like a handler's result."""
-
-    body: dict[str, Any]
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        return self.body
-
-
 class _Object(dict[str, Any]):
     """An object of an answer: without what a command prints, it is not the answer of a daemon."""
 
@@ -123,7 +112,7 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text
 
 
-def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = False) -> Answered:
+def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = False) -> Result[dict[str, Any]]:
     """Let the daemon at `url` carry out *operation* and return its answer, or raise the error that it answers with.
 
     With *waits* it takes its time.
@@ -323,7 +312,9 @@ def _doubt(endpoint: Endpoint) -> str:
     return "" if endpoint.scope in ("read", "open") else "; it may have done what it was asked for"
 
 
-def _read(daemon: Daemon, endpoint: Endpoint, response: http.client.HTTPResponse, text: bytes) -> Answered:
+def _read(
+    daemon: Daemon, endpoint: Endpoint, response: http.client.HTTPResponse, text: bytes
+) -> Result[dict[str, Any]]:
     status = response.status
     if 300 <= status < 400:
         raise DaemonUnreachable(
@@ -336,8 +327,8 @@ def _read(daemon: Daemon, endpoint: Endpoint, response: http.client.HTTPResponse
     except (ValueError, RecursionError):
         body = None
     if isinstance(body, dict) and status == 200:
-        return Answered(
-            body=body,
+        return Result(
+            answer=body,
             notes=_sentences(response, "Scenarioctl-Notes"),
             warnings=_sentences(response, "Scenarioctl-Warnings"),
         )

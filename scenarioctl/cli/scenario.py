@@ -57,7 +57,7 @@ def scenario() -> None:
 @click.option("--descending", is_flag=True, help="Newest, or last in the alphabet, first.")
 def list_(**fields: Any) -> None:
     """List the stored scenarios: id, date, summary."""
-    page = perform("scenarios.list_scenarios", "ListScenarios", **fields).answer()
+    page = perform("scenarios.list_scenarios", "ListScenarios", **fields).answer
     if asked_for_json():
         click.echo(dump_json(page))
         return
@@ -81,7 +81,7 @@ def show(scenario_id: str) -> None:
     view = perform("scenarios.show_scenario", "ShowScenario", id=scenario_id)
 
     def draw() -> None:
-        answer = view.answer()
+        answer = view.answer
         draw_facts({name: answer[name] for name in ("id", "name", "summary", "created") if answer.get(name)})
         click.echo()
         draw_table(("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in answer["nodes"]])
@@ -97,7 +97,7 @@ def show(scenario_id: str) -> None:
 def info(scenario_id: str) -> None:
     """Summarise a scenario in one line."""
     result = perform("scenarios.scenario_info", "ScenarioInfo", id=scenario_id)
-    print_answer(result, plain=result.answer()["result"])
+    print_answer(result, plain=result.answer["result"])
 
 
 scenario.add_command(info)
@@ -118,7 +118,7 @@ def full(scenario_id: str, **fields: Any) -> None:
     show_check(result)
 
     def draw() -> None:
-        answer = result.answer()["result"]
+        answer = result.answer["result"]
         others = answer.pop("transactions", [])[1:]
         draw_facts(answer)
         for other in others:
@@ -147,7 +147,7 @@ def import_(source: str, **fields: Any) -> None:
     entries = read_bagpipes_store(text, limit=IMPORT_LIMIT)
     if entries is None:
         result = perform("scenarios.import_scenario", "ImportScenario", url=text, **fields)
-        print_answer(result, plain=result.answer()["shortUrl"])
+        print_answer(result, plain=result.answer["shortUrl"])
         return
     if fields["id"]:
         raise InvalidRequest(f"id {shorten(fields['id'])} does not go with a file of several scenarios")
@@ -175,7 +175,7 @@ def _import_all(entries: "tuple[Entry, ...]") -> None:
         else:
             imported.append(entry.id)
             if not asked_for_json():
-                print_answer(result, plain=result.answer()["shortUrl"])
+                print_answer(result, plain=result.answer["shortUrl"])
     if asked_for_json():
         click.echo(dump_json({"imported": imported, "refused": refused}))
         click.get_current_context().exit(OUTCOMES[InvalidRequest.code].exit if refused else 0)
@@ -218,7 +218,7 @@ def export(scenario_id: str, form: str) -> None:
     if form not in {"share", "json"}:
         raise InvalidRequest(f"as {shorten(form)} is not a form, expected share or json")
     result = perform("scenarios.export_scenario", "ExportScenario", id=scenario_id)
-    share = result.answer()["longUrl"]
+    share = result.answer["longUrl"]
     if form == "json":
         from scenarioctl.formats.share import read_share
 

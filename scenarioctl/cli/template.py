@@ -15,4 +15,4 @@ def template() -> None:
 def stats(chain: str) -> None:
     """Print how many stored scenarios have CHAIN in them."""
     result = perform("templates.count_templates", "CountTemplates", chain=chain)
-    print_answer(result, plain=str(result.answer()["Amount"]))
+    print_answer(result, plain=str(result.answer["Amount"]))

@@ -35,7 +35,7 @@ def tx() -> None:
 def decode(tx: str, **fields: Any) -> None:
     """Say what a transaction does: an extrinsic, signed or not, or call data."""
     result = perform("decoded_transactions.decode_transaction", "DecodeTransaction", tx=read_tx(tx), **fields)
-    print_answer(result, draw=lambda: draw_json(result.answer()))
+    print_answer(result, draw=lambda: draw_json(result.answer))
 
 
 @tx.command(
@@ -77,14 +77,14 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
         from scenarioctl.cli.qr_output import draw_codes, write_files
         from scenarioctl.transactions.signing.wallet_formats import vault_frames
 
-        frames = vault_frames(bytes.fromhex(result.answer()["vault_payload"][2:]))
+        frames = vault_frames(bytes.fromhex(result.answer["vault_payload"][2:]))
         for path in write_files(qr_file, frames) if qr_file is not None else ():
             click.echo(f"Wrote {printable(path)}", err=True)
         if qr:
             # What a script asked for stays alone on stdout.
             draw_codes(frames, err=structured)
     if structured or not qr:
-        print_answer(result, draw=lambda: draw_json(result.answer()))
+        print_answer(result, draw=lambda: draw_json(result.answer))
 
 
 tx.add_command(check)

@@ -59,4 +59,4 @@ def assemble(tx: str, payload: str | None, **fields: Any) -> None:
         payload=given,
         **fields,
     )
-    print_answer(result, plain=result.answer()["tx"])
+    print_answer(result, plain=result.answer["tx"])

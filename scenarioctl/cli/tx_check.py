@@ -33,8 +33,8 @@ def check(tx: str, **fields: Any) -> None:
     from scenarioctl.operations.outcomes import OUTCOMES
 
     result = perform("transaction_checks.check_transaction", "CheckTransaction", tx=read_tx(tx), **fields)
-    print_answer(result, draw=lambda: draw_check(result.answer()))
-    verdict = result.answer()["verdict"]
+    print_answer(result, draw=lambda: draw_check(result.answer))
+    verdict = result.answer["verdict"]
     if verdict != "ok":
         code = "chain_refused" if verdict == "refused" else "chain_unreachable"
         click.get_current_context().exit(OUTCOMES[code].exit)

@@ -36,14 +36,14 @@ def post(uuid: str, content: str) -> None:
 
     value = parse_json(read_text(content, field="content", limit=_CONTENT_LIMIT), field="content")
     posted = perform("webhooks.post_event", "PostEvent", uuid=uuid, content=value)
-    print_answer(posted, plain=str(posted.answer()["id"]))
+    print_answer(posted, plain=str(posted.answer["id"]))
 
 
 @webhook.command("list", operation="webhooks.list_events")
 @click.argument("uuid", metavar="UUID")
 def list_(uuid: str) -> None:
     """List the events that are kept of a webhook, oldest first: number, date, content."""
-    answer = perform("webhooks.list_events", "ListEvents", uuid=uuid).answer()
+    answer = perform("webhooks.list_events", "ListEvents", uuid=uuid).answer
     if asked_for_json():
         click.echo(dump_json(answer))
         return
@@ -58,4 +58,4 @@ def list_(uuid: str) -> None:
 def replay(**fields: Any) -> None:
     """Give the content of an earlier event once more, as a new one; print its number."""
     posted = perform("webhooks.replay_event", "ReplayEvent", **fields)
-    print_answer(posted, plain=str(posted.answer()["id"]))
+    print_answer(posted, plain=str(posted.answer["id"]))

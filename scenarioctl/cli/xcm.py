@@ -29,4 +29,4 @@ def asset_transfer(**fields: Any) -> None:
     """Print the unsigned transaction that sends an asset to another chain."""
     result = perform("transfers.asset_transfer", "AssetTransfer", **fields)
     show_check(result)
-    print_answer(result, plain=result.answer()["txdata"])
+    print_answer(result, plain=result.answer["txdata"])

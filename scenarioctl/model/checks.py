@@ -1,12 +1,18 @@
 """What a check before signing found."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 from scenarioctl.model.amounts import to_whole
-
-#: Proven by the beneficiary's credit on the last chain; proven not to arrive; neither.
-VERDICTS = ("ok", "refused", "unknown")
+from scenarioctl.model.json_types import (
+    AmountAnswer,
+    CheckAnswer,
+    HoldingAnswer,
+    StepAnswer,
+    StopAnswer,
+    StopDetails,
+    Verdict,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +34,7 @@ class Amount:
     def __str__(self) -> str:
         return self.human or f"{self.value} of the smallest unit of {self.asset}"
 
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> AmountAnswer:
         return {"value": str(self.value), "asset": self.asset, "human": self.human or None}
 
 
@@ -42,7 +48,7 @@ class Step:
     what: str
     amount: Amount
 
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> StepAnswer:
         return {"chain": self.chain, "what": self.what, **self.amount.answer()}
 
 
@@ -59,7 +65,7 @@ class Holding:
     #: Whether it is an account of the chain's own, for fees or backing, that nothing in the transaction names.
     system: bool = False
 
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> HoldingAnswer:
         return {
             "chain": self.chain,
             "account": self.account,
@@ -74,10 +80,8 @@ class Stop:
     """One chain that the transaction or its message was tried on."""
 
     chain: str
-    #: `call`, or `message`.
-    tried: str
-    #: `ok`, `failed` or `unknown`.
-    outcome: str
+    tried: Literal["call", "message"]
+    outcome: Literal["ok", "failed", "unknown"]
     #: Why not; empty for `ok`.
     reason: str = ""
     #: 0x hex of the message, byte for byte as the chain before it forwards it.
@@ -87,23 +91,28 @@ class Stop:
     #: `Pallet.Event` of everything that happened.
     events: tuple[str, ...] = ()
 
-    def answer(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {"chain": self.chain, "tried": self.tried, "outcome": self.outcome}
+    def answer(self) -> StopAnswer:
+        details: StopDetails = {}
         if self.reason:
-            answer["reason"] = self.reason
+            details["reason"] = self.reason
         if self.message:
-            answer["message"] = self.message
+            details["message"] = self.message
         if self.weight is not None:
-            answer["weight"] = {"ref_time": str(self.weight[0]), "proof_size": str(self.weight[1])}
-        answer["events"] = list(self.events)
-        return answer
+            details["weight"] = {"ref_time": str(self.weight[0]), "proof_size": str(self.weight[1])}
+        return {
+            "chain": self.chain,
+            "tried": self.tried,
+            "outcome": self.outcome,
+            **details,
+            "events": list(self.events),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
     """The verdict on one transaction before it is signed, and what it rests on."""
 
-    verdict: str
+    verdict: Verdict
     #: Why it is refused or unknown; empty for `ok`.
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -118,7 +127,7 @@ class Check:
     credits: tuple[Holding, ...] = ()
     stops: tuple[Stop, ...] = ()
 
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> CheckAnswer:
         return {
             "verdict": self.verdict,
             "reasons": list(self.reasons),

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.json_types import AmountAnswer, Digits, Hex
+from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import read_aside
 from scenarioctl.transactions.hex_fields import parse_hex
 
@@ -40,22 +42,28 @@ class Broadcast:
     timeout: int | str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Broadcasted:
+class IncludedTransaction(TypedDict, total=False):
+    """What a transaction did in its block."""
+
+    block: "Hex"
+    block_number: int
+    extrinsic_index: int
+    success: bool
+    #: In the asset that `fee_paid_in` names, else in the chain's native asset; null if it is unknown.
+    fee: "Digits | None"
+    fee_paid_in: AmountAnswer
+    events: list[Any]
+
+
+class BroadcastTransaction(IncludedTransaction):
+    """A transaction that was sent; the fields of its block are there if the request waits for it."""
+
+    status: Required[Literal["broadcasted"]]
     #: blake2b-256 of the transaction's bytes.
-    hash: str
-    #: What it did in its block; None where nobody waited for it.
-    inclusion: "Inclusion | None" = None
-    warnings: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {"status": "broadcasted", "hash": self.hash}
-        if self.inclusion is not None:
-            answer |= describe_inclusion(self.inclusion)
-        return answer
+    hash: "Required[Hex]"
 
 
-async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
+async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTransaction]:
     """Judge the transaction, send it once, and answer with its hash.
 
     InvalidRequest for what is not a signed transaction of the chain, before the chain is asked; Conflict for a used
@@ -110,15 +118,15 @@ async def broadcast(app: Application, request: Broadcast) -> Broadcasted:
 
 async def _send(
     app: Application, submission: "Submission", wait: str, seconds: float, warnings: Sequence[str]
-) -> Broadcasted:
+) -> Result[BroadcastTransaction]:
+    answer: BroadcastTransaction = {"status": "broadcasted", "hash": submission.hash}
     if not wait:
         notes = await submission.send()
-        return Broadcasted(hash=submission.hash, warnings=tuple(filter(None, [*warnings, *notes])))
+        return Result(answer=answer, warnings=tuple(filter(None, [*warnings, *notes])))
     block, notes = await submission.send_and_follow(wait, seconds)
     inclusion = await _read_inclusion(app, submission, block)
-    return Broadcasted(
-        hash=submission.hash,
-        inclusion=inclusion,
+    return Result(
+        answer={**answer, **describe_inclusion(inclusion)},
         warnings=tuple(filter(None, [*warnings, *notes, *inclusion.inner])),
     )
 
@@ -130,18 +138,18 @@ def hash_of(data: bytes) -> str:
     return "0x" + blake2b(data, digest_size=32).hexdigest()
 
 
-def describe_inclusion(inclusion: "Inclusion") -> dict[str, Any]:
-    """Return what a transaction did in its block, as a JSON answer says it."""
-    paid = {} if inclusion.fee_paid_in is None else {"fee_paid_in": inclusion.fee_paid_in.answer()}
-    return {
+def describe_inclusion(inclusion: "Inclusion") -> IncludedTransaction:
+    answer: IncludedTransaction = {
         "block": inclusion.block,
         "block_number": inclusion.number,
         "extrinsic_index": inclusion.index,
         "success": not inclusion.error,
         "fee": None if inclusion.fee is None else str(inclusion.fee),
-        **paid,
-        "events": list(inclusion.events),
     }
+    if inclusion.fee_paid_in is not None:
+        answer["fee_paid_in"] = inclusion.fee_paid_in.answer()
+    answer["events"] = list(inclusion.events)
+    return answer
 
 
 def _kind_of(error: ChainUnreachable | ChainRefused) -> type[ChainUnreachable | ChainRefused]:

@@ -1,7 +1,7 @@
 """A check of what is built, for the account that will sign it: it is handed out only if it passes."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.operations.signing_fields import TransactionFields
@@ -19,35 +19,12 @@ class CheckableFields(TransactionFields):
     check: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class BuiltTransaction:
-    """What is said beside a transaction that was built."""
+class RuntimeUsed(TypedDict):
+    """The runtime that a transaction is built for."""
 
     spec_version: int
-    offline: bool = False
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    check: "Check | None" = None
-
-    def beside(self) -> dict[str, Any]:
-        """Return what an answer says right beside the transaction."""
-        said: dict[str, Any] = {"spec_version": self.spec_version}
-        return said | {"offline": True} if self.offline else said
-
-    def checked(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return *answer* with the check, where one was asked for."""
-        return answer if self.check is None else answer | {"check": self.check.answer()}
-
-
-def built_fields(transaction: "UnsignedTransaction", *beside: str) -> dict[str, Any]:
-    """Return the fields of Built for *transaction*, whose check, if there is one, passed; *beside* are more warnings."""
-    return {
-        "spec_version": transaction.spec_version,
-        "offline": transaction.offline,
-        "warnings": (*transaction.warnings, *beside),
-        "notes": transaction.notes,
-        "check": passed_check(transaction),
-    }
+    #: Built offline, not checked against a node.
+    offline: NotRequired[Literal[True]]
 
 
 def check_sender(check: bool, sender: str) -> bytes | None:

@@ -1,10 +1,12 @@
 """The chains that a command or a daemon knows, with the runtime table at hand for each."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.json_types import Hex
+from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -25,15 +27,33 @@ class ListChains:
     sort: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChainList:
-    chains: tuple[dict[str, Any], ...]
-
-    def answer(self) -> dict[str, Any]:
-        return {"chains": list(self.chains)}
+#: Where a runtime table comes from; `unconfirmed`: from one node only.
+TableSource: TypeAlias = Literal["bundled", "cached", "unconfirmed"]
 
 
-async def list_chains(app: Application, request: ListChains) -> ChainList:
+class ChainRow(TypedDict):
+    name: str
+    title: str
+    #: `relay`, `asset_hub`, `dex`, `contracts` or `parachain`.
+    role: str
+    relay: str | None
+    para_id: int | None
+    symbol: str
+    decimals: int
+    ss58_prefix: int
+    genesis: "Hex | None"
+    aliases: list[str]
+    testnet: bool
+    #: Of the runtime table at hand; null without one.
+    spec_version: int | None
+    source: TableSource | None
+
+
+class ChainList(TypedDict):
+    chains: list[ChainRow]
+
+
+async def list_chains(app: Application, request: ListChains) -> Result[ChainList]:
     chains = list(app.registry.all())
     if request.role:
         chains = [chain for chain in chains if chain.role == request.role]
@@ -49,15 +69,12 @@ async def list_chains(app: Application, request: ListChains) -> ChainList:
                 f"sort {shorten(request.sort)} is not known, expected one of: {', '.join(SORT_KEYS)}"
             )
         key = request.sort
-        rows.sort(key=lambda row: (row[key] is None, row[key]))
-    return ChainList(chains=tuple(rows))
+        rows.sort(key=lambda row: (row.get(key) is None, row.get(key)))
+    return Result(answer={"chains": rows})
 
 
-def source_of(table: "RuntimeTable | None", chain: "Chain") -> str | None:
-    """Return where the runtime table at hand comes from; None without a table.
-
-    `bundled`, `cached` (from a node, and confirmed) or `unconfirmed` (from one node).
-    """
+def source_of(table: "RuntimeTable | None", chain: "Chain") -> TableSource | None:
+    """Return where the runtime table at hand comes from; None without a table."""
     from scenarioctl.runtime.table import load_bundled
 
     if table is None:
@@ -67,7 +84,7 @@ def source_of(table: "RuntimeTable | None", chain: "Chain") -> str | None:
     return "bundled" if table is load_bundled(chain.name) else "cached"
 
 
-def _describe(app: Application, chain: "Chain") -> dict[str, Any]:
+def _describe(app: Application, chain: "Chain") -> ChainRow:
     table = app.known_runtime(chain)
     # Endpoints are left out: their addresses may hold a key, and a daemon answers this to its clients.
     return {

@@ -1,10 +1,11 @@
 """HRMP channels: which parachains can send messages to which."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.operations.results import Result
 
 __all__ = ["open_channels"]
 
@@ -27,19 +28,14 @@ class OpenChannels:
     direction: str = "both"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Channels:
+class Channels(TypedDict):
     #: Ascending.
-    open_hrmp_channels: tuple[int, ...]
+    open_hrmp_channels: list[int]
     #: The parachain that was asked about.
     sourcechain: int
-    warnings: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        return {"open_hrmp_channels": list(self.open_hrmp_channels), "sourcechain": self.sourcechain}
 
 
-async def open_channels(app: Application, request: OpenChannels) -> Channels:
+async def open_channels(app: Application, request: OpenChannels) -> Result[Channels]:
     relay = app.registry.find_in_path(request.relay, field="relay")
     if relay.role != "relay":
         relays = ", ".join(chain.name for chain in app.registry.all() if chain.role == "relay")
@@ -59,7 +55,7 @@ async def open_channels(app: Application, request: OpenChannels) -> Channels:
     warnings: tuple[str, ...] = ()
     if not channels and lifecycle is None:
         warnings = (f"{relay.name} has no parachain {paraid}",)
-    return Channels(open_hrmp_channels=tuple(channels), sourcechain=paraid, warnings=warnings)
+    return Result(answer={"open_hrmp_channels": channels, "sourcechain": paraid}, warnings=warnings)
 
 
 def parse_paraid(value: object) -> int:

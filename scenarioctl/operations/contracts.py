@@ -1,10 +1,12 @@
 """Smart contracts written in ink!: what they can be called for."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable
+from scenarioctl.model.json_types import Hex
+from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -27,18 +29,23 @@ class ContractInfo:
     chain: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ContractDescription:
-    functions: tuple[dict[str, Any], ...]
-    #: Whether a contract lives at the address; None where no chain was asked.
-    onchain: bool | None = None
-    warnings: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        return {"sucess": True, "description": list(self.functions), "onchain": self.onchain}
+class ContractFunction(TypedDict):
+    function_name: str
+    #: Four bytes.
+    selector: "Hex"
+    mutates: bool
+    #: `name: Type` of each argument.
+    args: list[str]
 
 
-async def contract_info(app: Application, request: ContractInfo) -> ContractDescription:
+class ContractDescription(TypedDict):
+    sucess: Literal[True]
+    description: list[ContractFunction]
+    #: Whether a contract lives at the address; null if no chain could be asked.
+    onchain: bool | None
+
+
+async def contract_info(app: Application, request: ContractInfo) -> Result[ContractDescription]:
     from scenarioctl.chains.addresses import parse_contract_address
     from scenarioctl.contracts.metadata import describe_contract, ink_version
 
@@ -49,19 +56,16 @@ async def contract_info(app: Application, request: ContractInfo) -> ContractDesc
     # Where ink! contracts of that version live.
     chain = app.registry.find(request.chain or ("passetHub" if version >= 6 else "pop"))
     onchain, warnings = await _look_for(app, chain, address)
-    return ContractDescription(
-        functions=tuple(
-            {
-                "function_name": message.function_name,
-                "selector": message.selector,
-                "mutates": message.mutates,
-                "args": list(message.args),
-            }
-            for message in messages
-        ),
-        onchain=onchain,
-        warnings=warnings,
-    )
+    description: list[ContractFunction] = [
+        {
+            "function_name": message.function_name,
+            "selector": message.selector,
+            "mutates": message.mutates,
+            "args": list(message.args),
+        }
+        for message in messages
+    ]
+    return Result(answer={"sucess": True, "description": description, "onchain": onchain}, warnings=warnings)
 
 
 async def _look_for(app: Application, chain: "Chain", address: bytes) -> tuple[bool | None, tuple[str, ...]]:

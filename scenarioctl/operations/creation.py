@@ -1,28 +1,22 @@
 """Create scenarios: a transfer, a swap, a remark, a query, or a flow of several steps."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.operations.built_transactions import (
-    BuiltTransaction,
-    CheckableFields,
-    built_fields,
-    check_sender,
-    passed_check,
-)
+from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId
+from scenarioctl.operations.built_transactions import CheckableFields, RuntimeUsed, check_sender, passed_check
+from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenarios import store_document
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from scenarioctl.actions.drafting import Drafted
     from scenarioctl.actions.flow_files import DrawnFlow
     from scenarioctl.model.calls import UnsignedTransaction
-    from scenarioctl.model.checks import Check
 
 __all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "create_swap"]
 
@@ -52,21 +46,12 @@ class CreateScenario:
     sender: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Created:
-    id: str
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    check: "Check | None" = None
-
-    def answer(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {"result": self.id}
-        if self.check is not None:
-            answer["check"] = self.check.answer()
-        return answer
+class CreatedScenario(TypedDict):
+    result: "ScenarioId"
+    check: NotRequired[CheckAnswer]
 
 
-async def create_scenario(app: Application, request: CreateScenario) -> Created:
+async def create_scenario(app: Application, request: CreateScenario) -> Result[CreatedScenario]:
     from scenarioctl.actions.transfer import draft_plan, draw_document, plan
 
     fields = {
@@ -111,17 +96,18 @@ class CreateSwap(CheckableFields):
     chain: str = "hydraDx"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Swap(BuiltTransaction):
-    swap_tx: str
-    scenarioid: str
-
-    def answer(self) -> dict[str, Any]:
-        swap = {"swap_tx": self.swap_tx, "scenarioid": self.scenarioid, **self.beside()}
-        return self.checked({"success": True, "swap": swap})
+class SwapTransaction(RuntimeUsed):
+    swap_tx: "Hex"
+    scenarioid: "ScenarioId"
 
 
-async def create_swap(app: Application, request: CreateSwap) -> Swap:
+class CreatedSwap(TypedDict):
+    success: Literal[True]
+    swap: SwapTransaction
+    check: NotRequired[CheckAnswer]
+
+
+async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSwap]:
     from scenarioctl.actions.drafting import draft_first
     from scenarioctl.actions.flow_files import draw_single
 
@@ -141,9 +127,23 @@ async def create_swap(app: Application, request: CreateSwap) -> Swap:
         route=request.route,
     )
     drafted = await draft_first(app, _read_single(document), sender=sender)
-    facts = built_fields(drafted.transaction, *payload_warnings(app, request))
-    swap_tx = await write_transaction(app, drafted.transaction, request)
-    return Swap(swap_tx=swap_tx, scenarioid=await store_document(app, document), **facts)
+    transaction = drafted.transaction
+    check = passed_check(transaction)
+    swap: SwapTransaction = {
+        "swap_tx": await write_transaction(app, transaction, request),
+        "scenarioid": await store_document(app, document),
+        "spec_version": transaction.spec_version,
+    }
+    if transaction.offline:
+        swap["offline"] = True
+    answer: CreatedSwap = {"success": True, "swap": swap}
+    if check is not None:
+        answer["check"] = check.answer()
+    return Result(
+        answer=answer,
+        notes=transaction.notes,
+        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ class CreateRemark:
     sender: str = ""
 
 
-async def create_remark(app: Application, request: CreateRemark) -> Created:
+async def create_remark(app: Application, request: CreateRemark) -> Result[CreatedScenario]:
     from scenarioctl.actions.flow_files import draw_single
 
     document = draw_single(app, "Remark", chain=request.chain, text=request.text, plain=request.plain)
@@ -182,7 +182,7 @@ class CreateQuery:
     block: str = ""
 
 
-async def create_query(app: Application, request: CreateQuery) -> Created:
+async def create_query(app: Application, request: CreateQuery) -> Result[CreatedScenario]:
     from scenarioctl.actions.flow_files import draw_single
 
     document = draw_single(
@@ -194,7 +194,8 @@ async def create_query(app: Application, request: CreateQuery) -> Created:
         params=request.params,
         block=request.block,
     )
-    return Created(id=await store_document(app, document, _read_single(document)))
+    id = await store_document(app, document, _read_single(document))
+    return Result(answer={"result": id})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,25 +212,20 @@ class CreateFlow:
     sender: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class CreatedFlow:
-    id: str
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    #: What was checked, and found good, by its step in the file; None where no check was asked for.
-    checks: "tuple[tuple[str, Drafted, Check], ...] | None" = None
-
-    def answer(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {"result": self.id}
-        if self.checks is not None:
-            answer["checks"] = [
-                {"step": step, "node": drafted.node, "summary": drafted.summary, **check.answer()}
-                for step, drafted, check in self.checks
-            ]
-        return answer
+class StepCheck(CheckAnswer):
+    #: The step as the flow file names it.
+    step: str
+    node: str
+    summary: str
 
 
-async def create_flow(app: Application, request: CreateFlow) -> CreatedFlow:
+class CreatedFlow(TypedDict):
+    result: "ScenarioId"
+    #: Of every step that drafts a transaction, if a check was asked for.
+    checks: NotRequired[list[StepCheck]]
+
+
+async def create_flow(app: Application, request: CreateFlow) -> Result[CreatedFlow]:
     from scenarioctl.actions.flow_files import draw_flow, read_flow
     from scenarioctl.actions.problems import judge
 
@@ -247,8 +243,8 @@ async def create_flow(app: Application, request: CreateFlow) -> CreatedFlow:
             raise InvalidRequest(drawn.explain(problem.node, problem.sentence))
     if sender is None:
         # Each run drafts anew, with notes and warnings of its own: who writes a flow hears of those that it always has.
-        return CreatedFlow(
-            id=await store_document(app, drawn.document, diagram),
+        return Result(
+            answer={"result": await store_document(app, drawn.document, diagram)},
             notes=tuple(f"{drawn.place(node)}: {note}" for node, made in drafted for note in made.notes),
             warnings=tuple(
                 f"{drawn.place(node)}: {said}" for node, made in drafted for said in made.warnings
@@ -259,14 +255,15 @@ async def create_flow(app: Application, request: CreateFlow) -> CreatedFlow:
 
 async def _store_checked_flow(
     app: Application, drawn: "DrawnFlow", diagram: Diagram, sender: bytes
-) -> CreatedFlow:
+) -> Result[CreatedFlow]:
     """Store a flow each of whose transactions passes, by itself, on what the chains hold now."""
     from contextlib import aclosing
 
     from scenarioctl.actions.drafting import draft_each
     from scenarioctl.actions.placeholders import WaitsForData
 
-    checks, notes, warnings = [], [], []
+    checks: list[StepCheck] = []
+    notes, warnings = [], []
     async with aclosing(draft_each(app, diagram, sender=sender)) as drafting:
         async for node, outcome in drafting:
             name = drawn.place(node)
@@ -280,7 +277,9 @@ async def _store_checked_flow(
             except ScenarioctlError as error:
                 raise type(error)(drawn.explain(node, str(error))) from None
             if check is not None:
-                checks.append((name, outcome, check))
+                checks.append(
+                    {"step": name, "node": outcome.node, "summary": outcome.summary, **check.answer()}
+                )
             notes += [f"{name}: {note}" for note in outcome.transaction.notes]
             warnings += [f"{name}: {warning}" for warning in outcome.transaction.warnings]
     if not checks:
@@ -289,11 +288,10 @@ async def _store_checked_flow(
         notes.append(
             "each step was checked by itself, on what the chains hold now and not on what the steps before it leave"
         )
-    return CreatedFlow(
-        id=await store_document(app, drawn.document, diagram),
+    return Result(
+        answer={"result": await store_document(app, drawn.document, diagram), "checks": checks},
         warnings=tuple(warnings),
         notes=tuple(notes),
-        checks=tuple(checks),
     )
 
 
@@ -334,11 +332,10 @@ async def _store(
     document: Any,
     transaction: "UnsignedTransaction | None",
     diagram: Diagram | None = None,
-) -> Created:
+) -> Result[CreatedScenario]:
     """Store a scenario whose *transaction* could be drafted, and passed its check, if it had one."""
-    if transaction is None:
-        return Created(id=await store_document(app, document, diagram))
-    check = passed_check(transaction)
-    return Created(
-        id=await store_document(app, document, diagram), warnings=transaction.warnings, check=check
-    )
+    check = None if transaction is None else passed_check(transaction)
+    answer: CreatedScenario = {"result": await store_document(app, document, diagram)}
+    if check is not None:
+        answer["check"] = check.answer()
+    return Result(answer=answer, warnings=() if transaction is None else transaction.warnings)

@@ -1,12 +1,20 @@
 """Transactions as bytes: what they say, and what their sender signs."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.signing_fields import SignerFields, read_aside, signing_options, signing_warnings
+from scenarioctl.model.json_types import Hex
+from scenarioctl.operations.built_transactions import RuntimeUsed
+from scenarioctl.operations.results import Result
+from scenarioctl.operations.signing_fields import (
+    SignerFields,
+    read_aside,
+    signing_options,
+    signing_warnings,
+)
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
@@ -26,54 +34,38 @@ class DecodeTransaction:
     chain: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class DecodedTransaction:
+TransactionForm: TypeAlias = Literal["extrinsic", "signed extrinsic", "call"]
+
+
+class DecodedTransaction(RuntimeUsed):
     chain: str
-    #: `extrinsic`, `signed extrinsic` or `call`.
-    form: str
-    #: One sentence of what it does, as far as that is understood.
+    form: TransactionForm
+    #: What it does, in one sentence, as far as that is understood.
     says: str
     call: dict[str, Any]
-    call_data: str
-    call_hash: str
-    spec_version: int
-    signature: dict[str, Any] | None = None
-    offline: bool = False
-    #: Sentences on how far its words can be trusted.
-    warnings: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {
-            "chain": self.chain,
-            "form": self.form,
-            "says": self.says,
-            "call": self.call,
-            "call_data": self.call_data,
-            "call_hash": self.call_hash,
-            "spec_version": self.spec_version,
-        }
-        if self.signature is not None:
-            answer["signature"] = self.signature
-        if self.offline:
-            answer["offline"] = True
-        return answer
+    call_data: "Hex"
+    call_hash: "Hex"
+    signature: NotRequired[dict[str, Any]]
 
 
-async def decode_transaction(app: Application, request: DecodeTransaction) -> DecodedTransaction:
+async def decode_transaction(app: Application, request: DecodeTransaction) -> Result[DecodedTransaction]:
     chain = app.registry.find(request.chain)
     data = parse_hex(request.tx, field="tx")
     table = await app.runtime(chain)
     return await read_aside(app, data, _decode, app, chain, table, data)
 
 
-def _decode(app: Application, chain: "Chain", table: "RuntimeTable", data: bytes) -> DecodedTransaction:
+def _decode(
+    app: Application, chain: "Chain", table: "RuntimeTable", data: bytes
+) -> Result[DecodedTransaction]:
     from hashlib import blake2b
 
     from scenarioctl.transactions.explain import describe_call, describe_signature
     from scenarioctl.transactions.wording.calls import say_call, say_extrinsic
 
     extrinsic = read_transaction(table, chain, data)
-    form, signature = "call", None
+    form: TransactionForm = "call"
+    signature = None
     if isinstance(extrinsic, Call):
         call = extrinsic
         says = say_call(call, chain, app.registry, app.assets)
@@ -83,18 +75,20 @@ def _decode(app: Application, chain: "Chain", table: "RuntimeTable", data: bytes
         if extrinsic.signer is not None:
             form, signature = "signed extrinsic", describe_signature(extrinsic, chain)
     call_data = table.encode_call(call)
-    return DecodedTransaction(
-        chain=chain.name,
-        form=form,
-        says=says,
-        call=describe_call(table, chain, call, app.assets),
-        call_data="0x" + call_data.hex(),
-        call_hash="0x" + blake2b(call_data, digest_size=32).hexdigest(),
-        spec_version=table.spec_version,
-        signature=signature,
-        offline=app.settings.offline,
-        warnings=app.runtime_warnings(chain, table),
-    )
+    answer: DecodedTransaction = {
+        "chain": chain.name,
+        "form": form,
+        "says": says,
+        "call": describe_call(table, chain, call, app.assets),
+        "call_data": "0x" + call_data.hex(),
+        "call_hash": "0x" + blake2b(call_data, digest_size=32).hexdigest(),
+        "spec_version": table.spec_version,
+    }
+    if signature is not None:
+        answer["signature"] = signature
+    if app.settings.offline:
+        answer["offline"] = True
+    return Result(answer=answer, warnings=app.runtime_warnings(chain, table))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,40 +102,22 @@ class TransactionPayload(SignerFields):
     crypto: str = "sr25519"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Payload:
+class SigningPayloads(RuntimeUsed):
+    """The bytes that a sender signs, in the form of each kind of wallet."""
+
     chain: str
-    payload: str
-    #: The payload itself, or its blake2b-256 where it is longer than 256 bytes.
-    bytes_to_sign: str
+    payload: "Hex"
+    #: The payload itself, or its blake2b-256 if it is longer than 256 bytes.
+    bytes_to_sign: "Hex"
     parts: dict[str, Any]
     #: What polkadot.js and its wallets take: `SignerPayloadJSON`.
     signer_payload: dict[str, Any]
     #: What Polkadot Vault reads from QR codes, before it is cut into frames.
-    vault_payload: str
-    spec_version: int
+    vault_payload: "Hex"
     transaction_version: int
-    offline: bool = False
-    #: Sentences on how far the runtime table can be trusted.
-    warnings: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {
-            "chain": self.chain,
-            "payload": self.payload,
-            "bytes_to_sign": self.bytes_to_sign,
-            "parts": self.parts,
-            "signer_payload": self.signer_payload,
-            "vault_payload": self.vault_payload,
-            "spec_version": self.spec_version,
-            "transaction_version": self.transaction_version,
-        }
-        if self.offline:
-            answer["offline"] = True
-        return answer
 
 
-async def transaction_payload(app: Application, request: TransactionPayload) -> Payload:
+async def transaction_payload(app: Application, request: TransactionPayload) -> Result[SigningPayloads]:
     from scenarioctl.chains.addresses import format_account, parse_account
     from scenarioctl.transactions.signing.payload import signing_payload
     from scenarioctl.transactions.signing.wallet_formats import check_key, signer_payload, vault_payload
@@ -154,21 +130,22 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     data = await read_aside(app, data, _read_unsigned, table, chain, data)
     payload = signing_payload(table, data, options)
     sender = parse_account(request.sender, field="sender")
-    return Payload(
-        chain=chain.name,
-        payload="0x" + payload.payload.hex(),
-        bytes_to_sign="0x" + payload.bytes_to_sign.hex(),
-        parts=payload.describe(),
-        signer_payload=signer_payload(
-            table, payload, options, address=format_account(sender, chain.ss58_prefix)
-        ),
-        vault_payload="0x"
-        + vault_payload(
-            payload, account=sender, crypto=request.crypto, genesis_hash=options.genesis_hash
-        ).hex(),
-        spec_version=table.spec_version,
-        transaction_version=table.transaction_version,
-        offline=app.settings.offline,
+    vault = vault_payload(payload, account=sender, crypto=request.crypto, genesis_hash=options.genesis_hash)
+    address = format_account(sender, chain.ss58_prefix)
+    answer: SigningPayloads = {
+        "chain": chain.name,
+        "payload": "0x" + payload.payload.hex(),
+        "bytes_to_sign": "0x" + payload.bytes_to_sign.hex(),
+        "parts": payload.describe(),
+        "signer_payload": signer_payload(table, payload, options, address=address),
+        "vault_payload": "0x" + vault.hex(),
+        "spec_version": table.spec_version,
+        "transaction_version": table.transaction_version,
+    }
+    if app.settings.offline:
+        answer["offline"] = True
+    return Result(
+        answer=answer,
         warnings=(*app.runtime_warnings(chain, table), *signing_warnings(app, request)),
     )
 

@@ -1,9 +1,9 @@
 """Jobs: start, stop, run once, look at what became of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
@@ -21,6 +21,8 @@ from scenarioctl.model.jobs import (
     Retention,
     Schedule,
 )
+from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp
+from scenarioctl.operations.results import Done, Result
 from scenarioctl.operations.scenarios import open_blob, page_size, timestamp
 
 if TYPE_CHECKING:
@@ -64,18 +66,7 @@ class StartJob:
     timeout: str | int | float = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Told:
-    """What became of a job, in two words."""
-
-    result: str
-    notes: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        return {"success": True, "result": self.result}
-
-
-async def start_job(app: Application, request: StartJob) -> Told:
+async def start_job(app: Application, request: StartJob) -> Result[Done]:
     from scenarioctl.schedules import describe_schedule, first_times, read_schedule
     from scenarioctl.stores.sqlite.worker_lock import is_served
 
@@ -117,7 +108,7 @@ async def start_job(app: Application, request: StartJob) -> Told:
             )
     if not is_served(app.settings.store):
         notes.append("no worker serves this store: the job runs once one does, like scenarioctl daemon")
-    return Told(result=result, notes=tuple(notes))
+    return Result(answer={"success": True, "result": result}, notes=tuple(notes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,9 +118,29 @@ class StopJob:
     id: str
 
 
-async def stop_job(app: Application, request: StopJob) -> Told:
+async def stop_job(app: Application, request: StopJob) -> Result[Done]:
     stopped = await app.store.stop_job(request.id, now=app.clock())
-    return Told(result="Job stopped" if stopped else "Job not running")
+    return Result(answer={"success": True, "result": "Job stopped" if stopped else "Job not running"})
+
+
+RunOutcome: TypeAlias = Literal["executed", "failed"]
+
+
+class MempoolRow(TypedDict):
+    """A draft, with the interface's spellings."""
+
+    chain: str
+    amount: "Digits"
+    #: As the step type names it: `xTransfer`, `swap`, `Remark`, `ChainQuery` or `ChainTx`.
+    txType: str
+    Date: "Timestamp"
+    #: 0x hex, or `no transaction`.
+    tx: str
+    spec_version: NotRequired[int]
+    expires: "NotRequired[Timestamp]"
+    state: NotRequired[Literal["current", "expired", "outdated"]]
+    #: Why it is outdated.
+    flag: NotRequired[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,21 +152,16 @@ class RunJob:
     timeout: str | int | float = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunReport:
-    """A run that went well; of one that did not, the error has the same fields."""
+class RunReport(TypedDict):
+    """A run that succeeded; the error of a failed run has the same fields."""
 
-    #: A daemon writes the answer beside its event loop.
-    large: ClassVar[bool] = True
-
-    lines: tuple[str, ...]
-    mempool: tuple[dict[str, Any], ...]
-
-    def answer(self) -> dict[str, Any]:
-        return {"success": True, "result": list(self.lines), "mempool": list(self.mempool)}
+    success: Literal[True]
+    #: The lines of its log.
+    result: list[str]
+    mempool: list[MempoolRow]
 
 
-async def run_job(app: Application, request: RunJob) -> RunReport:
+async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
     """Run the scenario once.
 
     Where a step fails its error is raised, after the run has been kept like any other: the exit code and the status
@@ -189,12 +195,12 @@ async def run_job(app: Application, request: RunJob) -> RunReport:
         failure=failure,
     )
     await app.store.finish_run(finished, retention=retention_of(app.settings))
-    lines = finished.lines
-    mempool = tuple(mempool_fields(draft, flag="", now=finished.finished) for draft in run.drafts)
+    lines = list(finished.lines)
+    mempool = [describe_draft(draft, flag="", now=finished.finished) for draft in run.drafts]
     if error is not None:
-        error.details = {**error.details, "result": list(lines), "mempool": list(mempool)}
+        error.details = {**error.details, "result": lines, "mempool": mempool}
         raise error
-    return RunReport(lines=lines, mempool=mempool)
+    return Result(answer={"success": True, "result": lines, "mempool": mempool}, large=True)
 
 
 async def carry_out(run: "Run", *, timeout: int) -> None:
@@ -245,24 +251,56 @@ class JobStatus:
     id: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Standing:
-    """Where a job stands."""
+class JobRow(TypedDict):
+    id: "ScenarioId"
+    state: Literal["running", "stopped", "paused"]
+    #: In words; this and the fields up to `changed` are null for a job that was never started.
+    schedule: str | None
+    every: str | None
+    cron: str | None
+    timezone: str | None
+    jitter: str | None
+    overlap: str | None
+    catchup: str | None
+    pause_after: int | None
+    timeout: str | None
+    changed: "Timestamp | None"
+    next: "Timestamp | None"
+    last: "Timestamp | None"
+    finished: "Timestamp | None"
+    outcome: RunOutcome | None
+    #: Whether a run is in progress.
+    executing: bool
+    #: The step that is executing.
+    step: str
+    runs: int
+    #: Failed runs in a row.
+    failures: int
+    reason: str
 
-    fields: Mapping[str, Any]
 
-    def answer(self) -> dict[str, Any]:
-        return dict(self.fields)
+class RunRow(TypedDict):
+    planned: "Timestamp"
+    started: "Timestamp"
+    finished: "Timestamp"
+    outcome: RunOutcome
+    drafts: int
+    failure: str
 
 
-async def job_status(app: Application, request: JobStatus) -> Standing:
+class JobDetails(JobRow):
+    #: The newest first.
+    last_runs: list[RunRow]
+
+
+async def job_status(app: Application, request: JobStatus) -> Result[JobDetails]:
     job = await app.store.get_job(request.id)
-    standing = _never_started(request.id) if job is None else job_fields(job)
+    row = _never_started(request.id) if job is None else _describe_job(job)
     runs = await app.store.last_runs(request.id, limit=_LAST_RUNS)
-    return Standing(fields={**standing, "last_runs": [_run_fields(run) for run in runs]})
+    return Result(answer={**row, "last_runs": [_describe_run(run) for run in runs]})
 
 
-def _run_fields(run: KeptRun) -> dict[str, Any]:
+def _describe_run(run: KeptRun) -> RunRow:
     return {
         "planned": timestamp(run.planned),
         "started": timestamp(run.started),
@@ -285,21 +323,19 @@ class ListJobs:
     state: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobPage:
-    jobs: tuple[dict[str, Any], ...]
+class JobList(TypedDict):
+    jobs: list[JobRow]
     total: int
-    next: str = ""
-
-    def answer(self) -> dict[str, Any]:
-        return {"jobs": list(self.jobs), "total": self.total, "next": self.next or None}
+    #: `after` of the next page; null on the last one.
+    next: str | None
 
 
-async def list_jobs(app: Application, request: ListJobs) -> JobPage:
+async def list_jobs(app: Application, request: ListJobs) -> Result[JobList]:
     page = await app.store.list_jobs(
         limit=page_size(request.limit), after=request.after, state=_read_state(request.state)
     )
-    return JobPage(jobs=tuple(job_fields(job) for job in page.items), total=page.total, next=page.next)
+    jobs = [_describe_job(job) for job in page.items]
+    return Result(answer={"jobs": jobs, "total": page.total, "next": page.next or None})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,29 +349,21 @@ class JobLog:
     limit: str | int = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobLines:
-    lines: tuple[str, ...]
-    #: Where to go on; empty for who asked for the whole log.
-    next: str = ""
-    #: A daemon writes the answer beside its event loop.
-    large: bool = False
-
-    def answer(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {"success": True, "result": list(self.lines)}
-        return {**answer, "next": self.next} if self.next else answer
+class LogLines(TypedDict):
+    success: Literal[True]
+    result: list[str]
+    #: `after` of the next request; only if the request has `after` or `limit`.
+    next: NotRequired[str]
 
 
-async def job_log(app: Application, request: JobLog) -> JobLines:
+async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
     after = _read_number(request.after, field="after")
     limit = _read_number(request.limit, field="limit")
     lines = await app.store.read_log(request.id, after=after, limit=limit)
-    paged = request.after != "" or request.limit != ""
-    return JobLines(
-        lines=tuple(line.text for line in lines),
-        next=str(lines[-1].seq if lines else after) if paged else "",
-        large=sum(len(line.text) for line in lines) > _LARGE,
-    )
+    answer: LogLines = {"success": True, "result": [line.text for line in lines]}
+    if request.after != "" or request.limit != "":
+        answer["next"] = str(lines[-1].seq if lines else after)
+    return Result(answer=answer, large=sum(len(line.text) for line in lines) > _LARGE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -349,20 +377,13 @@ class JobMempool:
     limit: str | int = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mempool:
-    mempool: tuple[dict[str, Any], ...]
-    #: Where to go on; empty for a client that asked for all drafts.
-    next: str = ""
-    #: A daemon writes the answer beside its event loop.
-    large: bool = False
-
-    def answer(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {"mempool": list(self.mempool)}
-        return {**answer, "next": self.next} if self.next else answer
+class Mempool(TypedDict):
+    mempool: list[MempoolRow]
+    #: `after` of the next request; only if the request has `after` or `limit`.
+    next: NotRequired[str]
 
 
-async def job_mempool(app: Application, request: JobMempool) -> Mempool:
+async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
     after = _read_number(request.after, field="after")
     limit = _read_number(request.limit, field="limit")
     paged = request.after != "" or request.limit != ""
@@ -371,20 +392,19 @@ async def job_mempool(app: Application, request: JobMempool) -> Mempool:
     )
     large = sum(_ENTRY_SIZE + len(entry.draft.tx) for entry in entries) > _LARGE
     write = partial(_write_entries, entries, app.clock())
-    return Mempool(
-        mempool=await app.aside(write) if large else write(),
-        next=str(entries[-1].seq if entries else after) if paged else "",
-        large=large,
-    )
+    answer: Mempool = {"mempool": await app.aside(write) if large else write()}
+    if paged:
+        answer["next"] = str(entries[-1].seq if entries else after)
+    return Result(answer=answer, large=large)
 
 
-def _write_entries(entries: Sequence[MempoolEntry], now: int) -> tuple[dict[str, Any], ...]:
-    return tuple(mempool_fields(entry.draft, flag=entry.flag, now=now) for entry in entries)
+def _write_entries(entries: Sequence[MempoolEntry], now: int) -> list[MempoolRow]:
+    return [describe_draft(entry.draft, flag=entry.flag, now=now) for entry in entries]
 
 
-def mempool_fields(draft: MempoolDraft, *, flag: str, now: int) -> dict[str, Any]:
-    """Return a mempool entry as the interface has it; of a transaction also how long it is good for."""
-    fields: dict[str, Any] = {
+def describe_draft(draft: MempoolDraft, *, flag: str, now: int) -> MempoolRow:
+    """Return a mempool entry as the interface has it, with the validity of its transaction."""
+    fields: MempoolRow = {
         "chain": draft.chain,
         "amount": draft.amount,
         "txType": draft.tx_type,
@@ -403,8 +423,7 @@ def mempool_fields(draft: MempoolDraft, *, flag: str, now: int) -> dict[str, Any
     return fields
 
 
-def job_fields(job: Job) -> dict[str, Any]:
-    """Return a job as answers have it."""
+def _describe_job(job: Job) -> JobRow:
     from scenarioctl.schedules import describe_schedule, write_duration
 
     schedule = job.schedule
@@ -433,21 +452,21 @@ def job_fields(job: Job) -> dict[str, Any]:
     }
 
 
-def _never_started(id: str) -> dict[str, Any]:
-    nothing = Job(id=id, state=JobState.STOPPED, schedule=Schedule(), changed=0)
-    fields = job_fields(nothing)
-    names = (
-        "schedule",
-        "every",
-        "cron",
-        "timezone",
-        "jitter",
-        "overlap",
-        "catchup",
-        "pause_after",
-        "timeout",
-    )
-    return {**fields, **dict.fromkeys(names), "changed": None}
+def _never_started(id: str) -> JobRow:
+    row = _describe_job(Job(id=id, state=JobState.STOPPED, schedule=Schedule(), changed=0))
+    return {
+        **row,
+        "schedule": None,
+        "every": None,
+        "cron": None,
+        "timezone": None,
+        "jitter": None,
+        "overlap": None,
+        "catchup": None,
+        "pause_after": None,
+        "timeout": None,
+        "changed": None,
+    }
 
 
 def retention_of(settings: Settings) -> Retention:

@@ -4,11 +4,13 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypedDict, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.diagram import Diagram, Problem, read_diagram
+from scenarioctl.model.json_types import Base64
+from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -40,15 +42,10 @@ class PreviewScenario:
     width: int | str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Preview:
+class Preview(TypedDict):
     info: str
     #: The picture's file.
-    img: bytes
-    warnings: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        return {"info": self.info, "img": b64encode(self.img).decode()}
+    img: "Base64"
 
 
 class _Wanted(NamedTuple):
@@ -58,7 +55,7 @@ class _Wanted(NamedTuple):
     width: int
 
 
-async def preview_scenario(app: Application, request: PreviewScenario) -> Preview:
+async def preview_scenario(app: Application, request: PreviewScenario) -> Result[Preview]:
     from scenarioctl.actions.problems import find_problems
 
     wanted = _read(request)
@@ -67,7 +64,7 @@ async def preview_scenario(app: Application, request: PreviewScenario) -> Previe
     # Not aside: drafting compiles what all requests share.
     found = await find_problems(app.unconnected(), shown)
     img, warnings = await _aside(app, _draw, app, wanted, stored.summary, whole, shown, found)
-    return Preview(info=stored.summary, img=img, warnings=warnings)
+    return Result(answer={"info": stored.summary, "img": b64encode(img).decode()}, warnings=warnings)
 
 
 async def _aside(app: Application, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

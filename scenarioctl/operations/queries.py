@@ -1,10 +1,11 @@
 """Reading a chain: its storage, constants and runtime APIs."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
     from scenarioctl.actions.chain_query import Query
@@ -29,21 +30,16 @@ class QueryChain:
     limit: int | str = 100
 
 
-@dataclass(frozen=True, kw_only=True)
-class QueryResult:
-    #: Text or a number as it is, all else as compact JSON with every integer as text.
+class QueryResult(TypedDict):
+    #: Text or a number as it is; everything else as compact JSON with every integer as text.
     result: str
-    warnings: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        return {"result": self.result}
 
 
-async def query_chain(app: Application, request: QueryChain) -> QueryResult:
+async def query_chain(app: Application, request: QueryChain) -> Result[QueryResult]:
     from scenarioctl.actions.chain_query import ask
 
     answered = await ask(app, read_request(app, request), limit=entry_limit(request.limit))
-    return QueryResult(result=answered.text, warnings=answered.warnings)
+    return Result(answer={"result": answered.text}, warnings=answered.warnings)
 
 
 def read_request(app: Application, request: QueryChain) -> "Query":

@@ -3,18 +3,15 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypedDict, cast
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.documents import canonical_json, write_json
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.operations.built_transactions import (
-    BuiltTransaction,
-    CheckableFields,
-    built_fields,
-    check_sender,
-)
+from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp
+from scenarioctl.operations.built_transactions import CheckableFields, check_sender, passed_check
+from scenarioctl.operations.results import Done, Result
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.stores import StoredScenario, check_id
 
@@ -44,16 +41,13 @@ class ScenarioInfo:
     id: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Summary:
+class ScenarioSummary(TypedDict):
+    #: `assetHub > xTransfer > hydraDx`
     result: str
 
-    def answer(self) -> dict[str, Any]:
-        return {"result": self.result}
 
-
-async def scenario_info(app: Application, request: ScenarioInfo) -> Summary:
-    return Summary(result=(await app.store.get_scenario(request.id)).summary)
+async def scenario_info(app: Application, request: ScenarioInfo) -> Result[ScenarioSummary]:
+    return Result(answer={"result": (await app.store.get_scenario(request.id)).summary})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +59,8 @@ class FullScenarioInfo(CheckableFields):
     yes: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class FullInfo(BuiltTransaction):
-    tx: str
+class DescribedTransaction(TypedDict):
+    tx: "Hex"
     summary: str
     asset: str
     #: Whole tokens, as the scenario has it.
@@ -75,18 +68,40 @@ class FullInfo(BuiltTransaction):
     source_chain: str
     dest_chain: str
     txtype: str
-    #: Of every step that drafts one, in order; empty where there is no other one.
-    transactions: tuple[dict[str, Any], ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        fields = ("tx", "summary", "asset", "amount", "source_chain", "dest_chain", "txtype")
-        result = {name: getattr(self, name) for name in fields} | self.beside()
-        if self.transactions:
-            result["transactions"] = list(self.transactions)
-        return self.checked({"result": result})
+    spec_version: int
 
 
-async def full_scenario_info(app: Application, request: FullScenarioInfo) -> FullInfo:
+class StepTransaction(TypedDict, total=False):
+    """What one step drafts; a step that cannot draft now has only `node`, `error` and `code`."""
+
+    node: Required[str]
+    tx: "Hex"
+    summary: str
+    asset: str
+    amount: str
+    source_chain: str
+    dest_chain: str
+    txtype: str
+    spec_version: int
+    warnings: list[str]
+    check: CheckAnswer
+    error: str
+    code: str
+
+
+class FirstTransaction(DescribedTransaction):
+    #: Built offline, not checked against a node.
+    offline: NotRequired[Literal[True]]
+    #: Of every step that drafts a transaction, in order; left out if there is only one.
+    transactions: NotRequired[list[StepTransaction]]
+
+
+class FullScenario(TypedDict):
+    result: FirstTransaction
+    check: NotRequired[CheckAnswer]
+
+
+async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Result[FullScenario]:
     from contextlib import aclosing
 
     from scenarioctl.actions.drafting import draft_each, draft_first
@@ -99,20 +114,30 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Ful
     if request.yes:
         diagram = confirm_receivers(diagram)
     first = await draft_first(app, diagram, sender=sender)
-    described = await _describe(app, first, request)
-    others: list[dict[str, Any]] = []
+    transaction = first.transaction
+    result = cast("FirstTransaction", await _describe(app, first, request))
+    if transaction.offline:
+        result["offline"] = True
+    others: list[StepTransaction] = []
     async with aclosing(draft_each(app, diagram, sender=sender, after=first.node)) as drafting:
         async for node, outcome in drafting:
             others.append(await _transaction_of(app, node, outcome, request))
-    facts = built_fields(first.transaction, *payload_warnings(app, request))
-    if others and request.output_format == "payload":
-        said = "each payload has the nonce that the sender has now: submit one transaction before you prepare the next"
-        facts["notes"] = (*facts["notes"], said)
-    transactions = (await _transaction_of(app, first.node, first, request), *others) if others else ()
-    return FullInfo(**described, transactions=transactions, **facts)
+    answer: FullScenario = {"result": result}
+    check = passed_check(transaction)
+    if check is not None:
+        answer["check"] = check.answer()
+    notes = transaction.notes
+    if others:
+        result["transactions"] = [await _transaction_of(app, first.node, first, request), *others]
+        if request.output_format == "payload":
+            said = "each payload has the nonce that the sender has now: submit one transaction before you prepare the next"
+            notes = (*notes, said)
+    return Result(
+        answer=answer, notes=notes, warnings=(*transaction.warnings, *payload_warnings(app, request))
+    )
 
 
-async def _describe(app: Application, drafted: "Drafted", request: FullScenarioInfo) -> dict[str, Any]:
+async def _describe(app: Application, drafted: "Drafted", request: FullScenarioInfo) -> DescribedTransaction:
     return {
         "tx": await write_transaction(app, drafted.transaction, request),
         "summary": f"{drafted.source_chain} > {drafted.txtype} > {drafted.dest_chain}",
@@ -121,24 +146,24 @@ async def _describe(app: Application, drafted: "Drafted", request: FullScenarioI
         "source_chain": drafted.source_chain,
         "dest_chain": drafted.dest_chain,
         "txtype": drafted.txtype,
+        "spec_version": drafted.transaction.spec_version,
     }
 
 
 async def _transaction_of(
     app: Application, node: str, outcome: "Drafted | ScenarioctlError", request: FullScenarioInfo
-) -> dict[str, Any]:
+) -> StepTransaction:
     """Return what a step drafts, or in its place why it drafts nothing now: the first step's is there all the same."""
     try:
         if isinstance(outcome, ScenarioctlError):
             raise outcome
-        facts = built_fields(outcome.transaction)
-        said: dict[str, Any] = {"node": node, **await _describe(app, outcome, request)}
+        check = passed_check(outcome.transaction)
+        said = cast("StepTransaction", {"node": node, **await _describe(app, outcome, request)})
     except ScenarioctlError as error:
         return {"node": node, "error": str(error), "code": error.code}
-    said["spec_version"] = facts["spec_version"]
-    said["warnings"] = list(facts["warnings"])
-    if facts["check"] is not None:
-        said["check"] = facts["check"].answer()
+    said["warnings"] = list(outcome.transaction.warnings)
+    if check is not None:
+        said["check"] = check.answer()
     return said
 
 
@@ -158,18 +183,27 @@ class ListScenarios:
     descending: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScenarioPage:
-    scenarios: tuple[dict[str, Any], ...]
+class _MaybeNamed(TypedDict, total=False):
+    name: str
+
+
+class ScenarioRow(_MaybeNamed):
+    id: "ScenarioId"
+    summary: str
+    chains: list[str]
+    created: "Timestamp"
+    #: Bytes of the stored blob.
+    size: int
+
+
+class ScenarioList(TypedDict):
+    scenarios: list[ScenarioRow]
     total: int
-    next: str = ""
-    warnings: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        return {"scenarios": list(self.scenarios), "total": self.total, "next": self.next or None}
+    #: `after` of the next page; null on the last one.
+    next: str | None
 
 
-async def list_scenarios(app: Application, request: ListScenarios) -> ScenarioPage:
+async def list_scenarios(app: Application, request: ListScenarios) -> Result[ScenarioList]:
     chain = app.registry.find(request.chain).name if request.chain else ""
     page = await app.store.list_scenarios(
         limit=page_size(request.limit),
@@ -179,22 +213,28 @@ async def list_scenarios(app: Application, request: ListScenarios) -> ScenarioPa
         sort=request.sort,
         descending=request.descending,
     )
-    rows = tuple(
+    rows: list[ScenarioRow] = [
         {
             "id": row.id,
-            **({"name": row.name} if row.name else {}),
+            **_named(row.name),
             "summary": row.summary,
             "chains": list(row.chains),
             "created": timestamp(row.created),
             "size": row.size,
         }
         for row in page.items
-    )
+    ]
     warnings = tuple(
         f"scenario {shorten(id)} is damaged in the store and left out here: delete it and create it again"
         for id in page.damaged
     )
-    return ScenarioPage(scenarios=rows, total=page.total, next=page.next, warnings=warnings)
+    return Result(
+        answer={"scenarios": rows, "total": page.total, "next": page.next or None}, warnings=warnings
+    )
+
+
+def _named(name: str) -> _MaybeNamed:
+    return {"name": name} if name else {}
 
 
 def page_size(value: int | str) -> int:
@@ -221,54 +261,61 @@ class ShowScenario:
     id: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScenarioView:
+class StepText(TypedDict):
     id: str
-    name: str
+    type: str
+    text: str
+
+
+class EdgeEnds(TypedDict):
+    source: str
+    target: str
+
+
+class StepProblem(TypedDict):
+    node: str
+    problem: str
+    #: Nothing to fix: a run brings the data.
+    waiting: NotRequired[Literal[True]]
+
+
+class ScenarioDetails(_MaybeNamed):
+    id: "ScenarioId"
     summary: str
-    created: str
-    nodes: tuple[dict[str, str], ...]
-    edges: tuple[dict[str, str], ...]
-    problems: tuple[dict[str, Any], ...]
-
-    def answer(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            **({"name": self.name} if self.name else {}),
-            "summary": self.summary,
-            "created": self.created,
-            "nodes": list(self.nodes),
-            "edges": list(self.edges),
-            "problems": list(self.problems),
-        }
+    created: "Timestamp"
+    nodes: list[StepText]
+    edges: list[EdgeEnds]
+    problems: list[StepProblem]
 
 
-async def show_scenario(app: Application, request: ShowScenario) -> ScenarioView:
+async def show_scenario(app: Application, request: ShowScenario) -> Result[ScenarioDetails]:
     from scenarioctl.actions.problems import find_problems
     from scenarioctl.actions.summaries import describe_node
 
     stored = await app.store.get_scenario(request.id)
     diagram = await open_blob(app, stored.blob, request.id)
     breathe = app.breather()
-    nodes = []
+    nodes: list[StepText] = []
     for node in diagram.in_safe_order():
         await breathe()
         nodes.append({"id": node.id, "type": node.type, "text": describe_node(app, node, diagram)})
-    return ScenarioView(
-        id=stored.id,
-        name=diagram.name,
-        summary=stored.summary,
-        created=timestamp(stored.created),
-        nodes=tuple(nodes),
-        edges=tuple({"source": edge.source, "target": edge.target} for edge in diagram.edges),
-        problems=tuple(
-            {"node": problem.node, "problem": problem.sentence}
-            # Nothing to mend: a run brings it.
-            | ({"waiting": True} if problem.waiting else {})
-            for problem in await find_problems(app.unconnected(), diagram)
-            # What a chain has to be asked for is no problem where it may be asked.
-            if app.settings.offline or problem.code != ChainUnreachable.code
-        ),
+    found: list[StepProblem] = []
+    for problem in await find_problems(app.unconnected(), diagram):
+        # What only a chain can answer is no problem if the chain can be asked.
+        if app.settings.offline or problem.code != ChainUnreachable.code:
+            found.append({"node": problem.node, "problem": problem.sentence})
+            if problem.waiting:
+                found[-1]["waiting"] = True
+    return Result(
+        answer={
+            "id": stored.id,
+            **_named(diagram.name),
+            "summary": stored.summary,
+            "created": timestamp(stored.created),
+            "nodes": nodes,
+            "edges": [{"source": edge.source, "target": edge.target} for edge in diagram.edges],
+            "problems": found,
+        }
     )
 
 
@@ -281,24 +328,23 @@ class ImportScenario:
     id: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Imported:
-    id: str
-    notes: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        return {"success": True, "shortUrl": self.id}
+class ImportedScenario(TypedDict):
+    success: Literal[True]
+    #: The scenario's id.
+    shortUrl: "ScenarioId"
 
 
-async def import_scenario(app: Application, request: ImportScenario) -> Imported:
+async def import_scenario(app: Application, request: ImportScenario) -> Result[ImportedScenario]:
     if request.id:
         check_id(request.id)
     # A share string may unpack to a thousand times its size.
     text, facts = await app.aside(_read_import, app, request.url)
     if request.id:
-        return await _import_as(app, request.id, text, facts)
-    fresh, id = await _store(app, text, facts, known=True)
-    return Imported(id=id, notes=() if fresh else (f"This diagram is stored already, as {id}.",))
+        fresh, id = await _import_as(app, request.id, text, facts), request.id
+    else:
+        fresh, id = await _store(app, text, facts, known=True)
+    notes = () if fresh else (f"This diagram is stored already, as {id}.",)
+    return Result(answer={"success": True, "shortUrl": id}, notes=notes)
 
 
 def _read_import(app: Application, url: str) -> "tuple[bytes, Facts]":
@@ -309,8 +355,8 @@ def _read_import(app: Application, url: str) -> "tuple[bytes, Facts]":
     return write_json(document), _facts_of(app, read_diagram(document, field="diagram"))
 
 
-async def _import_as(app: Application, id: str, text: bytes, facts: "Facts") -> Imported:
-    """Store a diagram under *id*, unless it is there already; Conflict where that is another diagram's."""
+async def _import_as(app: Application, id: str, text: bytes, facts: "Facts") -> bool:
+    """Store a diagram under *id*, and tell whether it is new there; Conflict if another diagram has that id."""
     from scenarioctl.formats.compression import unpack
 
     try:
@@ -322,8 +368,8 @@ async def _import_as(app: Application, id: str, text: bytes, facts: "Facts") -> 
             raise Conflict(
                 f"scenario {id!r} is in the store with another diagram: delete that one, or import this one without its id"
             ) from None
-        return Imported(id=id, notes=(f"This diagram is stored already, as {id}.",))
-    return Imported(id=id)
+        return False
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,26 +379,21 @@ class ExportScenario:
     id: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exported:
-    share: str
-    document: dict[str, Any]
-
-    def answer(self) -> dict[str, Any]:
-        return {"success": True, "longUrl": self.share}
+class ExportedScenario(TypedDict):
+    success: Literal[True]
+    #: The editor's share string.
+    longUrl: str
 
 
-async def export_scenario(app: Application, request: ExportScenario) -> Exported:
+async def export_scenario(app: Application, request: ExportScenario) -> Result[ExportedScenario]:
     stored = await app.store.get_scenario(request.id)
-    share, document = await app.aside(_write_export, stored)
-    return Exported(share=share, document=document)
+    return Result(answer={"success": True, "longUrl": await app.aside(_write_share, stored)})
 
 
-def _write_export(stored: StoredScenario) -> tuple[str, dict[str, Any]]:
+def _write_share(stored: StoredScenario) -> str:
     from scenarioctl.formats.share import write_share
 
-    document = _read_blob(stored.blob, stored.id).document
-    return write_share(document), dict(document)
+    return write_share(_read_blob(stored.blob, stored.id).document)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,17 +403,9 @@ class DeleteScenario:
     id: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Deleted:
-    id: str
-
-    def answer(self) -> dict[str, Any]:
-        return {"success": True, "result": f"Deleted {self.id}"}
-
-
-async def delete_scenario(app: Application, request: DeleteScenario) -> Deleted:
+async def delete_scenario(app: Application, request: DeleteScenario) -> Result[Done]:
     await app.store.delete_scenario(request.id)
-    return Deleted(id=request.id)
+    return Result(answer={"success": True, "result": f"Deleted {request.id}"})
 
 
 async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.signing_fields import SignerFields, default_era, read_aside, signing_options
+from scenarioctl.model.json_types import Hex
+from scenarioctl.operations.built_transactions import RuntimeUsed
+from scenarioctl.operations.results import Result
+from scenarioctl.operations.signing_fields import (
+    SignerFields,
+    default_era,
+    read_aside,
+    signing_options,
+)
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
@@ -34,33 +42,19 @@ class AssembleTransaction(SignerFields):
     #: `sr25519`, `ed25519` or `ecdsa`; left out, the one that fits.
     scheme: str = ""
     #: In place of *tx*: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON.
-    payload: object = None
+    payload: Any = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class AssembledTransaction:
+class SignedTransaction(RuntimeUsed):
     chain: str
-    #: The signed extrinsic, 0x hex.
-    tx: str
-    hash: str
+    #: The signed extrinsic.
+    tx: "Hex"
+    hash: "Hex"
+    #: `sr25519`, `ed25519` or `ecdsa`.
     scheme: str
-    spec_version: int
-    offline: bool = False
-
-    def answer(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {
-            "chain": self.chain,
-            "tx": self.tx,
-            "hash": self.hash,
-            "scheme": self.scheme,
-            "spec_version": self.spec_version,
-        }
-        if self.offline:
-            answer["offline"] = True
-        return answer
 
 
-async def assemble_transaction(app: Application, request: AssembleTransaction) -> AssembledTransaction:
+async def assemble_transaction(app: Application, request: AssembleTransaction) -> Result[SignedTransaction]:
     """Return the signed extrinsic; InvalidRequest for a signature that is not the sender's under this payload."""
     from scenarioctl.operations.broadcasts import hash_of
     from scenarioctl.transactions.signing.signed_transaction import assemble
@@ -74,14 +68,16 @@ async def assemble_transaction(app: Application, request: AssembleTransaction) -
     scheme, data = await read_aside(
         app, to_sign.payload, assemble, table, chain, to_sign, signature, scheme=request.scheme
     )
-    return AssembledTransaction(
-        chain=chain.name,
-        tx="0x" + data.hex(),
-        hash=hash_of(data),
-        scheme=scheme,
-        spec_version=table.spec_version,
-        offline=app.settings.offline,
-    )
+    answer: SignedTransaction = {
+        "chain": chain.name,
+        "tx": "0x" + data.hex(),
+        "hash": hash_of(data),
+        "scheme": scheme,
+        "spec_version": table.spec_version,
+    }
+    if app.settings.offline:
+        answer["offline"] = True
+    return Result(answer=answer)
 
 
 def _check_scheme(scheme: object) -> None:

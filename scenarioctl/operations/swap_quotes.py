@@ -1,12 +1,14 @@
 """What a swap would bring, from the exchange chain as it is now."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 from scenarioctl.application import Application
+from scenarioctl.model.json_types import Digits, Hex
+from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
-    from scenarioctl.transactions.swap.quote import Quote, QuoteLeg
+    from scenarioctl.transactions.swap.quote import QuoteLeg
 
 __all__ = ["quote_swap"]
 
@@ -31,42 +33,50 @@ class QuoteSwap:
     chain: str = "hydraDx"
 
 
-@dataclass(frozen=True, kw_only=True)
-class SwapQuote:
-    quote: "Quote"
-    min_amount_out: int
+class LegQuote(TypedDict, total=False):
+    """One trade of the route; the fees are there if it is one of the Omnipool."""
+
+    route: Required[list[Any]]
+    amount_in: "Required[Digits]"
+    amount_out: "Required[Digits]"
+    impact_percent: Required[str | None]
+    asset_fee_percent: str
+    asset_fee: "Digits"
+    protocol_fee_percent: str
+    protocol_fee: "Digits"
+    slip_fee: "Digits"
+
+
+class SwapQuote(TypedDict):
+    #: With its symbol, in whole tokens.
+    sold: str
+    received: str
+    #: What is received at least, with the slippage of the request.
+    at_least: str
+    amount_in: "Digits"
+    amount_out: "Digits"
+    min_amount_out: "Digits"
+    #: Whole tokens received for one sold; null if the decimals of an asset are unknown.
+    price: str | None
+    impact_percent: str | None
+    #: Per cent, if the Omnipool alone makes the swap.
+    asset_fee: str | None
+    protocol_fee: str | None
+    #: Hops, as the runtime takes them.
+    route: list[Any]
+    legs: list[LegQuote]
+    block: int
+    block_hash: "Hex"
     spec_version: int
-    warnings: tuple[str, ...] = ()
-
-    def answer(self) -> dict[str, Any]:
-        from scenarioctl.transactions.swap.quote import percent
-
-        quote, omnipool = self.quote, self.quote.omnipool
-        return {
-            "sold": quote.asset_in.amount(quote.amount_in),
-            "received": quote.asset_out.amount(quote.amount_out),
-            "at_least": quote.asset_out.amount(self.min_amount_out),
-            "amount_in": str(quote.amount_in),
-            "amount_out": str(quote.amount_out),
-            "min_amount_out": str(self.min_amount_out),
-            "price": quote.price,
-            "impact_percent": None if quote.impact is None else percent(quote.impact),
-            "asset_fee": None if omnipool is None else percent(omnipool.asset_fee),
-            "protocol_fee": None if omnipool is None else percent(omnipool.protocol_fee),
-            "route": [hop.value for hop in quote.route],
-            "legs": [_describe_leg(leg) for leg in quote.legs],
-            "block": quote.block,
-            "block_hash": quote.block_hash,
-            "spec_version": self.spec_version,
-        }
 
 
-async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
+async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
     from scenarioctl.actions.fields import known_decimals
     from scenarioctl.actions.swap import check_exchange, check_pair, read_route, read_slippage
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.model.amounts import parse_number, to_raw
     from scenarioctl.transactions.swap.omnipool_math import minimum_received
+    from scenarioctl.transactions.swap.quote import percent
     from scenarioctl.transactions.swap.route_quote import fetch_quote
     from scenarioctl.transactions.swap.swap_limits import warn_of_slippage
 
@@ -87,29 +97,41 @@ async def quote_swap(app: Application, request: QuoteSwap) -> SwapQuote:
         client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
     )
     least = minimum_received(quote.amount_out, slippage)
-    return SwapQuote(
-        quote=quote,
-        min_amount_out=least,
-        spec_version=(await client.table()).spec_version,
-        warnings=(*quote.warnings, *warn_of_slippage(slippage, asset_out.amount(least))),
-    )
+    omnipool = quote.omnipool
+    answer: SwapQuote = {
+        "sold": quote.asset_in.amount(quote.amount_in),
+        "received": quote.asset_out.amount(quote.amount_out),
+        "at_least": quote.asset_out.amount(least),
+        "amount_in": str(quote.amount_in),
+        "amount_out": str(quote.amount_out),
+        "min_amount_out": str(least),
+        "price": quote.price,
+        "impact_percent": None if quote.impact is None else percent(quote.impact),
+        "asset_fee": None if omnipool is None else percent(omnipool.asset_fee),
+        "protocol_fee": None if omnipool is None else percent(omnipool.protocol_fee),
+        "route": [hop.value for hop in quote.route],
+        "legs": [_describe_leg(leg) for leg in quote.legs],
+        "block": quote.block,
+        "block_hash": quote.block_hash,
+        "spec_version": (await client.table()).spec_version,
+    }
+    warnings = (*quote.warnings, *warn_of_slippage(slippage, asset_out.amount(least)))
+    return Result(answer=answer, warnings=warnings)
 
 
-def _describe_leg(leg: "QuoteLeg") -> dict[str, Any]:
+def _describe_leg(leg: "QuoteLeg") -> LegQuote:
     from scenarioctl.transactions.swap.quote import percent
 
-    described: dict[str, Any] = {
+    described: LegQuote = {
         "route": [hop.value for hop in leg.hops],
         "amount_in": str(leg.amount_in),
         "amount_out": str(leg.amount_out),
         "impact_percent": None if leg.impact is None else percent(leg.impact),
     }
     if leg.asset_fee is not None:
-        described |= {
-            "asset_fee_percent": percent(leg.asset_fee),
-            "asset_fee": str(leg.asset_fee_amount),
-            "protocol_fee_percent": percent(leg.protocol_fee),
-            "protocol_fee": str(leg.protocol_fee_amount),
-            "slip_fee": str(leg.slip_fee_amount),
-        }
+        described["asset_fee_percent"] = percent(leg.asset_fee)
+        described["asset_fee"] = str(leg.asset_fee_amount)
+        described["protocol_fee_percent"] = percent(leg.protocol_fee)
+        described["protocol_fee"] = str(leg.protocol_fee_amount)
+        described["slip_fee"] = str(leg.slip_fee_amount)
     return described

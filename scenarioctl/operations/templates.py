@@ -1,8 +1,10 @@
 """How often chains appear in stored scenarios."""
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 from scenarioctl.application import Application
+from scenarioctl.operations.results import Result
 
 __all__ = ["count_templates"]
 
@@ -14,14 +16,10 @@ class CountTemplates:
     chain: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class TemplateCount:
-    amount: int
-
-    def answer(self) -> dict[str, int]:
-        return {"Amount": self.amount}
+class TemplateCount(TypedDict):
+    Amount: int
 
 
-async def count_templates(app: Application, request: CountTemplates) -> TemplateCount:
+async def count_templates(app: Application, request: CountTemplates) -> Result[TemplateCount]:
     chain = app.registry.find_in_path(request.chain)
-    return TemplateCount(amount=await app.store.count_scenarios(chain.name))
+    return Result(answer={"Amount": await app.store.count_scenarios(chain.name)})

@@ -1,18 +1,20 @@
 """Check a transaction before it is signed: what leaves, what each hop takes, what arrives."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.model.checks import Check
+from scenarioctl.model.json_types import CheckAnswer, Hex
 from scenarioctl.operations.built_transactions import parse_sender
+from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import read_aside
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
+    from scenarioctl.model.checks import Check
 
 __all__ = ["check_transaction"]
 
@@ -43,29 +45,32 @@ class CheckTransaction:
     xcm_version: str | int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckedTransaction:
+class CheckedTransaction(CheckAnswer):
     chain: str
     #: The bare extrinsic that was checked.
-    txdata: str
-    check: Check
+    txdata: "Hex"
     spec_version: int
-    warnings: tuple[str, ...] = ()
 
-    def answer(self) -> dict[str, Any]:
-        return {
-            "chain": self.chain,
-            **self.check.answer(),
-            "txdata": self.txdata,
-            "spec_version": self.spec_version,
+
+async def check_transaction(app: Application, request: CheckTransaction) -> Result[CheckedTransaction]:
+    from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
+
+    transaction, check = await find_check(app, request)
+    return Result(
+        answer={
+            "chain": transaction.chain,
+            **check.answer(),
+            "txdata": "0x" + bare_extrinsic(transaction.call_data).hex(),
+            "spec_version": transaction.spec_version,
         }
+    )
 
 
-async def check_transaction(app: Application, request: CheckTransaction) -> CheckedTransaction:
+async def find_check(app: Application, request: CheckTransaction) -> "tuple[UnsignedTransaction, Check]":
+    """Return the transaction of *request* and its check, with the warnings of both."""
     from dataclasses import replace
 
     from scenarioctl.actions.drafting import require_check
-    from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 
     given = [name for name in _TRANSFER if getattr(request, name) != ""]
     if request.tx and given:
@@ -74,14 +79,7 @@ async def check_transaction(app: Application, request: CheckTransaction) -> Chec
         )
     sender = parse_sender(request.sender)
     transaction = await (_read(app, request, sender) if request.tx else _build(app, request, sender))
-    check = require_check(transaction)
-    return CheckedTransaction(
-        chain=transaction.chain,
-        txdata="0x" + bare_extrinsic(transaction.call_data).hex(),
-        # Of what it is about, and of how it would go: on one list.
-        check=replace(check, warnings=transaction.warnings),
-        spec_version=transaction.spec_version,
-    )
+    return transaction, replace(require_check(transaction), warnings=transaction.warnings)
 
 
 async def _build(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":

@@ -1,23 +1,17 @@
 """Transfers of an asset between connected chains, in raw amounts."""
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import NotRequired
 
 from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.actions.fields import note_native, read_xcm_version
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import parse_raw
-from scenarioctl.operations.built_transactions import (
-    BuiltTransaction,
-    CheckableFields,
-    built_fields,
-    check_sender,
-)
+from scenarioctl.model.json_types import CheckAnswer, Hex
+from scenarioctl.operations.built_transactions import CheckableFields, RuntimeUsed, check_sender, passed_check
+from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.transactions.keyless_accounts import read_receiver
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["asset_transfer"]
 
@@ -41,15 +35,12 @@ class AssetTransfer(CheckableFields):
     xcm_version: str | int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class TransferTransaction(BuiltTransaction):
-    txdata: str
-
-    def answer(self) -> dict[str, Any]:
-        return self.checked({"txdata": self.txdata, **self.beside()})
+class TransferTransaction(RuntimeUsed):
+    txdata: "Hex"
+    check: NotRequired[CheckAnswer]
 
 
-async def asset_transfer(app: Application, request: AssetTransfer) -> TransferTransaction:
+async def asset_transfer(app: Application, request: AssetTransfer) -> Result[TransferTransaction]:
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
     source = app.registry.find(request.sourchain, field="sourchain")
@@ -67,7 +58,17 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> TransferTr
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         sender=sender,
     )
-    notes = note_native(request.assetid, asset, "assetid")
-    transaction = replace(transaction, notes=(*transaction.notes, *notes))
-    facts = built_fields(transaction, *payload_warnings(app, request))
-    return TransferTransaction(txdata=await write_transaction(app, transaction, request), **facts)
+    check = passed_check(transaction)
+    answer: TransferTransaction = {
+        "txdata": await write_transaction(app, transaction, request),
+        "spec_version": transaction.spec_version,
+    }
+    if transaction.offline:
+        answer["offline"] = True
+    if check is not None:
+        answer["check"] = check.answer()
+    return Result(
+        answer=answer,
+        notes=(*transaction.notes, *note_native(request.assetid, asset, "assetid")),
+        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+    )

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypedDict
 from weakref import WeakKeyDictionary
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, RateLimited, TooLarge, shorten
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.jobs import SECOND, WebhookEvent
+from scenarioctl.model.json_types import Timestamp
 from scenarioctl.operations.jobs import retention_of
+from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenarios import timestamp
 from scenarioctl.stores import Store
 
@@ -38,15 +40,13 @@ class PostEvent:
         _take_one(app.store, uuid, app.settings.webhook_rate, app.clock(), count=0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Posted:
+class PostedEvent(TypedDict):
+    success: Literal[True]
+    #: The event's number.
     id: int
 
-    def answer(self) -> dict[str, Any]:
-        return {"success": True, "id": self.id}
 
-
-async def post_event(app: Application, request: PostEvent) -> Posted:
+async def post_event(app: Application, request: PostEvent) -> Result[PostedEvent]:
     uuid = _check_uuid(request.uuid)
     size, limit = len(write_json(request.content)), app.settings.webhook_limit
     if size > limit:
@@ -61,20 +61,21 @@ class ListEvents:
     uuid: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Events:
-    #: A daemon writes the answer beside its event loop: events are up to 16 MiB of JSON.
-    large: ClassVar[bool] = True
-
-    events: tuple[dict[str, Any], ...]
-
-    def answer(self) -> dict[str, Any]:
-        return {"events": list(self.events)}
+class Event(TypedDict):
+    id: int
+    received: "Timestamp"
+    #: The JSON that was posted.
+    content: Any
 
 
-async def list_events(app: Application, request: ListEvents) -> Events:
+class EventList(TypedDict):
+    events: list[Event]
+
+
+async def list_events(app: Application, request: ListEvents) -> Result[EventList]:
     events = await app.store.list_events(_check_uuid(request.uuid))
-    return Events(events=tuple(_fields(event) for event in events))
+    # Up to 16 MiB of JSON.
+    return Result(answer={"events": [_describe(event) for event in events]}, large=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,18 +86,18 @@ class ReplayEvent:
     id: int | str
 
 
-async def replay_event(app: Application, request: ReplayEvent) -> Posted:
+async def replay_event(app: Application, request: ReplayEvent) -> Result[PostedEvent]:
     event = await app.store.get_event(_read_number(request.id))
     return await _keep(app, event.uuid, event.content)
 
 
-async def _keep(app: Application, uuid: str, content: Any) -> Posted:
+async def _keep(app: Application, uuid: str, content: Any) -> Result[PostedEvent]:
     _take_one(app.store, uuid, app.settings.webhook_rate, app.clock())
     event = await app.store.put_event(uuid, content, now=app.clock(), retention=retention_of(app.settings))
-    return Posted(id=event.id)
+    return Result(answer={"success": True, "id": event.id})
 
 
-def _fields(event: WebhookEvent) -> dict[str, Any]:
+def _describe(event: WebhookEvent) -> Event:
     return {"id": event.id, "received": timestamp(event.received), "content": event.content}
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any, Literal, TypedDict, get_args, get_type_hints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +28,39 @@ class Endpoint:
     destructive: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Page(Endpoint):
+    """One path at which a server tells of itself; no operation, since commands have other ways to all of it."""
+
+    summary: str
+    content_type: str = "application/json"
+    #: The type of the answer.
+    answer: type = str
+
+
+class Health(TypedDict):
+    status: Literal["ok"]
+
+
+class Readiness(TypedDict):
+    status: Literal["ready"]
+
+
+class Version(TypedDict):
+    name: str
+    version: str
+    python: str
+    role: Literal["all", "api", "worker"]
+    offline: bool
+
+
 def _row(method: str, path: str, operation: str, *also: str, **more: Any) -> Endpoint:
     return Endpoint(method=method, path=path, operation=operation, also=also, **more)
+
+
+def _page(path: str, operation: str, summary: str, **more: Any) -> Page:
+    fields = {"scope": "open", "server": "both", **more}
+    return Page(method="GET", path=path, operation=operation, summary=summary, **fields)
 
 
 ENDPOINTS = (
@@ -96,15 +127,24 @@ ENDPOINTS = (
     ),
 )
 
-#: What a server tells of itself; `pages.py` answers.  Commands have other ways to all of it.
+#: `pages.py` answers these, and `streams.py` the events.
 PAGES = (
-    _row("GET", "/healthz", "health", scope="open", server="both"),
-    _row("GET", "/readyz", "readiness", scope="open", server="both"),
-    _row("GET", "/version", "version", scope="open", server="both"),
-    _row("GET", "/metrics", "metrics", server="both"),
-    _row("GET", "/openapi.json", "openapi", scope="open", server="both"),
-    _row("GET", "/docs", "docs", scope="open", server="both"),
-    _row("GET", "/job/events", "events", server="worker"),
+    _page("/healthz", "health", "Check that the process is alive", answer=Health),
+    _page("/readyz", "readiness", "Check that the store answers and the worker runs", answer=Readiness),
+    _page("/version", "version", "Show which version runs", answer=Version),
+    _page(
+        "/metrics", "metrics", "Metrics in Prometheus' text format", content_type="text/plain", scope="read"
+    ),
+    _page("/openapi.json", "openapi", "This description", answer=dict),
+    _page("/docs", "docs", "This description as a page to read", content_type="text/html"),
+    _page(
+        "/job/events",
+        "events",
+        "Follow the logs and drafts of jobs (server-sent events)",
+        content_type="text/event-stream",
+        scope="read",
+        server="worker",
+    ),
 )
 
 
@@ -113,3 +153,9 @@ def find_handler(row: Endpoint) -> tuple[Any, Any]:
     module, _, name = row.operation.partition(".")
     handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
     return handler, get_type_hints(handler)["request"]
+
+
+def answer_type(row: Endpoint) -> Any:
+    """Return the type of the answers of *row*."""
+    (answer,) = get_args(get_type_hints(find_handler(row)[0])["return"])
+    return answer

@@ -71,13 +71,13 @@ class OperationHandler:
         result = await self._perform(self._decoder.decode(fields, request.match_info))
         headers = {}
         for name, sentences in (
-            ("Scenarioctl-Notes", getattr(result, "notes", ())),
-            ("Scenarioctl-Warnings", getattr(result, "warnings", ())),
+            ("Scenarioctl-Notes", result.notes),
+            ("Scenarioctl-Warnings", result.warnings),
         ):
             if sentences:
                 headers[name] = write_sentences(tuple(sentences))
-        answer = result.answer()
-        if getattr(result, "large", False):
+        answer = result.answer
+        if result.large:
             encoded = await self._context.app.aside(encode_large, answer)
         else:
             encoded = encode(answer)

@@ -1,28 +1,19 @@
-"""`/openapi.json`: OpenAPI 3.1 of the tables of endpoints, pages, answers and outcomes, and of the requests' own fields."""
+"""`/openapi.json`: OpenAPI 3.1, made from the table of endpoints, the types of requests and answers, and the outcomes."""
 
 import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import is_dataclass
-from functools import cache
 from typing import Any
 
 from scenarioctl import __version__
 from scenarioctl.operations.outcomes import OUTCOMES
-from scenarioctl.server.answers import ANSWERS, PAGE_ANSWERS
-from scenarioctl.server.decoding import ALIASES, Decoder, Shape, decoder_of
-from scenarioctl.server.endpoints import PAGES, Endpoint, find_handler
+from scenarioctl.server.decoding import ALIASES
+from scenarioctl.server.endpoints import PAGES, Endpoint, Page, answer_type, find_handler
+from scenarioctl.server.examples import EXAMPLES, Example
+from scenarioctl.server.schemas import Schema, answer_schemas, field_notes, request_schema
 from scenarioctl.server.streams import FollowJobs
 
 _JSON = "application/json"
-_JSON_TYPES = {
-    "text": "string",
-    "a number": "number",
-    "a whole number": "integer",
-    "true or false": "boolean",
-    "a list": "array",
-    "an object": "object",
-}
 #: Module of operations, or page -> what its endpoints are about.
 _TAGS = {
     "scenarios": "Scenarios",
@@ -62,12 +53,13 @@ def describe(
     endpoints: Sequence[Endpoint], served: Set[str] = frozenset({"api", "worker", "both"})
 ) -> dict[str, Any]:
     """Return the OpenAPI document of a server that has the rows of *served*: of the port that is asked, not of another."""
+    rows = [row for row in (*endpoints, *PAGES) if row.server in served]
+    types = [row.answer if isinstance(row, Page) else answer_type(row) for row in rows]
+    answers, schemas = answer_schemas(types, "components/schemas")
     paths: dict[str, dict[str, Any]] = {}
-    for row in (*endpoints, *PAGES):
-        if row.server not in served:
-            continue
+    for row, answer in zip(rows, answers, strict=True):
         for number, path in enumerate((row.path, *row.also)):
-            described = _page(row) if row.operation in PAGE_ANSWERS else _operation(row)
+            described = _page(row, answer) if isinstance(row, Page) else _operation(row, answer)
             if number:
                 described = {**described, "operationId": f"{described['operationId']}_{number + 1}"}
             paths.setdefault(path, {})[row.method.lower()] = described
@@ -87,7 +79,7 @@ def describe(
         "tags": [{"name": name} for name in dict.fromkeys(_TAGS.values())],
         "paths": paths,
         "components": {
-            "schemas": {"Error": _error_schema()},
+            "schemas": {"Error": _error_schema(), **dict(sorted(schemas.items()))},
             "responses": {str(status): _refusal(codes) for status, codes in _by_status(OUTCOMES).items()},
             "headers": {
                 "X-Request-Id": {
@@ -108,24 +100,23 @@ def describe(
     }
 
 
-def _operation(row: Endpoint) -> dict[str, Any]:
+def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
     _, request_type = find_handler(row)
-    decoder = decoder_of(row, request_type)
-    answered = ANSWERS[row.operation]
+    example = EXAMPLES.get(row.operation, Example({}))
     module, _, name = row.operation.partition(".")
-    notes = field_notes(request_type)
+    in_path = re.findall(r"{(\w+)}", row.path)
     parameters = [
         {
             "name": each,
             "in": "path",
             "required": True,
             "schema": {"type": "string", "minLength": 1},
-            "description": notes.get(each, ""),
-            "example": answered.request.get(each, ""),
+            "description": field_notes(request_type).get(each, ""),
+            "example": example.request.get(each, ""),
         }
-        for each in decoder.in_path
+        for each in in_path
     ]
-    example = {key: value for key, value in answered.request.items() if key not in decoder.in_path}
+    given = {key: value for key, value in example.request.items() if key not in in_path}
     described: dict[str, Any] = {
         "operationId": name,
         "tags": [_TAGS[module]],
@@ -135,128 +126,105 @@ def _operation(row: Endpoint) -> dict[str, Any]:
     }
     codes = [*_ANYWHERE, *_OF_OPERATIONS, *_OF_SOME.get(name, ())]
     if row.method == "GET":
-        parameters += [_query(shape, notes, example) for shape in decoder.given.values()]
-        if decoder.given:
+        query = _query_parameters(request_type, in_path, given)
+        parameters += query
+        if query:
             described["description"] += " The fields may come in a JSON body too, as some clients send them."
     else:
         codes += _WITH_BODY
-        described["requestBody"] = _body(decoder, notes, example)
-    described["responses"] = {
-        "200": {
-            "description": "Done.",
-            "headers": {
-                "X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"},
-                "Scenarioctl-Notes": {"$ref": "#/components/headers/Scenarioctl-Notes"},
-                "Scenarioctl-Warnings": {"$ref": "#/components/headers/Scenarioctl-Warnings"},
-            },
-            "content": {_JSON: _content(answered.schema, answered.answer)},
-        },
-        **_refusals(codes, row.flag),
-    }
-    described["security"] = [{}, {"token": []}] if row.scope != "open" else [{}]
+        described["requestBody"] = _body(request_type, in_path, given)
+    content = {"schema": answer} if example.answer is None else {"schema": answer, "example": example.answer}
+    headers = ("X-Request-Id", "Scenarioctl-Notes", "Scenarioctl-Warnings")
+    described["responses"] = {"200": _success(_JSON, content, headers), **_refusals(codes, row.flag)}
+    described["security"] = _security(row)
     return described
 
 
-def _page(row: Endpoint) -> dict[str, Any]:
-    schema, kind, summary = PAGE_ANSWERS[row.operation]
+def _page(row: Page, answer: Schema) -> dict[str, Any]:
+    codes = [*_ANYWHERE, *_OF_SOME.get(row.operation, ())]
     described: dict[str, Any] = {
         "operationId": row.operation,
         "tags": ["Jobs" if row.operation == "events" else _TAGS[""]],
-        "summary": summary,
+        "summary": row.summary,
         "description": _scope(row.scope),
         "responses": {
-            "200": {
-                "description": "Done.",
-                "headers": {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}},
-                "content": {kind: {"schema": schema}},
-            },
-            **_refusals([*_ANYWHERE, *_OF_SOME.get(row.operation, ())], ""),
+            "200": _success(row.content_type, {"schema": answer}, ("X-Request-Id",)),
+            **_refusals(codes, ""),
         },
-        "security": [{}, {"token": []}] if row.scope != "open" else [{}],
+        "security": _security(row),
     }
     if row.operation == "events":
-        decoder = Decoder(FollowJobs)
-        notes = field_notes(FollowJobs)
-        described["parameters"] = [
-            *(_query(shape, notes, {}) for shape in decoder.given.values()),
-            {
-                "name": "Last-Event-ID",
-                "in": "header",
-                "schema": {"type": "string"},
-                "description": "As browsers send it when they connect anew; goes before `after`.",
-            },
-        ]
+        last_event = {
+            "name": "Last-Event-ID",
+            "in": "header",
+            "schema": {"type": "string"},
+            "description": "As browsers send it when they reconnect; overrides `after`.",
+        }
+        described["parameters"] = [*_query_parameters(FollowJobs, (), {}), last_event]
     return described
 
 
-def _body(decoder: Decoder, notes: Mapping[str, str], example: Mapping[str, Any]) -> dict[str, Any]:
-    if decoder.whole_body:
-        name = decoder.whole_body
-        return {
-            "required": True,
-            "description": notes.get(name, ""),
-            "content": {_JSON: {"schema": {}, "example": example.get(name)}},
-        }
-    content: dict[str, Any] = {"schema": body_schema(decoder, notes)}
-    if example:
-        content["example"] = dict(example)
-    needed = any(shape.required for shape in decoder.given.values())
+def _success(content_type: str, content: dict[str, Any], headers: Sequence[str]) -> dict[str, Any]:
+    return {
+        "description": "Done.",
+        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in headers},
+        "content": {content_type: content},
+    }
+
+
+def _security(row: Endpoint) -> list[dict[str, list[str]]]:
+    return [{}] if row.scope == "open" else [{}, {"token": []}]
+
+
+def _body(request_type: type, in_path: Sequence[str], example: Mapping[str, Any]) -> dict[str, Any]:
+    whole_body = getattr(request_type, "whole_body", "")
+    if whole_body:
+        note = field_notes(request_type).get(whole_body, "")
+        anything: Schema = {"schema": {}, "example": example.get(whole_body)}
+        return {"required": True, "description": note, "content": {_JSON: anything}}
+    schema = request_schema(request_type, leave_out=in_path)
+    needed = "required" in schema
+    _add_aliases(schema)
+    content = {"schema": schema, "example": dict(example)} if example else {"schema": schema}
     return {"required": needed, "content": {_JSON: content}}
 
 
-def body_schema(decoder: Decoder, notes: Mapping[str, str]) -> dict[str, Any]:
-    """Return the schema of the bodies that *decoder* reads, as far as types go."""
-    properties = {name: _field(shape, notes.get(name, "")) for name, shape in decoder.given.items()}
-    required = [name for name, shape in decoder.given.items() if shape.required]
-    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+def _add_aliases(schema: Schema) -> None:
+    """Add the other spellings of fields; of a field that is required, one spelling is."""
+    properties, required = schema["properties"], schema.get("required", [])
     for alias, name in ALIASES.items():
         if name in properties:
             properties[alias] = {**properties[name], "description": f"Another spelling of {name}."}
             if name in required:
                 required.remove(name)
                 schema["anyOf"] = [{"required": [name]}, {"required": [alias]}]
-    if required:
-        schema["required"] = required
-    return schema
 
 
-def _field(shape: Shape, note: str) -> dict[str, Any]:
-    schema: dict[str, Any] = {}
-    names = [_JSON_TYPES[kind] for kind in shape.kinds]
-    if "number" in names:
-        names = [name for name in names if name != "integer"]
-    if names:
-        if not shape.required or shape.nullable:
-            names.append("null")
-        schema["type"] = names if len(names) > 1 else names[0]
-    if note:
-        schema["description"] = note
-    if not shape.required and shape.default not in (None, "", ()):
-        schema["default"] = shape.default
-    return schema
+def _query_parameters(
+    request_type: type, in_path: Sequence[str], example: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    schema = request_schema(request_type, leave_out=in_path)
+    required = schema.get("required", ())
+    found = []
+    for name, each in schema["properties"].items():
+        kinds = [kind for kind in _kinds(each) if kind != "null"]
+        # All text is text in a query string.
+        kind = "string" if "string" in kinds else kinds[0]
+        text = {"type": kind}
+        if "default" in each:
+            text["default"] = str(each["default"]) if kind == "string" else each["default"]
+        parameter = {"name": name, "in": "query", "required": name in required, "schema": text}
+        if "description" in each:
+            parameter["description"] = each["description"]
+        if name in example:
+            parameter["example"] = str(example[name]) if kind == "string" else example[name]
+        found.append(parameter)
+    return sorted(found, key=lambda parameter: not parameter["required"])
 
 
-def _query(shape: Shape, notes: Mapping[str, str], example: Mapping[str, Any]) -> dict[str, Any]:
-    schema = _field(shape, "")
+def _kinds(schema: Schema) -> list[str]:
     kinds = schema.get("type", "string")
-    kinds = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"]
-    # All text is text in a query string.
-    schema["type"] = "string" if "string" in kinds else kinds[0]
-    if schema["type"] == "string" and "default" in schema:
-        schema["default"] = str(schema["default"])
-    described: dict[str, Any] = {
-        "name": shape.name,
-        "in": "query",
-        # Or in the body: only both together can be missing.
-        "required": shape.required,
-        "schema": schema,
-    }
-    if notes.get(shape.name):
-        described["description"] = notes[shape.name]
-    if shape.name in example:
-        value = example[shape.name]
-        described["example"] = str(value) if schema["type"] == "string" else value
-    return described
+    return [kinds] if isinstance(kinds, str) else kinds
 
 
 def _sentences(what: str) -> dict[str, Any]:
@@ -264,10 +232,6 @@ def _sentences(what: str) -> dict[str, Any]:
         "description": f"{what}: a list of sentences for people, percent-encoded JSON, at most 4 kB; left out where there is nothing.",
         "schema": {"type": "string"},
     }
-
-
-def _content(schema: Any, example: Any) -> dict[str, Any]:
-    return {"schema": schema} if example is None else {"schema": schema, "example": example}
 
 
 def _scope(scope: str) -> str:
@@ -325,23 +289,3 @@ def _error_schema() -> dict[str, Any]:
         },
         "required": ["error", "code"],
     }
-
-
-@cache
-def field_notes(request_type: type) -> Mapping[str, str]:
-    """Return what the `#:` comments beside the fields of *request_type*, its own and inherited ones, say."""
-    found: dict[str, str] = {}
-    for each in reversed(request_type.__mro__):
-        if not is_dataclass(each):
-            continue
-        comment: list[str] = []
-        for line in inspect.getsource(each).splitlines():
-            text = line.strip()
-            if text.startswith("#:"):
-                comment.append(text[2:].strip())
-                continue
-            named = re.match(r"([A-Za-z_][A-Za-z0-9_]*)\s*:", text)
-            if named and comment:
-                found[named[1]] = " ".join(comment)
-            comment = []
-    return found

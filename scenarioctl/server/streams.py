@@ -184,7 +184,7 @@ class EventStream:
         self, response: web.StreamResponse, job: str | None, position: "Position"
     ) -> tuple[bool, "Position"]:
         """Send a portion of what has come since *position*; return whether there was any, and the new position."""
-        from scenarioctl.operations.jobs import mempool_fields
+        from scenarioctl.operations.jobs import describe_draft
         from scenarioctl.operations.scenarios import timestamp
 
         app = self._follower.app
@@ -196,7 +196,7 @@ class EventStream:
         now = app.clock()
         for entry in await app.store.read_mempool(job, after=position.mempool, limit=PORTION):
             position = Position(log=position.log, mempool=entry.seq)
-            said = {"id": entry.job, **mempool_fields(entry.draft, flag=entry.flag, now=now)}
+            said = {"id": entry.job, **describe_draft(entry.draft, flag=entry.flag, now=now)}
             parts.append(_event("mempool", position, said))
         if parts:
             await _send(response, b"".join(parts))

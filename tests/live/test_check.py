@@ -14,7 +14,7 @@ from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
 from scenarioctl.model.checks import Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
-from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
+from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
 from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.simulation.balance_changes import find_credit
@@ -91,7 +91,7 @@ class Network:
         request = CheckTransaction(
             tx="0x" + data.hex(), chain=chain.name, sender="0x" + (by or ALICE.public_key).hex()
         )
-        return self.priced(lambda: check_transaction(self.app, request)).check
+        return self.priced(lambda: find_check(self.app, request))[1]
 
     def build(self, source: Chain, destination: Chain, asset: str, amount: int, **options: Any) -> Call:
         """Return the call of a transfer, with what its builder would measure given by hand."""
@@ -128,7 +128,7 @@ class Network:
         before, _ = finish(self.app.client(last).head())
         tx = "0x" + sign(self.app, source, transaction.call_data, ALICE).hex()
         sent = finish(broadcast(self.app, Broadcast(chain=source.name, tx=tx, wait="in-block")))
-        assert sent.inclusion is not None and sent.inclusion.error == ""
+        assert sent.answer["success"]
         for events in blocks_after(self.app, last, before):
             credit = find_credit(events, held, to)
             if credit:

@@ -15,7 +15,7 @@ from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
 from scenarioctl.operations.creation import CreateSwap, create_swap
-from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
+from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap
 from tests.live.conftest import Live
 from tests.live.cost_rows import CRAFTED, ORDINARY, Row
@@ -61,7 +61,7 @@ def _prepare(app: Application) -> None:
 def _check(sender: Sender, call: Call) -> Check:
     data = "0x" + sender.table.encode_call(call).hex()
     request = CheckTransaction(tx=data, chain=sender.chain.name, sender="0x" + sender.account.hex())
-    return finish(check_transaction(sender.app, request)).check
+    return finish(find_check(sender.app, request))[1]
 
 
 def _check_priced(sender: Sender, call: Call) -> Check:

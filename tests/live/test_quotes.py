@@ -124,13 +124,14 @@ def test_two_hops_in_the_omnipool_stay_within_the_tolerance(
 def test_a_swap_drafted_without_a_minimum_is_executed(market: Market) -> None:
     request = CreateSwap(assetin="DOT", assetout="HDX", amount="3", chain=market.chain.name)
 
-    swap = finish(create_swap(market.app, request))
-    call = decode_extrinsic(market.table, bytes.fromhex(swap.swap_tx[2:])).call
+    created = finish(create_swap(market.app, request))
+    swap_tx = created.answer["swap"]["swap_tx"]
+    call = decode_extrinsic(market.table, bytes.fromhex(swap_tx[2:])).call
     brought = market.execute(call)
 
     minimum = call.args["min_buy_amount"]
     assert brought * 99 // 100 == minimum
-    assert swap.notes[0].startswith("3 DOT would bring ")
+    assert created.notes[0].startswith("3 DOT would bring ")
 
 
 @pytest.mark.usefixtures("runtime_apis")

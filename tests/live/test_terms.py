@@ -26,8 +26,8 @@ def market(live_app: Application, omnipool: Live) -> Iterator[Market]:
 
 def drafted(market: Market, **options: object) -> Call:
     request = CreateSwap(assetin="DOT", assetout="HDX", amount="2", chain=market.chain.name, **options)  # type: ignore[arg-type]
-    swap = finish(create_swap(market.app, request))
-    return decode_extrinsic(market.table, bytes.fromhex(swap.swap_tx[2:])).call
+    swap = finish(create_swap(market.app, request)).answer["swap"]
+    return decode_extrinsic(market.table, bytes.fromhex(swap["swap_tx"][2:])).call
 
 
 def front_run(market: Market) -> None:
@@ -85,4 +85,4 @@ def test_a_minimum_does_not_switch_the_limit_on_impact_off(market: Market, exact
     )
 
     with pytest.raises(InvalidRequest, match="worsens its own price"):
-        finish(create_swap(market.app, request))
+        finish(create_swap(market.app, request)).answer["swap"]

@@ -9,6 +9,7 @@ from scenarioctl.model.checks import Amount, Step
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.json_types import Verdict
 
 
 @dataclass(kw_only=True)
@@ -23,7 +24,7 @@ class Findings:
     warnings: list[str] = field(default_factory=list)
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> "Verdict":
         return "refused" if self.refusals else "unknown" if self.unknowns else "ok"
 
     @property

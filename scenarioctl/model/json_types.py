@@ -1,0 +1,97 @@
+"""Types that the answers of several operations share.
+
+An answer is a TypedDict, from which `server/schemas.py` makes its JSON schema.
+"""
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+
+# Text of a certain form: `str` to the type checker; in the schema, text with these attributes.
+if TYPE_CHECKING:
+    Base64 = str
+    Digits = str
+    Hex = str
+    ScenarioId = str
+    Timestamp = str
+else:
+    # Not `Annotated[str, msgspec.Meta(…)]`: a short command has no time to import msgspec.
+    class Base64:
+        """Bytes in base64."""
+
+        contentEncoding = "base64"  # noqa: N815 - JSON schema spells it so
+
+    class Digits:
+        """A whole number, in the smallest unit."""
+
+        pattern = "^[0-9]+$"
+
+    class Hex:
+        """Bytes in hexadecimal, with `0x`."""
+
+        pattern = "^0x([0-9a-f]{2})*$"
+
+    class ScenarioId:
+        """The id of a scenario."""
+
+        pattern = "^[A-Za-z0-9_-]{1,64}$"
+
+    class Timestamp:
+        """ISO 8601, UTC, with nanoseconds."""
+
+        pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{9}Z$"
+
+
+#: `ok`: the beneficiary's credit on the last chain proves it. `refused`: proven not to arrive. `unknown`: neither.
+Verdict: TypeAlias = Literal["ok", "refused", "unknown"]
+
+
+class AmountAnswer(TypedDict):
+    value: "Digits"
+    asset: str
+    #: `1.5 DOT`; null if the asset's decimals are unknown.
+    human: str | None
+
+
+class StepAnswer(AmountAnswer):
+    chain: str
+    what: str
+
+
+class HoldingAnswer(AmountAnswer):
+    chain: str
+    account: str
+    role: str | None
+    system: bool
+
+
+class WeightAnswer(TypedDict):
+    ref_time: "Digits"
+    proof_size: "Digits"
+
+
+class StopDetails(TypedDict, total=False):
+    reason: str
+    message: "Hex"
+    weight: WeightAnswer
+
+
+class StopAnswer(StopDetails):
+    chain: str
+    tried: Literal["call", "message"]
+    outcome: Literal["ok", "failed", "unknown"]
+    events: list[str]
+
+
+class ArrivalAnswer(TypedDict):
+    computed: AmountAnswer | None
+    credited: AmountAnswer | None
+
+
+class CheckAnswer(TypedDict):
+    verdict: Verdict
+    reasons: list[str]
+    warnings: list[str]
+    steps: list[StepAnswer]
+    arrival: ArrivalAnswer
+    leaves: list[HoldingAnswer]
+    credits: list[HoldingAnswer]
+    stops: list[StopAnswer]

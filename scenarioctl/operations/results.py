@@ -1,0 +1,24 @@
+"""What handlers return."""
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypedDict, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(Generic[T]):
+    """The answer of an operation, and what to tell people beside it."""
+
+    #: The JSON of `--json` and of HTTP.  `/openapi.json` has the schema of its type, a TypedDict.
+    answer: T
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    #: Whether a daemon encodes the answer in a thread, because it may be megabytes.
+    large: bool = False
+
+
+class Done(TypedDict):
+    success: Literal[True]
+    #: What was done, in a few words.
+    result: str

@@ -1,0 +1,173 @@
+"""Examples of requests and their answers, for `/openapi.json` and `/docs`: one for each operation, if it helps.
+
+The tests hold each example against the schemas.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Example(NamedTuple):
+    #: The fields of the request, with those in its path; in `whole_body` of the request, what the body holds.
+    request: Mapping[str, Any]
+    answer: Any = None
+
+
+_ACCOUNT = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
+_REMARK = "0x240400071468656c6c6f"
+_TRANSFER = (
+    "0x3101041f0d05010100c91f05040002043205011f00828d5b0001050002043205011f0105040d010204000101008eaf0415"
+    "1687736326c9fea17e25fc5287613693c912909cb226aa4794f26a4800"
+)
+_SWAP = "0xac043b05050000000a00000000e40b5402000000000000000000000000093d00000000000000000000000000"
+#: Signed by the development key //Alice, for the nonce 5.
+_SIGNED = (
+    "0xbd018400d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d0140c490cc9431726d344be1c0"
+    "4e6f9aab747f7dc27f91565f8fc1c5d09adae66d6e461dff7c8a6f884fed03c3ed4cc633bc53043180bdd10e9ed338e370a7"
+    "648d0014000000001468656c6c6f"
+)
+_HASH = "0xb221f1cf8189bcd4a0fb670613f2d68c93d61d958c03a6fba0644f6a04689863"
+#: The smallest picture that there is: one dot.
+_DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+_UUID = "6f1c2d3e-4b5a-4c6d-8e7f-0a1b2c3d4e5f"
+_DIAGRAM = "eJyrVspLTS1WsoqOrdVRSk1JTwXSSrUAQFwGDg=="
+
+EXAMPLES: Mapping[str, Example] = {
+    "scenarios.scenario_info": Example({"id": "Xq3b9LmZt"}, {"result": "assetHub > xTransfer > hydraDx"}),
+    "previews.preview_scenario": Example(
+        {"scenario_id": "Xq3b9LmZt"}, {"info": "assetHub > xTransfer > hydraDx", "img": _DOT}
+    ),
+    "templates.count_templates": Example({"chain": "hydraDx"}, {"Amount": 3}),
+    "scenarios.full_scenario_info": Example(
+        {"id": "Xq3b9LmZt"},
+        {
+            "result": {
+                "tx": _TRANSFER,
+                "summary": "assetHub > xTransfer > hydraDx",
+                "asset": "1984",
+                "amount": "1.5",
+                "source_chain": "assetHub",
+                "dest_chain": "hydraDx",
+                "txtype": "xTransfer",
+                "spec_version": 2003001,
+            }
+        },
+    ),
+    "creation.create_scenario": Example(
+        {
+            "source_chain": "assetHub",
+            "dest_chain": "hydraDx",
+            "destination_address": _ACCOUNT,
+            "amount": 1.5,
+            "assetid": 1984,
+        },
+        {"result": "Xq3b9LmZt"},
+    ),
+    "creation.create_swap": Example(
+        {"assetin": 5, "assetout": 10, "amount": 1, "min_amount_out": "4000000"},
+        {
+            "success": True,
+            "swap": {"swap_tx": _SWAP, "scenarioid": "Xq3b9LmZt", "spec_version": 428},
+        },
+    ),
+    "creation.create_remark": Example({"chain": "polkadot", "text": "hello"}, {"result": "Xq3b9LmZt"}),
+    "creation.create_query": Example(
+        {
+            "chain": "polkadot",
+            "pallet_name": "System",
+            "method_name": "Account",
+            "params": [_ACCOUNT],
+        },
+        {"result": "Xq3b9LmZt"},
+    ),
+    "creation.create_flow": Example(
+        {
+            "flow": {"steps": [{"type": "Remark", "chain": "polkadot", "text": "hello"}]},
+            "syntax": "json",
+        },
+        {"result": "Xq3b9LmZt"},
+    ),
+    "swap_quotes.quote_swap": Example({"assetin": 5, "assetout": 10, "amount": 1}),
+    "transfers.asset_transfer": Example(
+        {
+            "sourchain": "assetHub",
+            "destchain": "hydraDx",
+            "assetid": "1984",
+            "amount": 1500000,
+            "destinationaddress": _ACCOUNT,
+        },
+        {"txdata": _TRANSFER, "spec_version": 2003001},
+    ),
+    "channels.open_channels": Example(
+        {"relay": "polkadot", "paraid": 2034}, {"open_hrmp_channels": [1000, 2000, 2004], "sourcechain": 2034}
+    ),
+    "chains.list_chains": Example({"role": "relay"}),
+    "queries.query_chain": Example(
+        {"chain": "polkadot", "pallet_name": "System", "method_name": "Number", "params": []},
+        {"result": "26000000"},
+    ),
+    "broadcasts.broadcast": Example(
+        {"chain": "polkadot", "tx": _SIGNED}, {"status": "broadcasted", "hash": _HASH}
+    ),
+    "contracts.contract_info": Example(
+        {"abiJson": {"version": "4", "spec": {}, "types": []}, "address": _ACCOUNT},
+        {
+            "sucess": True,
+            "description": [{"function_name": "flip", "selector": "0x633aa551", "mutates": True, "args": []}],
+            "onchain": None,
+        },
+    ),
+    "scenarios.list_scenarios": Example({"limit": 10, "chain": "hydraDx"}),
+    "scenarios.show_scenario": Example({"id": "Xq3b9LmZt"}),
+    "scenarios.delete_scenario": Example(
+        {"id": "Xq3b9LmZt"}, {"success": True, "result": "Deleted Xq3b9LmZt"}
+    ),
+    "scenarios.import_scenario": Example({"url": _DIAGRAM}, {"success": True, "shortUrl": "Xq3b9LmZt"}),
+    "scenarios.export_scenario": Example({"id": "Xq3b9LmZt"}, {"success": True, "longUrl": _DIAGRAM}),
+    "decoded_transactions.decode_transaction": Example({"tx": _REMARK, "chain": "polkadot"}),
+    "transaction_checks.check_transaction": Example({"sender": _ACCOUNT, "tx": _REMARK, "chain": "polkadot"}),
+    "decoded_transactions.transaction_payload": Example(
+        {"tx": _REMARK, "chain": "polkadot", "sender": _ACCOUNT, "nonce": 0}
+    ),
+    "signed_transactions.assemble_transaction": Example(
+        {
+            "chain": "polkadot",
+            "tx": _REMARK,
+            "sender": _ACCOUNT,
+            "nonce": 0,
+            "signature": "0x" + "00" * 64,
+        }
+    ),
+    "jobs.start_job": Example(
+        {"id": "Xq3b9LmZt", "every": "12h"}, {"success": True, "result": "Job started"}
+    ),
+    "jobs.stop_job": Example({"id": "Xq3b9LmZt"}, {"success": True, "result": "Job stopped"}),
+    "jobs.run_job": Example({"id": "Xq3b9LmZt"}),
+    "jobs.list_jobs": Example({"state": "running"}),
+    "jobs.job_status": Example({"id": "Xq3b9LmZt"}),
+    "jobs.job_log": Example(
+        {"id": "Xq3b9LmZt"}, {"success": True, "result": ["Starting worker", "workload executed", "Sleeping"]}
+    ),
+    "jobs.job_mempool": Example(
+        {"id": "Xq3b9LmZt"},
+        {
+            "mempool": [
+                {
+                    "chain": "polkadot",
+                    "amount": "0",
+                    "txType": "Remark",
+                    "Date": "2026-11-20T09:30:00.123456789Z",
+                    "tx": _REMARK,
+                    "spec_version": 2000000,
+                    "expires": "2026-11-21T09:30:00.123456789Z",
+                    "state": "current",
+                }
+            ]
+        },
+    ),
+    "webhooks.post_event": Example(
+        {"uuid": _UUID, "content": {"address": _ACCOUNT, "amount": 1.5}}, {"success": True, "id": 17}
+    ),
+    "webhooks.list_events": Example({"uuid": _UUID}),
+    "webhooks.replay_event": Example({"id": 17}, {"success": True, "id": 18}),
+}
