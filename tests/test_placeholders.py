@@ -18,7 +18,7 @@ from scenarioctl.actions.placeholders import (
     MAX_FILLED,
     Data,
     Filled,
-    JsonText,
+    JsonEncoder,
     WaitsForData,
     fill,
     find_placeholders,
@@ -202,8 +202,8 @@ class TestJsonBody:
         quoted = json.dumps({"before": text, "at": "PILL", "list": [1]})
         found = data({"v": value})
 
-        inside = json.loads(fill(quoted.replace("PILL", "<{{ v }}>"), found, place=JsonText))
-        outside = json.loads(fill(quoted.replace('"PILL"', "{{ v }}"), found, place=JsonText))
+        inside = json.loads(fill(quoted.replace("PILL", "<{{ v }}>"), found, encoder=JsonEncoder))
+        outside = json.loads(fill(quoted.replace('"PILL"', "{{ v }}"), found, encoder=JsonEncoder))
 
         written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         assert inside == {"before": text, "at": f"<{written}>", "list": [1]}

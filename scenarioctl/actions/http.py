@@ -2,24 +2,21 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.delay import parse_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import one_line
-from scenarioctl.actions.http_bodies import find_place
+from scenarioctl.actions.http_bodies import content_type_of, fill_body
 from scenarioctl.actions.placeholders import (
     Data,
+    Encoder,
     Filled,
-    JsonText,
-    Placeholder,
-    Text,
     Unfillable,
     find_placeholders,
     has_placeholder,
-    is_json_text,
     is_placeholder,
     require_filled,
     unfilled,
@@ -124,105 +121,17 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     """Return *form* with its placeholders replaced, each value kept to its place in the address and in the body."""
     filled: dict[str, Any] = fill_any(dict(form), data)
     url, body = form.get("url"), form.get("requestContent")
-    filled["url"] = fill_any(url, data, place=_UrlText)
+    filled["url"] = fill_any(url, data, encoder=_UrlEncoder)
     if isinstance(filled["url"], Filled) and not is_placeholder(str(url)) and _steps_up(filled["url"]):
         filled["url"] = unfilled(
             str(url), "has a segment of only dots once it is filled in, which leads out of its path"
         )
     if isinstance(body, str):
-        filled["requestContent"] = _fill_body(body, _content_type(filled, body), data)
+        filled["requestContent"] = fill_body(body, content_type_of(filled, body), data)
     return filled
 
 
-def _content_type(form: Mapping[str, Any], body: str) -> str:
-    """Return what kind of text the body is, as its headers say; JSON where they say nothing and it looks like it."""
-    kind = form.get("contentType")
-    headers = form.get("headers")
-    for entry in headers if isinstance(headers, list) else ():
-        if isinstance(entry, dict) and str(entry.get("key")).lower() == "content-type":
-            kind = entry.get("value")
-    if not isinstance(kind, str) or not kind:
-        return "application/json" if is_json_text(body) else ""
-    return kind
-
-
-def _fill_body(body: str, content_type: str, data: Data) -> Any:
-    place: Callable[[], Text] = _PlainBody
-    kind = content_type.lower().partition(";")[0].strip()
-    if kind.endswith(("/json", "+json")) and _may_be_json(body):
-        place = _JsonBody
-    elif kind == "application/x-www-form-urlencoded":
-        place = _FormBody
-    elif kind.endswith(("/xml", "+xml", "/html")):
-        place = _MarkupBody
-    elif is_json_text(body) and _is_json(body):
-        place = _JsonInDisguise
-    elif not is_placeholder(body):
-        # One that is a placeholder and nothing else is somebody else's altogether.
-        place = find_place(kind, content_type, body) or place
-    filled = fill_any(body, data, place=place)
-    if place is _JsonBody and isinstance(filled, Filled):
-        try:
-            json.loads(filled)
-        except (ValueError, RecursionError):
-            filled = unfilled(body, "is not JSON once it is filled in")
-    return filled
-
-
-def _may_be_json(template: str) -> bool:
-    """Return whether *template* begins as JSON does: the editor says so of any text that it sends."""
-    start = str(fill_any(template, _Anything(), place=_JsonBody)).lstrip()[:1]
-    return start in ("{", "[", '"')
-
-
-class _Anything(Data):
-    """Fills every placeholder; what is JSON with it does not depend on what really comes."""
-
-    def find(self, placeholder: Placeholder) -> Any:  # noqa: ARG002
-        return ""
-
-
-def _is_json(template: str) -> bool:
-    """Return whether *template* is JSON but for its placeholders, or lines of it."""
-    filled = str(fill_any(template, _Anything(), place=_JsonBody))
-    for parts in ((filled,), filled.split("\n")):
-        try:
-            for part in parts:
-                if part.strip():
-                    json.loads(part)
-        except (ValueError, RecursionError):
-            continue
-        return True
-    return False
-
-
-class _PlainBody(Text):
-    typed = False
-
-
-class _JsonBody(JsonText):
-    typed = False
-
-
-class _JsonInDisguise(_JsonBody):
-    """JSON that is sent as plain text, as it is to servers that want it so, or line by line."""
-
-
-class _FormBody(_PlainBody):
-    def write(self, value: Any, following: str) -> str:
-        from urllib.parse import quote
-
-        return quote(super().write(value, following), safe="")
-
-
-class _MarkupBody(_PlainBody):
-    def write(self, value: Any, following: str) -> str:
-        from html import escape
-
-        return escape(super().write(value, following))
-
-
-class _UrlText(Text):
+class _UrlEncoder(Encoder):
     """An address: data is percent-encoded, and in the name of the host only what can be part of one."""
 
     _HOST = re.compile(r"[A-Za-z0-9_-]{0,63}", re.ASCII)

@@ -1,33 +1,128 @@
-"""Data in the bodies of http steps: in CSV, YAML and multipart it stays the one field that it is filled into.
+"""How data is written into the body of an http step: it stays the one value, or part of one, that it is filled into.
 
-To add a kind of body, add a class like these and its kinds to `find_place`; `http.py` has those of JSON, forms and markup.
+To add a kind of body, add an encoder and a line to `_find_encoder`.
 """
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from scenarioctl.actions.placeholders import Text, Unfillable
+from scenarioctl.actions.placeholders import (
+    Data,
+    Encoder,
+    Filled,
+    JsonEncoder,
+    Placeholder,
+    Unfillable,
+    fill,
+    is_json_text,
+    is_placeholder,
+    unfilled,
+)
 
 #: Characters that end a line, for some reader or other.
 _BREAKS = frozenset("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 
 
-def find_place(kind: str, content_type: str, body: str) -> Callable[[], Text] | None:
-    """Return how data stands in *body*, of the *kind* that its *content_type* begins with; None where that is not known here."""
+def content_type_of(form: Mapping[str, Any], body: str) -> str:
+    """Return what kind of text the body is, as its headers say; JSON where they say nothing and it looks like it."""
+    kind = form.get("contentType")
+    headers = form.get("headers")
+    for entry in headers if isinstance(headers, list) else ():
+        if isinstance(entry, dict) and str(entry.get("key")).lower() == "content-type":
+            kind = entry.get("value")
+    if not isinstance(kind, str) or not kind:
+        return "application/json" if is_json_text(body) else ""
+    return kind
+
+
+def fill_body(body: str, content_type: str, data: Data) -> Any:
+    """Return *body* with its placeholders replaced, each value kept in its place."""
+    kind = content_type.lower().partition(";")[0].strip()
+    is_declared_json = kind.endswith(("/json", "+json")) and _may_be_json(body)
+    encoder = _JsonEncoder if is_declared_json else _find_encoder(kind, content_type, body)
+    filled = fill(body, data, encoder=encoder)
+    if is_declared_json and isinstance(filled, Filled):
+        try:
+            json.loads(filled)
+        except (ValueError, RecursionError):
+            return unfilled(body, "is not JSON once it is filled in")
+    return filled
+
+
+def _find_encoder(kind: str, content_type: str, body: str) -> Callable[[], Encoder]:
+    if kind == "application/x-www-form-urlencoded":
+        return _FormEncoder
+    if kind.endswith(("/xml", "+xml", "/html")):
+        return _MarkupEncoder
+    if is_json_text(body) and _is_json(body):
+        # Some servers want JSON sent as plain text, or line by line.
+        return _JsonEncoder
+    if is_placeholder(body):
+        # The data is the whole body, whatever it holds.
+        return _PlainEncoder
     if kind == "text/csv":
-        return _CsvBody
+        return _CsvEncoder
     if kind == "text/tab-separated-values":
-        return _TabsBody
+        return _TabEncoder
     if kind.endswith(("/yaml", "/x-yaml", "+yaml")):
-        return _YamlBody
+        return _YamlEncoder
     if kind.startswith("multipart/"):
-        return lambda: _MultipartBody(_boundary(content_type, body))
-    return None
+        return lambda: _MultipartEncoder(_find_boundary(content_type, body))
+    return _PlainEncoder
 
 
-class _Body(Text):
+def _may_be_json(template: str) -> bool:
+    """Return whether *template* begins as JSON does: the editor says so of any text that it sends."""
+    start = str(fill(template, _Anything(), encoder=_JsonEncoder)).lstrip()[:1]
+    return start in ("{", "[", '"')
+
+
+class _Anything(Data):
+    """Fills every placeholder; what is JSON with it does not depend on what really comes."""
+
+    def find(self, placeholder: Placeholder) -> Any:  # noqa: ARG002
+        return ""
+
+
+def _is_json(template: str) -> bool:
+    """Return whether *template* is JSON but for its placeholders, or lines of it."""
+    filled = str(fill(template, _Anything(), encoder=_JsonEncoder))
+    for parts in ((filled,), filled.split("\n")):
+        try:
+            for part in parts:
+                if part.strip():
+                    json.loads(part)
+        except (ValueError, RecursionError):
+            continue
+        return True
+    return False
+
+
+class _PlainEncoder(Encoder):
+    typed = False
+
+
+class _JsonEncoder(JsonEncoder):
+    typed = False
+
+
+class _FormEncoder(_PlainEncoder):
+    def write(self, value: Any, following: str) -> str:
+        from urllib.parse import quote
+
+        return quote(super().write(value, following), safe="")
+
+
+class _MarkupEncoder(_PlainEncoder):
+    def write(self, value: Any, following: str) -> str:
+        from html import escape
+
+        return escape(super().write(value, following))
+
+
+class _BodyEncoder(Encoder):
     typed = False
 
     def __init__(self) -> None:
@@ -50,7 +145,7 @@ class _Body(Text):
         return self._before.rpartition("\n")[2]
 
 
-class _CsvBody(_Body):
+class _CsvEncoder(_BodyEncoder):
     """RFC 4180: what would end a field is put in quotes, and quotes are doubled."""
 
     _DELIMITERS = frozenset(',;\t|"')
@@ -65,7 +160,7 @@ class _CsvBody(_Body):
         raise Unfillable("would be filled in with what ends its field of CSV: put the field in quotes")
 
 
-class _TabsBody(_Body):
+class _TabEncoder(_BodyEncoder):
     """It has no quotes that every reader knows."""
 
     def _write(self, value: Any, text: str, following: str) -> str:  # noqa: ARG002
@@ -74,7 +169,7 @@ class _TabsBody(_Body):
         return text
 
 
-class _YamlBody(_Body):
+class _YamlEncoder(_BodyEncoder):
     """JSON is YAML: a value of its own, or inside of double quotes; elsewhere only what is plain text in any case."""
 
     #: Indentation, dashes of lists, a key.
@@ -114,7 +209,7 @@ def _to_yaml(value: Any) -> str:
     return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in written)
 
 
-class _MultipartBody(_Body):
+class _MultipartEncoder(_BodyEncoder):
     """A part ends at its boundary; in the head of a part, a field ends at a quote or a line break."""
 
     def __init__(self, boundary: str) -> None:
@@ -134,7 +229,7 @@ class _MultipartBody(_Body):
         return text
 
 
-def _boundary(content_type: str, body: str) -> str:
+def _find_boundary(content_type: str, body: str) -> str:
     from email.message import Message
 
     message = Message()

@@ -1,7 +1,7 @@
 """Placeholders: places in a form that a webhook's data or a step's answer fills, found and filled in, never run as code.
 
 The editor writes `<span class="pill" data-id="eventData.content.address" data-nodeindex="1" …>…</span>`, a person
-writes `{{ address }}`.  To add a kind of text with rules of its own, add a class like `Text`.
+writes `{{ address }}`.  To add a kind of text with rules of its own, add a class like `Encoder`.
 """
 
 import json
@@ -120,7 +120,7 @@ class Data:
         raise Unfillable(f"needs {shorten('.'.join(path))}, which no step before it has given")
 
 
-class Text:
+class Encoder:
     """A text of which nothing is known: text goes in as it is, other data as JSON."""
 
     #: A text that is one placeholder and nothing else becomes the data itself, number or list or text.
@@ -134,7 +134,7 @@ class Text:
         return value if isinstance(value, str) else _to_json(value)
 
 
-class JsonText(Text):
+class JsonEncoder(Encoder):
     """JSON: inside of a string data is escaped, elsewhere it is a value of its own type."""
 
     _MARK = re.compile(r'\\(.?)|"', re.DOTALL)
@@ -225,18 +225,18 @@ def unfillable_texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
             yield from unfillable_texts(entry, f"{place}[{number}]")
 
 
-def fill(value: Any, data: Data, *, place: Callable[[], Text] = Text) -> Any:
+def fill(value: Any, data: Data, *, encoder: Callable[[], Encoder] = Encoder) -> Any:
     """Return *value*, a text or any JSON, with its placeholders replaced by *data*.
 
     A text that is one placeholder and nothing else becomes the data itself, number or list or text.  Nothing is raised: a field
     that nobody reads may lack its data, `settled` says so of one that is read.
     """
     if isinstance(value, str):
-        return _fill_text(value, data, place)
+        return _fill_text(value, data, encoder)
     if isinstance(value, Mapping):
-        return {key: fill(entry, data, place=place) for key, entry in value.items()}
+        return {key: fill(entry, data, encoder=encoder) for key, entry in value.items()}
     if isinstance(value, list):
-        return [fill(entry, data, place=place) for entry in value]
+        return [fill(entry, data, encoder=encoder) for entry in value]
     return value
 
 
@@ -249,7 +249,7 @@ def fill_argument(value: Any, data: Data) -> Any:
         return {key: fill_argument(entry, data) for key, entry in value.items()}
     if isinstance(value, list):
         return [fill_argument(entry, data) for entry in value]
-    return fill(value, data, place=JsonText if is_json_text(value) else Text)
+    return fill(value, data, encoder=JsonEncoder if is_json_text(value) else Encoder)
 
 
 def is_json_text(value: object) -> bool:
@@ -352,11 +352,11 @@ def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _fill_text(text: str, data: Data, place: Callable[[], Text]) -> Any:
+def _fill_text(text: str, data: Data, encoder: Callable[[], Encoder]) -> Any:
     found = list(_find(text))
     if not found or isinstance(text, Unfilled):
         return text
-    writer = place()
+    writer = encoder()
     parts = []
     size = at = 0
     try:

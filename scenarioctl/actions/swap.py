@@ -10,7 +10,7 @@ from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields, known_decimals
 from scenarioctl.actions.form_text import one_line, side_texts
-from scenarioctl.actions.placeholders import Data, Text, Unfillable, has_placeholder, require_filled
+from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_placeholder, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
@@ -123,11 +123,11 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     options = form.get("actionData")
     route = options.get("route") if isinstance(options, dict) else None
     if isinstance(route, str):
-        filled["actionData"]["route"] = fill_any(route, data, place=_RouteText)
+        filled["actionData"]["route"] = fill_any(route, data, encoder=_RouteEncoder)
     return filled
 
 
-class _RouteText(Text):
+class _RouteEncoder(Encoder):
     _NAME = re.compile(r"[A-Za-z0-9_:.-]{1,80}", re.ASCII)
 
     def write(self, value: Any, following: str) -> str:
