@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.actions import STEPS, all_steps, chain_tx, webhook
-from scenarioctl.actions.chain_query import Query, parse_query, read_query, write_params
+from scenarioctl.actions.chain_query import Query, parse_params, read_query, write_params
 from scenarioctl.actions.delay import read_delay
 from scenarioctl.actions.drafting import Drafted, draft_first
 from scenarioctl.actions.flow_files import draw_single
@@ -664,7 +664,7 @@ class TestChainTx:
         [
             ({}, "the call has no form, expected a chain, a pallet, a method and its params"),
             ({**FORM, "selectedChain": None}, "selectedChain is missing, expected the name of a chain"),
-            ({**FORM, "selectedPallet": 3}, "selectedPallet 3 is not text, expected the name of a pallet"),
+            ({**FORM, "selectedPallet": 3}, "selectedPallet is 3, expected the name of a pallet"),
             ({**FORM, "selectedMethod": None}, "selectedMethod.name is missing, expected the name of a call"),
             ({**FORM, "params": []}, "params is a list, expected an object of name and text"),
             ({**FORM, "params": {"dest": PILL}}, "params waits for webhook data: {{ address }}"),
@@ -750,7 +750,7 @@ class TestOtherSteps:
             ({"selectedPallet": None}, "selectedPallet is missing, expected the name of a pallet"),
             (
                 {"selectedMethod": {}},
-                "selectedMethod is missing, expected the name of a storage entry, constant or call",
+                "selectedMethod.name is missing, expected the name of a storage entry, constant or call",
             ),
             ({"methodInput": PILL}, f"methodInput {NO_STEP}"),
             (
@@ -789,7 +789,7 @@ class TestOtherSteps:
     )
     def test_parameters_are_one_text_in_the_form(self, params: list[Any], text: str) -> None:
         assert write_params(params) == text
-        assert parse_query(text) == tuple(params)
+        assert parse_params(text) == tuple(params)
 
     def test_a_web_request_is_read(self) -> None:
         form = {
@@ -868,7 +868,7 @@ class TestOtherSteps:
     @pytest.mark.parametrize(
         ("form", "sentence"),
         [
-            ({"webhookName": "x"}, "uuid is missing, expected the one that the webhook is reached by"),
+            ({"webhookName": "x"}, "uuid is missing, expected that of the webhook"),
             ({"uuid": "../job/start"}, f"uuid '../job/start' is not a UUID, expected one like {UUID}"),
             ({"uuid": UUID[:-1] + "g"}, f"uuid '{UUID[:-1]}g' is not a UUID, expected one like {UUID}"),
         ],

@@ -500,7 +500,7 @@ class TestHeaders:
 class TestArguments:
     def query(self, text: str, content: Any) -> tuple[Any, ...]:
         form = chain_query.fill({"selectedMethod": {"name": "Account"}, "methodInput": text}, data(content))
-        return chain_query.parse_query(require_filled(form["methodInput"], field="methodInput"))
+        return chain_query.parse_params(require_filled(form["methodInput"], field="methodInput"))
 
     @pytest.mark.parametrize(
         ("text", "value", "params"),

@@ -243,7 +243,7 @@ class TestDrafts:
                 {"selectedChain": "polkadot", "selectedPallet": "System"},
                 "polkadot",
                 "ChainQuery",
-                "selectedMethod is missing, expected the name of a storage entry, constant or call",
+                "selectedMethod.name is missing, expected the name of a storage entry, constant or call",
             ),
         ],
     )

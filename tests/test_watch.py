@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.actions import chain_query
+from scenarioctl.actions import query_watch
 from scenarioctl.cli import query
 from tests.canned import GENESIS, answers
 from tests.conftest import Ended, Run
@@ -157,7 +157,7 @@ def test_blocks_whose_state_is_gone_are_told(scenarioctl: Run, tmp_path: Path) -
 def test_more_blocks_than_can_be_read_are_told(
     scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chain_query, "MOST_MISSED", 2)
+    monkeypatch.setattr(query_watch, "MOST_MISSED", 2)
     with node(VALUES, until=20) as first, node(VALUES, [26], head=26) as second:
         ended = watch(scenarioctl, tmp_path, first.url, second.url, lines=4)
 

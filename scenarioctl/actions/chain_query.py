@@ -1,8 +1,7 @@
 """The node `chainQuery`: a storage entry, a constant or a runtime call is read."""
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +16,18 @@ from scenarioctl.actions.placeholders import (
     has_placeholder,
     is_json_text,
     require_filled,
+    require_value,
 )
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
-    from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.runtime.table import RuntimeTable
@@ -46,18 +45,6 @@ class Query:
     #: 0x hash, or a number; empty is the newest block.
     block: str = ""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """What a query answered, and the block from which on it does."""
-
-    block: int
-    text: str
-    warnings: tuple[str, ...] = ()
-
-
-#: Blocks that are read one by one where a watch goes on after so many of them came unseen.
-MOST_MISSED = 1000
 
 BOX = EditorBox(type="chainQuery", label="Query Chain", image="./chainQuery.svg")
 DATA = StepData(name="query", title="a query's answer", label="result", editor_paths={("eventData",): ()})
@@ -113,7 +100,7 @@ def check(app: "Application", diagram: Diagram, node: Node) -> None:
     query = read_query(app, node)
     table = app.known_runtime(query.chain)
     if table is not None:
-        judge(table, query, pallet_field="selectedPallet", method_field="selectedMethod")
+        resolve_query(table, query, pallet_field="selectedPallet", method_field="selectedMethod")
 
 
 async def run(running: "Run", diagram: Diagram, node: Node) -> None:
@@ -160,172 +147,24 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
         block = await client.find_block(query.block) if query.block else ""
         table = await client.table_at(block) if block else await client.table()
     except ChainUnreachable:
-        item = _judge_unreached(app, query)
+        item = resolve_offline(app, query)
         known = app.known_runtime(query.chain)
         if known is None or not app.settings.offline or not isinstance(item, Constant) or query.block:
             raise
         note = f"this is the constant of {known}, no node was asked whether {query.chain.name} runs that"
         return QueryAnswer(text=read_constant(known, query.chain, item).text, warnings=(note,))
-    return await run_query(client, table, judge(table, query), block=block, limit=limit or DEFAULT_LIMIT)
+    return await run_query(
+        client, table, resolve_query(table, query), block=block, limit=limit or DEFAULT_LIMIT
+    )
 
 
-class Watch:
-    """A query that is asked again at each new block.
-
-    It goes on where it was: after a ChainUnreachable `changes` can be begun again, and nothing is said twice or passed over.
-    """
-
-    def __init__(self, app: "Application", query: Query, *, limit: int | None = None) -> None:
-        self._app = app
-        self._query = query
-        self._limit = limit
-        #: The block that was read last; None before the first.
-        self.number: int | None = None
-        self._block = ""
-        self._text: str | None = None
-        #: A node that is behind this block is waited for; 0 once one has come that far.
-        self._resumed = 0
-        self._endpoint = ""
-
-    @property
-    def client(self) -> "Client":
-        return self._app.client(self._query.chain)
-
-    async def changes(self) -> AsyncGenerator[Change]:
-        """Yield the answer now, and at each new block that changes it."""
-        if self.number is None:
-            await self._judge()
-        else:
-            self._resumed = self.number
-        number, block = await self.client.head()
-        self._endpoint = self.client.endpoint
-        if self._resumed:
-            self._say_resumed(number)
-        heads = self.client.subscribe("chain_subscribeNewHeads")
-        async with aclosing(heads):
-            while True:
-                if number >= self._resumed:
-                    self._resumed = 0
-                    async with aclosing(self._read_between(number)) as missed:
-                        async for change in missed:
-                            yield change
-                    found = await self._read(number, block)
-                    if found is not None:
-                        yield found
-                seen = block
-                while block == seen:
-                    number = self.client.read_number(await anext(heads))
-                    # None where the chain has just given that block up for another.
-                    block = await self.client.call("chain_getBlockHash", number) or seen
-
-    async def leave(self) -> None:
-        """Go on at another endpoint, if there is one; nothing where a question has led to another one already."""
-        if self.client.endpoint == self._endpoint:
-            await self.client.leave()
-
-    async def _judge(self) -> None:
-        """Refuse what can never change."""
-        from scenarioctl.transactions.runtime_query import Constant
-
-        try:
-            item: QueryItem | None = judge(await self.client.table(), self._query).item
-        except ChainUnreachable:
-            item = _judge_unreached(self._app, self._query)
-            if not isinstance(item, Constant):
-                raise
-        _refuse_constant(item)
-
-    def _say_resumed(self, number: int) -> None:
-        behind = f", which is behind: block {self._resumed} is waited for" if number < self._resumed else ""
-        self._app.tell(
-            f"following {self._query.chain.name} again at {self.client.endpoint}, block {number}{behind}"
-        )
-
-    async def _read(self, number: int, block: str) -> Change | None:
-        """Read block *number* with the hash *block*; None where the answer is what it was."""
-        from scenarioctl.transactions.runtime_query import DEFAULT_LIMIT, run_query
-
-        if block == self._block:
-            return None
-        # A new runtime may lay the same storage out in another way.
-        table = await self.client.table_at(block)
-        answered = await run_query(
-            self.client, table, judge(table, self._query), block=block, limit=self._limit or DEFAULT_LIMIT
-        )
-        self.number, self._block = number, block
-        if answered.text == self._text:
-            return None
-        self._text = answered.text
-        return Change(block=number, text=answered.text, warnings=answered.warnings)
-
-    async def _read_between(self, number: int) -> AsyncGenerator[Change]:
-        """Yield the changes of the blocks that came since the last one read and before *number*, of which no word came."""
-        if self.number is None:
-            return
-        first = max(self.number + 1, number - MOST_MISSED)
-        with Unread(self._app.tell) as unread:
-            unread.add(range(self.number + 1, first), f"they are more than {MOST_MISSED}")
-            for missed in range(first, number):
-                try:
-                    block = await self.client.find_block(str(missed))
-                    change = await self._read(missed, block)
-                except (ChainRefused, InvalidRequest) as error:
-                    # Its state was thrown away, as nodes do with old blocks.
-                    unread.add(range(missed, missed + 1), str(error))
-                    continue
-                if change is not None:
-                    yield change
-
-
-class Unread:
-    """Blocks that nobody could read: told in one line in the end, never passed over in silence."""
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
-        self._blocks: list[int] = []
-        self._reason = ""
-
-    def add(self, blocks: range, reason: str) -> None:
-        if blocks:
-            self._blocks += (blocks[0], blocks[-1])
-            self._reason = reason
-
-    def __enter__(self) -> "Unread":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._blocks:
-            first, last = min(self._blocks), max(self._blocks)
-            which = f"block {first} was" if first == last else f"blocks {first} to {last} were"
-            self._tell(f"{which} not read, a change there is not shown: {self._reason}")
-
-
-def check_watch(app: "Application", query: Query) -> None:
-    """Refuse what can never change, as far as the runtime at hand knows: somebody else asks the chain."""
-    try:
-        item = _judge_unreached(app, query)
-    except InvalidRequest:
-        # Whoever asks the chain has another runtime.
-        return
-    _refuse_constant(item)
-
-
-def _refuse_constant(item: "QueryItem | None") -> None:
-    from scenarioctl.transactions.runtime_query import Constant
-
-    if isinstance(item, Constant):
-        raise InvalidRequest(
-            f"{item.pallet}.{item.name} is a constant, which no block changes: leave --watch out"
-        )
-
-
-def _judge_unreached(app: "Application", query: Query) -> "QueryItem | None":
+def resolve_offline(app: "Application", query: Query) -> "QueryItem | None":
     """Return what *query* means to the runtime at hand, None without one: input is judged before reachability."""
     known = app.known_runtime(query.chain)
-    return None if known is None else judge(known, query).item
+    return None if known is None else resolve_query(known, query).item
 
 
-def judge(
+def resolve_query(
     table: "RuntimeTable",
     query: Query,
     *,
@@ -346,20 +185,24 @@ def read_query(app: "Application", node: Node) -> Query:
     form = node.form
     if not form:
         raise InvalidRequest("the query has no form, expected a chain, a pallet and a method")
-    chain = app.registry.find(_required(form, "selectedChain", "the name of a chain"), field="selectedChain")
-    pallet = _text(_required(form, "selectedPallet", "the name of a pallet"), "selectedPallet")
-    method = require_filled(method_name(form), field="selectedMethod.name")
-    if method is None or method == "":
-        raise InvalidRequest(
-            "selectedMethod is missing, expected the name of a storage entry, constant or call"
-        )
+    name = require_value(form.get("selectedChain"), field="selectedChain", expected="the name of a chain")
     return Query(
-        chain=chain,
-        pallet_name=pallet,
-        method_name=_text(method, "selectedMethod.name"),
-        params=parse_query(require_filled(form.get("methodInput"), field="methodInput")),
+        chain=app.registry.find(name, field="selectedChain"),
+        pallet_name=require_text(form.get("selectedPallet"), "selectedPallet", "the name of a pallet"),
+        method_name=require_text(
+            method_name(form), "selectedMethod.name", "the name of a storage entry, constant or call"
+        ),
+        params=parse_params(require_filled(form.get("methodInput"), field="methodInput")),
         block=parse_block(require_filled(form.get("blockHash"), field="blockHash"), field="blockHash"),
     )
+
+
+def require_text(value: object, field: str, expected: str) -> str:
+    """Return a text that must be there and must not have a placeholder."""
+    text = require_value(value, field=field, expected=expected)
+    if not isinstance(text, str):
+        raise InvalidRequest(f"{field} is {name_of(text)}, expected {expected}")
+    return text
 
 
 def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
@@ -450,7 +293,7 @@ def write_params(params: "list[Any] | tuple[Any, ...]") -> str:
     return json.dumps(list(params), ensure_ascii=False)
 
 
-def parse_query(value: object) -> tuple[Any, ...]:
+def parse_params(value: object) -> tuple[Any, ...]:
     """Return the parameters in the form's one text; the opposite of `write_params`."""
     if value is None or value == "":
         return ()
@@ -491,19 +334,6 @@ def parse_block(value: object, *, field: str) -> str:
     raise InvalidRequest(
         f"{field} {shorten(value, 80)} is not a block, expected its hash (0x and 64 hex digits) or its number"
     )
-
-
-def _required(form: Mapping[str, Any], key: str, expected: str) -> Any:
-    value = require_filled(form.get(key), field=key)
-    if value is None or value == "":
-        raise InvalidRequest(f"{key} is missing, expected {expected}")
-    return value
-
-
-def _text(value: object, field: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidRequest(f"{field} is {name_of(value)}, expected text")
-    return value
 
 
 STEP = StepKind(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row, shorten_middle
-from scenarioctl.actions.chain_query import item_rows, method_name
+from scenarioctl.actions.chain_query import item_rows, method_name, require_text
 from scenarioctl.actions.drafting import Drafted, draft_call
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import chain_text, one_line
@@ -14,7 +14,7 @@ from scenarioctl.actions.placeholders import Data, fill_argument, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
@@ -71,10 +71,10 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     form = node.form
     if not form:
         raise InvalidRequest("the call has no form, expected a chain, a pallet, a method and its params")
-    name = _required(form.get("selectedChain"), "selectedChain", "the name of a chain")
+    name = require_text(form.get("selectedChain"), "selectedChain", "the name of a chain")
     chain = app.registry.find(name, field="selectedChain")
-    pallet = _required(form.get("selectedPallet"), "selectedPallet", "the name of a pallet")
-    method = _required(method_name(form), "selectedMethod.name", "the name of a call")
+    pallet = require_text(form.get("selectedPallet"), "selectedPallet", "the name of a pallet")
+    method = require_text(method_name(form), "selectedMethod.name", "the name of a call")
     params = _params(require_filled(own_params(form), field="params"))
     transaction = await draft_call(app, chain=chain, pallet=pallet, method=method, params=params)
     return Drafted(
@@ -150,15 +150,6 @@ def _params(value: object) -> dict[str, str]:
         name: text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
         for name, text in value.items()
     }
-
-
-def _required(value: object, field: str, expected: str) -> str:
-    require_filled(value, field=field)
-    if value is None or value == "":
-        raise InvalidRequest(f"{field} is missing, expected {expected}")
-    if not isinstance(value, str):
-        raise InvalidRequest(f"{field} {shorten(value)} is not text, expected {expected}")
-    return value
 
 
 STEP = StepKind(

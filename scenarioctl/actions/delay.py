@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import one_line
-from scenarioctl.actions.placeholders import has_placeholder, require_filled
+from scenarioctl.actions.placeholders import has_placeholder, require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.formats.diagram_builder import EditorBox
@@ -64,9 +64,7 @@ def read_delay(node: Node) -> Decimal:
     """Return for how many seconds the run pauses."""
     if not node.form:
         raise InvalidRequest("the delay has no form, expected its seconds")
-    seconds = require_filled(node.form.get("seconds"), field="seconds")
-    if seconds is None or seconds == "":
-        raise InvalidRequest("seconds is missing, expected how long the run pauses")
+    seconds = require_value(node.form.get("seconds"), field="seconds", expected="how long the run pauses")
     return parse_seconds(seconds, field="seconds")
 
 

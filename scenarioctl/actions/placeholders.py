@@ -201,6 +201,14 @@ def require_filled(value: Any, *, field: str) -> Any:
     return value
 
 
+def require_value(value: Any, *, field: str, expected: str) -> Any:
+    """Return *value*, which must be there and must not have a placeholder."""
+    value = require_filled(value, field=field)
+    if value is None or value == "":
+        raise InvalidRequest(f"{field} is missing, expected {expected}")
+    return value
+
+
 def mark_unfillable(value: Any, lacking: "Callable[[Placeholder], str]") -> Any:
     """Return *value*, a text or any JSON, its texts marked as unfilled where *lacking* has something to say of a placeholder."""
     if isinstance(value, str):

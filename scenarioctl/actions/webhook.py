@@ -8,7 +8,7 @@ from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.delay import parse_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import one_line
-from scenarioctl.actions.placeholders import has_placeholder, require_filled
+from scenarioctl.actions.placeholders import has_placeholder, require_filled, require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TimedOut, shorten
 from scenarioctl.formats.diagram_builder import EditorBox
@@ -115,9 +115,7 @@ def read_webhook(node: Node) -> str:
     """Return the UUID under which *node*'s events arrive."""
     if not node.form:
         raise InvalidRequest("the webhook has no form, expected a webhookName and a uuid")
-    uuid = require_filled(node.form.get("uuid"), field="uuid")
-    if uuid is None or uuid == "":
-        raise InvalidRequest("uuid is missing, expected the one that the webhook is reached by")
+    uuid = require_value(node.form.get("uuid"), field="uuid", expected="that of the webhook")
     return parse_uuid(uuid, field="uuid")
 
 

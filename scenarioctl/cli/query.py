@@ -130,7 +130,7 @@ def _follow(count: int, **fields: Any) -> None:
 
 def _changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Sequence[str]]]:
     """Yield block, answer and warnings: of now, and at each new block that changes the answer."""
-    from scenarioctl.actions.chain_query import Change, Watch
+    from scenarioctl.actions.query_watch import Change, Watch
     from scenarioctl.operations.queries import QueryChain, entry_limit, read_request
 
     app = open_application()
@@ -161,7 +161,7 @@ def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Seque
     """Yield the same of a daemon, which is asked for the chain's newest block again and again."""
     from time import sleep
 
-    from scenarioctl.actions.chain_query import MOST_MISSED, Unread
+    from scenarioctl.actions.query_watch import MOST_MISSED, Unread
     from scenarioctl.cli.remote import ask
     from scenarioctl.operations.queries import QueryChain
 
@@ -204,7 +204,7 @@ def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Seque
 
 def _refuse_what_stands_still(fields: Mapping[str, Any]) -> None:
     """Refuse to follow a constant, as the daemon would be asked for it for ever; a chain of its alone is not known here."""
-    from scenarioctl.actions.chain_query import check_watch
+    from scenarioctl.actions.query_watch import check_watch
     from scenarioctl.operations.queries import QueryChain, read_request
 
     app = open_application()

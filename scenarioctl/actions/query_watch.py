@@ -1,0 +1,180 @@
+"""A chain query that is asked again at each new block."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scenarioctl.actions.chain_query import Query, resolve_offline, resolve_query
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+    from scenarioctl.chains.client import Client
+    from scenarioctl.transactions.runtime_query import QueryItem
+
+#: Blocks that are read one by one where a watch goes on after so many of them came unseen.
+MOST_MISSED = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What a query answered, and the block from which on it does."""
+
+    block: int
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
+class Watch:
+    """A query that is asked again at each new block.
+
+    It goes on where it was: after a ChainUnreachable `changes` can be begun again, and nothing is said twice or passed over.
+    """
+
+    def __init__(self, app: "Application", query: Query, *, limit: int | None = None) -> None:
+        self._app = app
+        self._query = query
+        self._limit = limit
+        #: The block that was read last; None before the first.
+        self.number: int | None = None
+        self._block = ""
+        self._text: str | None = None
+        #: A node that is behind this block is waited for; 0 once one has come that far.
+        self._resumed = 0
+        self._endpoint = ""
+
+    @property
+    def client(self) -> "Client":
+        return self._app.client(self._query.chain)
+
+    async def changes(self) -> AsyncGenerator[Change]:
+        """Yield the answer now, and at each new block that changes it."""
+        if self.number is None:
+            await self._judge()
+        else:
+            self._resumed = self.number
+        number, block = await self.client.head()
+        self._endpoint = self.client.endpoint
+        if self._resumed:
+            self._say_resumed(number)
+        heads = self.client.subscribe("chain_subscribeNewHeads")
+        async with aclosing(heads):
+            while True:
+                if number >= self._resumed:
+                    self._resumed = 0
+                    async with aclosing(self._read_between(number)) as missed:
+                        async for change in missed:
+                            yield change
+                    found = await self._read(number, block)
+                    if found is not None:
+                        yield found
+                seen = block
+                while block == seen:
+                    number = self.client.read_number(await anext(heads))
+                    # None where the chain has just given that block up for another.
+                    block = await self.client.call("chain_getBlockHash", number) or seen
+
+    async def leave(self) -> None:
+        """Go on at another endpoint, if there is one; nothing where a question has led to another one already."""
+        if self.client.endpoint == self._endpoint:
+            await self.client.leave()
+
+    async def _judge(self) -> None:
+        """Refuse what can never change."""
+        from scenarioctl.transactions.runtime_query import Constant
+
+        try:
+            item: QueryItem | None = resolve_query(await self.client.table(), self._query).item
+        except ChainUnreachable:
+            item = resolve_offline(self._app, self._query)
+            if not isinstance(item, Constant):
+                raise
+        _refuse_constant(item)
+
+    def _say_resumed(self, number: int) -> None:
+        behind = f", which is behind: block {self._resumed} is waited for" if number < self._resumed else ""
+        self._app.tell(
+            f"following {self._query.chain.name} again at {self.client.endpoint}, block {number}{behind}"
+        )
+
+    async def _read(self, number: int, block: str) -> Change | None:
+        """Read block *number* with the hash *block*; None where the answer is what it was."""
+        from scenarioctl.transactions.runtime_query import DEFAULT_LIMIT, run_query
+
+        if block == self._block:
+            return None
+        # A new runtime may lay the same storage out in another way.
+        table = await self.client.table_at(block)
+        answered = await run_query(
+            self.client,
+            table,
+            resolve_query(table, self._query),
+            block=block,
+            limit=self._limit or DEFAULT_LIMIT,
+        )
+        self.number, self._block = number, block
+        if answered.text == self._text:
+            return None
+        self._text = answered.text
+        return Change(block=number, text=answered.text, warnings=answered.warnings)
+
+    async def _read_between(self, number: int) -> AsyncGenerator[Change]:
+        """Yield the changes of the blocks that came since the last one read and before *number*, of which no word came."""
+        if self.number is None:
+            return
+        first = max(self.number + 1, number - MOST_MISSED)
+        with Unread(self._app.tell) as unread:
+            unread.add(range(self.number + 1, first), f"they are more than {MOST_MISSED}")
+            for missed in range(first, number):
+                try:
+                    block = await self.client.find_block(str(missed))
+                    change = await self._read(missed, block)
+                except (ChainRefused, InvalidRequest) as error:
+                    # Its state was thrown away, as nodes do with old blocks.
+                    unread.add(range(missed, missed + 1), str(error))
+                    continue
+                if change is not None:
+                    yield change
+
+
+class Unread:
+    """Blocks that nobody could read: told in one line in the end, never passed over in silence."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._blocks: list[int] = []
+        self._reason = ""
+
+    def add(self, blocks: range, reason: str) -> None:
+        if blocks:
+            self._blocks += (blocks[0], blocks[-1])
+            self._reason = reason
+
+    def __enter__(self) -> "Unread":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._blocks:
+            first, last = min(self._blocks), max(self._blocks)
+            which = f"block {first} was" if first == last else f"blocks {first} to {last} were"
+            self._tell(f"{which} not read, a change there is not shown: {self._reason}")
+
+
+def check_watch(app: "Application", query: Query) -> None:
+    """Refuse what can never change, as far as the runtime at hand knows: somebody else asks the chain."""
+    try:
+        item = resolve_offline(app, query)
+    except InvalidRequest:
+        # Whoever asks the chain has another runtime.
+        return
+    _refuse_constant(item)
+
+
+def _refuse_constant(item: "QueryItem | None") -> None:
+    from scenarioctl.transactions.runtime_query import Constant
+
+    if isinstance(item, Constant):
+        raise InvalidRequest(
+            f"{item.pallet}.{item.name} is a constant, which no block changes: leave --watch out"
+        )
