@@ -18,7 +18,7 @@ from typing import Any
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.operations.previews import PreviewScenario, preview_scenario
-from scenarioctl.operations.scenarios import store_document
+from scenarioctl.operations.stored_diagrams import store_document
 from scenarioctl.render.raster import DRAWN
 
 BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"

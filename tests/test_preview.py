@@ -30,7 +30,8 @@ from scenarioctl.errors import InvalidRequest, ScenarioctlError
 from scenarioctl.operations import previews
 from scenarioctl.operations.previews import Preview, PreviewScenario, preview_scenario
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info, store_document
+from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info
+from scenarioctl.operations.stored_diagrams import store_document
 from scenarioctl.render import raster
 from scenarioctl.render.picture import Picture
 from scenarioctl.render.png import write_png

@@ -19,7 +19,7 @@ from scenarioctl.errors import ChainUnreachable, InvalidRequest, RequestFailed, 
 from scenarioctl.formats.compression import pack
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, Job, JobState, MempoolDraft, Retention, Schedule
-from scenarioctl.operations.scenarios import store_document
+from scenarioctl.operations.stored_diagrams import store_document
 from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.stores import StoredScenario

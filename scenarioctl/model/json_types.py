@@ -95,3 +95,11 @@ class CheckAnswer(TypedDict):
     leaves: list[HoldingAnswer]
     credits: list[HoldingAnswer]
     stops: list[StopAnswer]
+
+
+def timestamp(nanoseconds: int) -> Timestamp:
+    """Return nanoseconds since 1970 as the interface writes dates."""
+    from datetime import UTC, datetime
+
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"

@@ -9,8 +9,8 @@ from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId
 from scenarioctl.operations.built_transactions import CheckableFields, RuntimeUsed, check_sender, passed_check
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.scenarios import store_document
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
+from scenarioctl.operations.stored_diagrams import store_document
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -6,32 +6,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.config import Settings
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, TimedOut, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
-    RUN_FAILED,
-    SECOND,
     FinishedRun,
     Job,
     JobState,
     KeptRun,
     MempoolDraft,
     MempoolEntry,
-    Retention,
     Schedule,
 )
-from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp
+from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
+from scenarioctl.operations.request_fields import read_number, read_page_size
 from scenarioctl.operations.results import Done, Result
-from scenarioctl.operations.scenarios import open_blob, page_size, timestamp
+from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of
+from scenarioctl.operations.stored_diagrams import open_blob
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.running import Run
+    pass
 
 __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
 
-#: The last line of every run; the line before it says whether something failed.
-EXECUTED = "workload executed"
 #: So many of its newest runs the status of a job tells of.
 _LAST_RUNS = 5
 #: Drafts in a page, unless the client says how many.
@@ -40,7 +36,6 @@ MEMPOOL_PAGE = 1000
 _LARGE = 256 * 1024
 #: Characters of a draft in an answer, about, without its transaction.
 _ENTRY_SIZE = 200
-_DAY = 24 * 60 * 60 * SECOND
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,47 +198,6 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
     return Result(answer={"success": True, "result": lines, "mempool": mempool}, large=True)
 
 
-async def carry_out(run: "Run", *, timeout: int) -> None:
-    """Run to the end of the diagram; TimedOut after *timeout* nanoseconds.
-
-    With a *timeout* of 0 the setting `run_seconds` holds, which does not count what the run waits for webhooks and delays:
-    how long those take is said in the scenario.
-    """
-    import asyncio
-
-    from scenarioctl.schedules import write_duration
-
-    usual = run.app.settings.run_seconds
-    try:
-        async with asyncio.timeout(timeout / SECOND or usual or None) as limit:
-            if not timeout:
-                run.limit = limit
-            await run.go()
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        sentence = (
-            f"the run took longer than its timeout of {write_duration(timeout)}"
-            if timeout
-            else f"the run took longer than {usual} s (run_seconds). Give the job a longer timeout if it needs one."
-        )
-        raise TimedOut(sentence) from None
-
-
-def closing_lines(run: "Run | None", failure: str) -> list[str]:
-    """Return the lines that end the log of every run; *failure* is empty if all went well."""
-    if not failure:
-        return [EXECUTED]
-    return [run.failure_line(failure) if run is not None else f"{RUN_FAILED}: {failure}", EXECUTED]
-
-
-def failure_of(run: "Run") -> ScenarioctlError:
-    """Return the error of the run's newest step that failed."""
-    error = getattr(run, "error", None)
-    # A copy, since its details are this run's: the original may belong to a connection that others share.
-    return type(error)(run.failure) if isinstance(error, ScenarioctlError) else InvalidRequest(run.failure)
-
-
 @dataclass(frozen=True, kw_only=True)
 class JobStatus:
     """Tell where a job stands."""
@@ -332,7 +286,7 @@ class JobList(TypedDict):
 
 async def list_jobs(app: Application, request: ListJobs) -> Result[JobList]:
     page = await app.store.list_jobs(
-        limit=page_size(request.limit), after=request.after, state=_read_state(request.state)
+        limit=read_page_size(request.limit), after=request.after, state=_read_state(request.state)
     )
     jobs = [_describe_job(job) for job in page.items]
     return Result(answer={"jobs": jobs, "total": page.total, "next": page.next or None})
@@ -357,8 +311,7 @@ class LogLines(TypedDict):
 
 
 async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
-    after = _read_number(request.after, field="after")
-    limit = _read_number(request.limit, field="limit")
+    after, limit = _read_cursor(request)
     lines = await app.store.read_log(request.id, after=after, limit=limit)
     answer: LogLines = {"success": True, "result": [line.text for line in lines]}
     if request.after != "" or request.limit != "":
@@ -384,8 +337,7 @@ class Mempool(TypedDict):
 
 
 async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
-    after = _read_number(request.after, field="after")
-    limit = _read_number(request.limit, field="limit")
+    after, limit = _read_cursor(request)
     paged = request.after != "" or request.limit != ""
     entries = await app.store.read_mempool(
         request.id, after=after, limit=limit or (MEMPOOL_PAGE if paged else 0)
@@ -469,18 +421,6 @@ def _never_started(id: str) -> JobRow:
     }
 
 
-def retention_of(settings: Settings) -> Retention:
-    """Return how much of a job's past the settings keep."""
-    return Retention(
-        log_lines=settings.log_lines,
-        log_age=settings.log_days * _DAY,
-        mempool_entries=settings.mempool_entries,
-        mempool_age=settings.mempool_days * _DAY,
-        webhook_events=settings.webhook_events,
-        webhook_age=settings.webhook_days * _DAY,
-    )
-
-
 def _moment(nanoseconds: int | None) -> str | None:
     return timestamp(nanoseconds) if nanoseconds is not None else None
 
@@ -495,10 +435,9 @@ def _read_state(state: str) -> JobState | None:
         raise InvalidRequest(f"state {shorten(state)} is unknown, expected one of: {known}") from None
 
 
-def _read_number(value: str | int, *, field: str) -> int:
-    if value == "":
-        return 0
-    text = str(value) if isinstance(value, int) else value
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise InvalidRequest(f"{field} {shorten(value)} is not a number, expected one from 0")
-    return int(text)
+def _read_cursor(request: JobLog | JobMempool) -> tuple[int, int]:
+    """Return `after` and `limit`, 0 for those that are left out."""
+    fields = {"after": request.after, "limit": request.limit}
+    expected = "a number, expected one from 0"
+    after, limit = (read_number(value or 0, field=name, expected=expected) for name, value in fields.items())
+    return after, limit

@@ -10,6 +10,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.diagram import Diagram, Problem, read_diagram
 from scenarioctl.model.json_types import Base64
+from scenarioctl.operations.request_fields import read_number
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -156,10 +157,5 @@ def _read_width(request: PreviewScenario) -> int:
     least, most, unit = LEAST_WIDTH, MOST_WIDTH, "pixels"
     if request.format == "text":
         least, most, unit = LEAST_COLUMNS, MOST_COLUMNS, "characters"
-    if isinstance(value, str):
-        value = int(value) if value.isascii() and value.isdigit() and len(value) < 10 else -1
-    if isinstance(value, bool) or not least <= value <= most:
-        raise InvalidRequest(
-            f"width {shorten(request.width)} is not the width of such a picture, expected {least} to {most} {unit}"
-        )
-    return value
+    expected = f"the width of such a picture, expected {least} to {most} {unit}"
+    return read_number(value, field="width", expected=expected, least=least, most=most)

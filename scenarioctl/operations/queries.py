@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.operations.request_fields import read_number
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -67,9 +68,5 @@ def entry_limit(value: int | str) -> int:
     """Return how many entries of a map are wanted."""
     from scenarioctl.transactions.runtime_query import LARGEST_LIMIT
 
-    digits = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if isinstance(digits, str) and digits.isascii() and digits.isdigit() and len(digits) < 10:
-        number = int(digits)
-        if 1 <= number <= LARGEST_LIMIT:
-            return number
-    raise InvalidRequest(f"limit {shorten(value)} is not a number of entries, expected 1 to {LARGEST_LIMIT}")
+    expected = f"a number of entries, expected 1 to {LARGEST_LIMIT}"
+    return read_number(value, field="limit", expected=expected, least=1, most=LARGEST_LIMIT)

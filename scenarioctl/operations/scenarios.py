@@ -1,18 +1,18 @@
 """Stored scenarios: find, show, summarise, import, export, delete."""
 
-import hashlib
-import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, NotRequired, Required, TypedDict, cast
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.formats.documents import canonical_json, write_json
-from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp
+from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
+from scenarioctl.formats.documents import write_json
+from scenarioctl.model.diagram import read_diagram
+from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
 from scenarioctl.operations.built_transactions import CheckableFields, check_sender, passed_check
+from scenarioctl.operations.request_fields import read_page_size
 from scenarioctl.operations.results import Done, Result
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
+from scenarioctl.operations.stored_diagrams import open_blob, pack_diagram, read_blob, store_as, store_new
 from scenarioctl.stores import StoredScenario, check_id
 
 if TYPE_CHECKING:
@@ -27,11 +27,6 @@ __all__ = [
     "scenario_info",
     "show_scenario",
 ]
-
-#: Bytes of JSON that are read on the event loop, in a few milliseconds; larger diagrams are read aside …
-_AT_ONCE = 64 * 1024
-#: … and so are those of more nodes written.
-_NODES_AT_ONCE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +201,7 @@ class ScenarioList(TypedDict):
 async def list_scenarios(app: Application, request: ListScenarios) -> Result[ScenarioList]:
     chain = app.registry.find(request.chain).name if request.chain else ""
     page = await app.store.list_scenarios(
-        limit=page_size(request.limit),
+        limit=read_page_size(request.limit),
         after=request.after,
         chain=chain,
         search=request.search,
@@ -235,23 +230,6 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
 
 def _named(name: str) -> _MaybeNamed:
     return {"name": name} if name else {}
-
-
-def page_size(value: int | str) -> int:
-    """Return *value*, a number or its digits; the store judges how large a page may be."""
-    if isinstance(value, int):
-        return value
-    if not (value.isascii() and value.isdigit() and len(value) < 10):
-        raise InvalidRequest(f"limit {shorten(value)} is not a page size, expected a number from 1 to 1000")
-    return int(value)
-
-
-def timestamp(nanoseconds: int) -> str:
-    """Return ISO 8601 UTC with nanoseconds, as the interface writes dates."""
-    from datetime import UTC, datetime
-
-    seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,38 +316,21 @@ async def import_scenario(app: Application, request: ImportScenario) -> Result[I
     if request.id:
         check_id(request.id)
     # A share string may unpack to a thousand times its size.
-    text, facts = await app.aside(_read_import, app, request.url)
+    scenario = await app.aside(_read_import, app, request.url)
     if request.id:
-        fresh, id = await _import_as(app, request.id, text, facts), request.id
+        id, is_new = request.id, await store_as(app, request.id, scenario)
     else:
-        fresh, id = await _store(app, text, facts, known=True)
-    notes = () if fresh else (f"This diagram is stored already, as {id}.",)
+        id, is_new = await store_new(app, scenario, reuse=True)
+    notes = () if is_new else (f"This diagram is stored already, as {id}.",)
     return Result(answer={"success": True, "shortUrl": id}, notes=notes)
 
 
-def _read_import(app: Application, url: str) -> "tuple[bytes, Facts]":
+def _read_import(app: Application, url: str) -> StoredScenario:
     from scenarioctl.formats.share import read_import
 
     document = read_import(url, field="diagram")
-    # In its own order, so that what is exported is what was imported.
-    return write_json(document), _facts_of(app, read_diagram(document, field="diagram"))
-
-
-async def _import_as(app: Application, id: str, text: bytes, facts: "Facts") -> bool:
-    """Store a diagram under *id*, and tell whether it is new there; Conflict if another diagram has that id."""
-    from scenarioctl.formats.compression import unpack
-
-    try:
-        await app.store.put_scenario(_scenario(app, id, text, facts))
-    except Conflict:
-        stored = await app.store.get_scenario(id)
-        # Whatever the order of its keys: an older version stored them sorted.
-        if await app.aside(lambda: unpack(stored.blob, name=f"scenario {id}") != json.loads(text)):
-            raise Conflict(
-                f"scenario {id!r} is in the store with another diagram: delete that one, or import this one without its id"
-            ) from None
-        return False
-    return True
+    # The keys keep their order, so that an export is what was imported.
+    return pack_diagram(app, write_json(document), read_diagram(document, field="diagram"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -393,7 +354,7 @@ async def export_scenario(app: Application, request: ExportScenario) -> Result[E
 def _write_share(stored: StoredScenario) -> str:
     from scenarioctl.formats.share import write_share
 
-    return write_share(_read_blob(stored.blob, stored.id).document)
+    return write_share(read_blob(stored.blob, stored.id).document)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -406,89 +367,3 @@ class DeleteScenario:
 async def delete_scenario(app: Application, request: DeleteScenario) -> Result[Done]:
     await app.store.delete_scenario(request.id)
     return Result(answer={"success": True, "result": f"Deleted {request.id}"})
-
-
-async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:
-    """Return the diagram in a stored blob."""
-    from scenarioctl.formats.compression import unpacked_size
-
-    if unpacked_size(blob) <= _AT_ONCE:
-        return _read_blob(blob, scenario_id)
-    return await app.aside(_read_blob, blob, scenario_id)
-
-
-def _read_blob(blob: bytes, scenario_id: str) -> Diagram:
-    from scenarioctl.formats.compression import unpack
-
-    return read_diagram(unpack(blob, name=f"scenario {scenario_id}"), field=f"scenario {scenario_id}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What the store keeps of a diagram beside its blob."""
-
-    summary: str
-    chains: tuple[str, ...]
-    webhooks: tuple[str, ...] = ()
-    name: str = ""
-
-
-async def store_document(app: Application, document: Any, diagram: Diagram | None = None) -> str:
-    """Store a diagram that was drawn here under a fresh id, and return the id; *diagram* is what was read of it already."""
-    if len(document["nodes"]) <= _NODES_AT_ONCE:
-        text, facts = _write_document(app, document, diagram)
-    else:
-        text, facts = await app.aside(_write_document, app, document, diagram)
-    return (await _store(app, text, facts))[1]
-
-
-def _write_document(app: Application, document: Any, diagram: Diagram | None) -> "tuple[bytes, Facts]":
-    facts = _facts_of(app, diagram or read_diagram(document, field="diagram"))
-    return canonical_json(document), facts
-
-
-async def _store(app: Application, text: bytes, facts: Facts, *, known: bool = False) -> tuple[bool, str]:
-    """Store a diagram under a fresh id; tell whether it was stored now, and the id.
-
-    *known*: not if the same text is stored already, and the id is that one's.
-    """
-    for _ in range(8):
-        scenario = _scenario(app, app.new_id(), text, facts)
-        try:
-            if known:
-                id = await app.store.keep_scenario(scenario)
-                return id == scenario.id, id
-            await app.store.put_scenario(scenario)
-        except Conflict:
-            continue
-        return True, scenario.id
-    raise Conflict("no free scenario id was found in 8 tries, try again")
-
-
-def _scenario(app: Application, id: str, text: bytes, facts: Facts) -> StoredScenario:
-    from scenarioctl.formats.compression import pack_text
-
-    now = app.clock()
-    return StoredScenario(
-        id=id,
-        blob=pack_text(text),
-        summary=facts.summary,
-        chains=facts.chains,
-        webhooks=facts.webhooks,
-        created=now,
-        updated=now,
-        name=facts.name,
-        digest=hashlib.sha256(text).digest()[:16],
-    )
-
-
-def _facts_of(app: Application, diagram: Diagram) -> Facts:
-    from scenarioctl.actions.summaries import chains_of, summarise
-    from scenarioctl.actions.webhook import webhooks_of
-
-    return Facts(
-        summary=summarise(diagram, app.registry),
-        chains=tuple(sorted(chains_of(diagram, app.registry))),
-        webhooks=webhooks_of(diagram),
-        name=diagram.name,
-    )

@@ -9,10 +9,10 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, RateLimited, TooLarge, shorten
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.jobs import SECOND, WebhookEvent
-from scenarioctl.model.json_types import Timestamp
-from scenarioctl.operations.jobs import retention_of
+from scenarioctl.model.json_types import Timestamp, timestamp
+from scenarioctl.operations.request_fields import read_number
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.scenarios import timestamp
+from scenarioctl.operations.runs import retention_of
 from scenarioctl.stores import Store
 
 __all__ = ["list_events", "post_event", "replay_event"]
@@ -87,7 +87,8 @@ class ReplayEvent:
 
 
 async def replay_event(app: Application, request: ReplayEvent) -> Result[PostedEvent]:
-    event = await app.store.get_event(_read_number(request.id))
+    number = read_number(request.id, field="id", expected="the number of an event, expected one like 17")
+    event = await app.store.get_event(number)
     return await _keep(app, event.uuid, event.content)
 
 
@@ -111,13 +112,6 @@ def _check_uuid(value: str) -> str:
         return parse_uuid(value, field="uuid")
     except InvalidRequest:
         raise NotFound(f"webhook {shorten(value)} is not in any stored scenario") from None
-
-
-def _read_number(value: int | str) -> int:
-    text = str(value) if isinstance(value, int) else value
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise InvalidRequest(f"id {shorten(value)} is not the number of an event, expected one like 17")
-    return int(text)
 
 
 @dataclass(kw_only=True)

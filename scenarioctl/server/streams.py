@@ -184,8 +184,8 @@ class EventStream:
         self, response: web.StreamResponse, job: str | None, position: "Position"
     ) -> tuple[bool, "Position"]:
         """Send a portion of what has come since *position*; return whether there was any, and the new position."""
+        from scenarioctl.model.json_types import timestamp
         from scenarioctl.operations.jobs import describe_draft
-        from scenarioctl.operations.scenarios import timestamp
 
         app = self._follower.app
         parts: list[bytes] = []

@@ -24,8 +24,9 @@ from scenarioctl.model.jobs import (
     MempoolDraft,
     Overlap,
 )
-from scenarioctl.operations.jobs import carry_out, closing_lines, retention_of
-from scenarioctl.operations.scenarios import open_blob, timestamp
+from scenarioctl.model.json_types import timestamp
+from scenarioctl.operations.runs import carry_out, closing_lines, retention_of
+from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.schedules import COUNTED, Times, caught_up, first_times, next_times
 from scenarioctl.stores.sqlite.worker_lock import Presence
 from scenarioctl.worker.identity import is_gone, new_owner

@@ -1,0 +1,107 @@
+"""Diagrams in the store: compressed, with the facts beside them that lists and webhooks need."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from scenarioctl.application import Application
+from scenarioctl.errors import Conflict
+from scenarioctl.formats.documents import canonical_json
+from scenarioctl.model.diagram import Diagram, read_diagram
+from scenarioctl.stores import StoredScenario
+
+#: Bytes of JSON that are read on the event loop, in a few milliseconds; larger diagrams are read in a thread.
+_JSON_ON_LOOP = 64 * 1024
+#: Nodes of a diagram that is written on the event loop.
+_NODES_ON_LOOP = 100
+
+
+async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:
+    """Return the diagram in a stored blob."""
+    from scenarioctl.formats.compression import unpacked_size
+
+    if unpacked_size(blob) <= _JSON_ON_LOOP:
+        return read_blob(blob, scenario_id)
+    return await app.aside(read_blob, blob, scenario_id)
+
+
+def read_blob(blob: bytes, scenario_id: str) -> Diagram:
+    from scenarioctl.formats.compression import unpack
+
+    return read_diagram(unpack(blob, name=f"scenario {scenario_id}"), field=f"scenario {scenario_id}")
+
+
+async def store_document(
+    app: Application, document: Mapping[str, Any], diagram: Diagram | None = None
+) -> str:
+    """Store a diagram that was drawn here, and return its new id; *diagram* is what *document* says, if it was read."""
+    if len(document["nodes"]) <= _NODES_ON_LOOP:
+        scenario = _pack_document(app, document, diagram)
+    else:
+        scenario = await app.aside(_pack_document, app, document, diagram)
+    return (await store_new(app, scenario))[0]
+
+
+def _pack_document(app: Application, document: Mapping[str, Any], diagram: Diagram | None) -> StoredScenario:
+    return pack_diagram(app, canonical_json(document), diagram or read_diagram(document, field="diagram"))
+
+
+def pack_diagram(app: Application, text: bytes, diagram: Diagram) -> StoredScenario:
+    """Return *diagram*, whose JSON is *text*, as it is stored; without an id."""
+    from scenarioctl.actions.summaries import chains_of, summarise
+    from scenarioctl.actions.webhook import webhooks_of
+    from scenarioctl.formats.compression import pack_text
+
+    now = app.clock()
+    return StoredScenario(
+        id="",
+        blob=pack_text(text),
+        summary=summarise(diagram, app.registry),
+        chains=tuple(sorted(chains_of(diagram, app.registry))),
+        webhooks=webhooks_of(diagram),
+        created=now,
+        updated=now,
+        name=diagram.name,
+        digest=hashlib.sha256(text).digest()[:16],
+    )
+
+
+async def store_new(app: Application, scenario: StoredScenario, *, reuse: bool = False) -> tuple[str, bool]:
+    """Store *scenario* under a new id, and return the id and whether it is new.
+
+    With *reuse*, a scenario of the same text that is stored already is kept, and its id returned.
+    """
+    for _ in range(8):
+        scenario = replace(scenario, id=app.new_id())
+        try:
+            if reuse:
+                id = await app.store.keep_scenario(scenario)
+                return id, id == scenario.id
+            await app.store.put_scenario(scenario)
+        except Conflict:
+            continue
+        return scenario.id, True
+    raise Conflict("no free scenario id was found in 8 tries, try again")
+
+
+async def store_as(app: Application, id: str, scenario: StoredScenario) -> bool:
+    """Store *scenario* under *id*, and return whether it is new there; Conflict if another diagram has that id."""
+    try:
+        await app.store.put_scenario(replace(scenario, id=id))
+    except Conflict:
+        stored = await app.store.get_scenario(id)
+        # In any order of keys: an older version stored them sorted.
+        if await app.aside(_same_diagram, stored, scenario):
+            return False
+        raise Conflict(
+            f"scenario {id!r} is in the store with another diagram: delete that one, or import this one without its id"
+        ) from None
+    return True
+
+
+def _same_diagram(first: StoredScenario, second: StoredScenario) -> bool:
+    from scenarioctl.formats.compression import unpack
+
+    documents = [unpack(each.blob, name=f"scenario {each.id}") for each in (first, second)]
+    return bool(documents[0] == documents[1])
