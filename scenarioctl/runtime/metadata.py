@@ -139,120 +139,54 @@ class _MetadataReader:
         return RuntimeTable(header, types, self.pallets, self.apis)
 
     def read_types(self) -> None:
-        """Read the types, where most of the bytes are: positions and bytes are kept in local names for speed."""
-        data, at = self.data, self.at
-        texts: dict[bytes, str] = {}
-
-        def text(at: int) -> tuple[str, int]:
-            length = data[at]
-            if length & 3:
-                length, at = _compact(data, at)
-            else:
-                length >>= 2
-                at += 1
-            end = at + length
-            raw = data[at:end]
-            known = texts.get(raw)
-            if known is None:
-                known = texts[raw] = raw.decode()
-            return known, end
-
-        def fields(at: int) -> tuple[list[list[Any]], int]:
-            read: list[list[Any]] = []
-            count = data[at]
-            if count & 3:
-                count, at = _compact(data, at)
-            else:
-                count >>= 2
-                at += 1
-            for _ in range(count):
-                name = type_name = None
-                if data[at]:
-                    name, at = text(at + 1)
-                else:
-                    at += 1
-                type_id = data[at]
-                if type_id & 3 == 1:
-                    type_id = (type_id | data[at + 1] << 8) >> 2
-                    at += 2
-                else:
-                    type_id, at = _compact(data, at)
-                if data[at]:
-                    type_name, at = text(at + 1)
-                else:
-                    at += 1
-                at = _skip_texts(data, at) if data[at] else at + 1
-                read.append([name, type_id, type_name])
-            return read, at
-
-        types: list[Any] = []
-        count, at = _compact(data, at)
-        for place in range(count):
-            type_id, at = _compact(data, at)
+        for place in range(self.compact()):
+            type_id = self.compact()
             if type_id != place:
                 raise MetadataError(
                     f"type {type_id} stands at place {place} of the metadata, so it is damaged"
                 )
-            length, at = _compact(data, at)
-            path = ""
-            for _ in range(length):
-                part, at = text(at)
-                path = f"{path}::{part}" if path else part
-            parameters: list[list[Any]] = []
-            length, at = _compact(data, at)
-            for _ in range(length):
-                part, at = text(at)
-                if data[at]:
-                    inner, at = _compact(data, at + 1)
-                    parameters.append([part, inner])
-                else:
-                    at += 1
-                    parameters.append([part, None])
-            kind = data[at]
-            at += 1
-            definition: Any
-            if kind == 0:
-                definition, at = fields(at)
-            elif kind == 1:
-                definition = []
-                length, at = _compact(data, at)
-                for _ in range(length):
-                    name, at = text(at)
-                    if data[at]:
-                        inside, at = fields(at)
-                    else:
-                        inside = []
-                        at += 1
-                    index = data[at]
-                    at += 1
-                    at = _skip_texts(data, at) if data[at] else at + 1
-                    definition.append([name, index, inside])
-            elif kind in (2, 6):
-                definition, at = _compact(data, at)
-            elif kind == 3:
-                length = int.from_bytes(data[at : at + 4], "little")
-                inner, at = _compact(data, at + 4)
-                definition = [length, inner]
-            elif kind == 4:
-                definition = []
-                length, at = _compact(data, at)
-                for _ in range(length):
-                    inner, at = _compact(data, at)
-                    definition.append(inner)
-            elif kind == 5:
-                definition = _PRIMITIVES[data[at]]
-                at += 1
-            elif kind == 7:
-                store, at = _compact(data, at)
-                order, at = _compact(data, at)
-                definition = [store, order]
-            else:
+            path = "::".join(self.text() for _ in range(self.compact()))
+            parameters = [self.type_parameter() for _ in range(self.compact())]
+            kind = self.byte()
+            if kind >= len(_KINDS):
                 raise MetadataError(
                     f"type {type_id} of the metadata is of the unknown kind {kind}, so it is damaged"
                 )
-            at = _skip_texts(data, at) if data[at] else at + 1
-            types.append([path, parameters, _KINDS[kind], definition])
-        self.types, self.at = types, at
+            self.types.append([path, parameters, _KINDS[kind], self.definition(_KINDS[kind])])
+            self.docs()
+
+    def type_parameter(self) -> list[Any]:
+        return [self.text(), self.compact() if self.present() else None]
+
+    def definition(self, kind: str) -> Any:
+        """Read what a type of this kind consists of, in the shape that `type_table.py` describes."""
+        if kind == "composite":
+            return [self.field() for _ in range(self.compact())]
+        if kind == "variant":
+            return [self.variant() for _ in range(self.compact())]
+        if kind in ("sequence", "compact"):
+            return self.compact()
+        if kind == "array":
+            return [int.from_bytes(self.take(4), "little"), self.compact()]
+        if kind == "tuple":
+            return [self.compact() for _ in range(self.compact())]
+        if kind == "primitive":
+            return _PRIMITIVES[self.byte()]
+        return [self.compact(), self.compact()]
+
+    def field(self) -> list[Any]:
+        name = self.text() if self.present() else None
+        type_id = self.compact()
+        type_name = self.text() if self.present() else None
+        self.docs()
+        return [name, type_id, type_name]
+
+    def variant(self) -> list[Any]:
+        name = self.text()
+        fields = [self.field() for _ in range(self.compact())]
+        index = self.byte()
+        self.docs()
+        return [name, index, fields]
 
     def pallet(self) -> dict[str, Any]:
         pallet: dict[str, Any] = {"name": self.text()}
