@@ -68,3 +68,10 @@ def vectors(*kinds: str) -> list[dict[str, Any]]:
 
 def unhex(text: str) -> bytes:
     return bytes.fromhex(text.removeprefix("0x"))
+
+
+def find_type(table: RuntimeTable, path: str) -> int:
+    """Return the first type whose path ends in *path*."""
+    return next(
+        type_id for type_id in range(len(table.types)) if f"::{table.types[type_id][0]}".endswith(f"::{path}")
+    )

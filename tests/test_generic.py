@@ -13,7 +13,7 @@ from scenarioctl.transactions.call_builder import build_call
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.remark import build_remark
 from scenarioctl.transactions.values import ValueReader
-from tests.runtimes import BOB, BOB_ADDRESS, bundled
+from tests.runtimes import BOB, BOB_ADDRESS, bundled, find_type
 
 ACCOUNT = "an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or 0x and 64 hex digits"
 
@@ -410,7 +410,7 @@ def test_a_remark_that_cannot_be_written_is_refused(text: str | bytes, sentence:
 
 def test_a_wide_number_of_the_evm_may_be_hex() -> None:
     table = bundled("hydraDx")
-    (type_id,) = table.find_type("primitive_types::U256")
+    type_id = find_type(table, "primitive_types::U256")
     reader = ValueReader(table, "key 1")
 
     assert [reader.read(type_id, text) for text in ("0x10", "0X0f", "16", 16)] == [16, 15, 16, 16]

@@ -19,6 +19,7 @@ from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
 from tests.conftest import DATA, SHARED
 from tests.generated_values import INTEGERS, PRIMITIVES, Generator, random_types
+from tests.runtimes import find_type
 
 # A small table of every kind of type, by name.
 ROWS: dict[str, list[Any]] = {name: ["", [], "primitive", name] for name in PRIMITIVES}
@@ -730,7 +731,7 @@ def test_threads_may_share_a_table() -> None:
 @pytest.mark.parametrize("way", ["encoder", "decoder"])
 def test_a_type_that_another_thread_compiles_is_waited_for(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = RuntimeTable.load(_bundled("assetHub").dump())
-    codec, type_id = table.codec, table.types.find("xcm::VersionedXcm")[0]
+    codec, type_id = table.codec, find_type(table, "xcm::VersionedXcm")
     value, data = {"V5": ["ClearOrigin"]}, b"\x05\x04\x0a"
     compiling, go_on = threading.Event(), threading.Event()
     compile_type = getattr(codec, f"_compile_{way}")

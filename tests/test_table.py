@@ -365,25 +365,6 @@ def test_a_runtime_api_tells_its_inputs_and_output(asset_hub: RuntimeTable) -> N
 # Types
 
 
-def test_types_are_found_by_the_end_of_their_path(asset_hub: RuntimeTable) -> None:
-    (location,) = asset_hub.find_type("xcm::VersionedLocation")
-
-    assert asset_hub.find_type("VersionedLocation") == [location]
-    assert asset_hub.variants(location) == ("V3", "V4", "V5")
-    assert asset_hub.find_type("ersionedLocation") == []
-    assert asset_hub.find_type("No") == []
-
-
-def test_types_are_found_the_same_whether_parsed_before_or_not(asset_hub: RuntimeTable) -> None:
-    fresh = RuntimeTable.load((FOLDER / "assetHub.json").read_bytes())
-    known = {asset_hub.types[type_id][0] for type_id in range(len(asset_hub.types))} - {""}
-
-    for path in sorted(known):
-        expected = [type_id for type_id in range(len(asset_hub.types)) if asset_hub.types[type_id][0] == path]
-        assert set(expected) <= set(fresh.find_type(path))
-        assert fresh.find_type(path) == asset_hub.find_type(path)
-
-
 @pytest.mark.parametrize(
     ("pallet", "method", "names"),
     [

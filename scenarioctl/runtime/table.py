@@ -281,10 +281,6 @@ class RuntimeTable:
         """Return a type as people write it: `Option<AccountId32>`, `Vec<(u32, u128)>`."""
         return self.types.name(type_id)
 
-    def find_type(self, path: str) -> list[int]:
-        """Return the ids of the types whose path is *path* or ends in it: `xcm::VersionedLocation`."""
-        return self.types.find(path)
-
     def variants(self, type_id: int) -> tuple[str, ...]:
         """Return the names of a variant type's variants."""
         return self.types.variants(type_id)

@@ -67,18 +67,6 @@ class TypeTable:
             known = self._names[type_id] = self._write(type_id, (), [NAME_PARTS])
         return known
 
-    def find(self, path: str) -> list[int]:
-        """Return the ids of the types whose path is *path* or ends in it: `xcm::VersionedLocation`, `Era`."""
-        ending = f"::{path}"
-        # A path stands first in a row's text, which spares reading rows that cannot match.
-        exact, inner = f'["{path}"'.encode(), f'::{path}"'.encode()
-        return [
-            type_id
-            for type_id, row in enumerate(self._rows)
-            if (type(row) is not bytes or row.startswith(exact) or inner in row)
-            and (self[type_id][PATH] == path or self[type_id][PATH].endswith(ending))
-        ]
-
     def variants(self, type_id: int) -> tuple[str, ...]:
         """Return the names of the variants, in the order of the metadata; none where it is no variant type."""
         known = self._variants.get(type_id)

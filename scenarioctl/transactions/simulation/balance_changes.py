@@ -108,20 +108,6 @@ def _count_once(kinds: Mapping[str, "Counter[int]"]) -> int:
     return sum(amount * times for amount, times in together.items())
 
 
-def leaving(
-    events: Sequence[Event], chain: "Chain", assets: "Assets", account: bytes
-) -> list[tuple[Asset, int]]:
-    """Return what *events* of *chain* take from *account* in all: each asset, and how much more goes than comes.
-
-    What is taken for delivering messages is in it, the fee of the transaction is not: a dry run takes none.
-    """
-    return [
-        (move.asset, -move.value)
-        for move in read_balance_changes(events, chain, assets)
-        if move.account == account and move.value < 0
-    ]
-
-
 def find_credit(events: Sequence[Event], asset: "Asset", account: bytes) -> int:
     """Return how much of *asset* the events credit to *account*, raw; 0 where they do not."""
     kinds: dict[str, Counter[int]] = {}
