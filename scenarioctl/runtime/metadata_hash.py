@@ -53,38 +53,33 @@ def metadata_digest(table: "RuntimeTable", *, ss58_prefix: int, decimals: int, s
         return blake3(data).digest()
 
     types = table.types
-    extensions = [(each.identifier, each.type_id, each.additional_type_id) for each in table.extensions]
+    extensions = table.extensions
     parts = (table.address_type, table.call_type, table.signature_type)
-    writer = _TypeEncoder(
-        types, accessible_types(types, (*parts, *(part for each in extensions for part in each[1:])))
-    )
-    # Where a runtime takes several versions, the digest is of the oldest: the one that is signed so.
-    extrinsic = b"".join(
-        (
-            bytes([min(table.extrinsic_versions)]),
-            *map(writer.reference, parts),
-            _compact(len(extensions)),
-            *(
-                _text(identifier) + writer.reference(extra) + writer.reference(additional)
-                for identifier, extra, additional in extensions
-            ),
-        )
-    )
-    root = _root([hash_of(leaf) for leaf in writer.leaves()], hash_of)
-    return hash_of(
-        b"".join(
-            (
-                b"\x01",  # version 1 of the digest
-                root,
-                hash_of(extrinsic),
-                table.spec_version.to_bytes(4, "little"),
-                _text(table.spec_name),
-                ss58_prefix.to_bytes(2, "little"),
-                bytes([decimals]),
-                _text(symbol),
-            )
-        )
-    )
+    of_extensions = [part for each in extensions for part in (each.type_id, each.additional_type_id)]
+    encoder = _TypeEncoder(types, accessible_types(types, (*parts, *of_extensions)))
+    # If a runtime takes several versions, the digest is of the oldest: the one that is signed so.
+    extrinsic = [
+        bytes([min(table.extrinsic_versions)]),
+        *map(encoder.reference, parts),
+        _compact(len(extensions)),
+    ]
+    for each in extensions:
+        extrinsic += [
+            _text(each.identifier),
+            encoder.reference(each.type_id),
+            encoder.reference(each.additional_type_id),
+        ]
+    digest = [
+        b"\x01",  # version 1 of the digest
+        _root([hash_of(leaf) for leaf in encoder.leaves()], hash_of),
+        hash_of(b"".join(extrinsic)),
+        table.spec_version.to_bytes(4, "little"),
+        _text(table.spec_name),
+        ss58_prefix.to_bytes(2, "little"),
+        bytes([decimals]),
+        _text(symbol),
+    ]
+    return hash_of(b"".join(digest))
 
 
 def has_digest(table: "RuntimeTable") -> bool:

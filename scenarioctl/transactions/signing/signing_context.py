@@ -51,8 +51,8 @@ async def read_signing_context(
         genesis_hash = _read_hash(client, next(left))
     if not mortal:
         return SigningContext(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
-    known: dict[int, str] = {}
     best = client.read_number(next(left))
+    known: dict[int, str] = {}
     if block is None:
         finalized_hash = next(left)
         finalized = client.read_number(await client.call("chain_getHeader", finalized_hash))
@@ -62,12 +62,7 @@ async def read_signing_context(
     start = era_start(encoded, block)
     if block <= best:
         await _check_alive(client, start, _period_of(era), best)
-    found = known.get(start) or await client.call("chain_getBlockHash", start)
-    if found is None:
-        raise InvalidRequest(
-            f"block {block} is not on {client.chain.name} yet, expected the number of a block that is"
-        )
-    start_hash = _read_hash(client, found)
+    start_hash = await _read_start_hash(client, block, start, known.get(start))
     if block_hash not in (None, start_hash):
         raise InvalidRequest(
             f"block_hash 0x{block_hash.hex()} is not that of block {start} of {client.chain.name}, from which the era "
@@ -76,6 +71,16 @@ async def read_signing_context(
     return SigningContext(
         nonce=nonce, genesis_hash=genesis_hash, era=encoded, block_number=start, block_hash=start_hash
     )
+
+
+async def _read_start_hash(client: "Client", block: int, start: int, known: str | None) -> bytes:
+    """Return the hash of the block *start*, which an era that holds *block* starts from."""
+    found = known or await client.call("chain_getBlockHash", start)
+    if found is None:
+        raise InvalidRequest(
+            f"block {block} is not on {client.chain.name} yet, expected the number of a block that is"
+        )
+    return _read_hash(client, found)
 
 
 async def _check_alive(client: "Client", start: int, period: int, best: int) -> None:
