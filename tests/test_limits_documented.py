@@ -14,8 +14,7 @@ from scenarioctl.formats import documents
 from scenarioctl.model import diagram, toml
 from scenarioctl.model.jobs import Retention
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
-from scenarioctl.outgoing import answers as outgoing_answers
-from scenarioctl.outgoing import metering
+from scenarioctl.outgoing import metering, response_body
 from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, limits, page_files, servers, streams
 from scenarioctl.stores.sqlite import job_rows
@@ -107,7 +106,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "SCALE bytes that are decoded": {"values": (scale.MAX_VALUES,), "depth": (scale.MAX_DEPTH,)},
     "the name of a type": {"values": (type_table.NAME_PARTS,)},
     "headers of an answer to an http step, with all interim answers": {"bytes": (metering.MAX_HEADERS,)},
-    "body of an answer to an http step": {"bytes": (outgoing_answers.MAX_BODY, metering.MAX_SENT)},
+    "body of an answer to an http step": {"bytes": (response_body.MAX_BODY, metering.MAX_SENT)},
     "a run of a job without a `timeout`": {"time": (DEFAULTS.run_seconds,)},
 }
 

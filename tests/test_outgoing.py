@@ -14,8 +14,8 @@ import pytest
 from scenarioctl import __version__
 from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import WebAnswer, WebRequest
-from scenarioctl.outgoing.answers import MAX_BODY, read_body
 from scenarioctl.outgoing.client import Outgoing, place_of
+from scenarioctl.outgoing.response_body import MAX_BODY, read_body
 from tests.loops import each_loop
 from tests.web import Visit, serving
 

@@ -253,7 +253,7 @@ class TestReaching:
         def nobody(*_: object, **__: object) -> None:
             raise socket.gaierror(-2, "secret internals")
 
-        monkeypatch.setattr("scenarioctl.outgoing.client.socket.getaddrinfo", nobody)
+        monkeypatch.setattr("scenarioctl.outgoing.attempt.socket.getaddrinfo", nobody)
 
         assert self.visit("nobody.example", monkeypatch, names={})[1] == "nobody.example could not be found"
 

@@ -1,6 +1,6 @@
 """Requests of http steps to web servers, kept away from private networks.
 
-`guard.py` says which addresses may be reached, `client.py` sends.
+`guard.py` says which addresses may be reached, `client.py` sends and tries again.
 """
 
 from dataclasses import dataclass, field

@@ -7,16 +7,13 @@ bytes.  Here all connections together get a few milliseconds at a time, and head
 import asyncio
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import aiohttp
 
-from scenarioctl.errors import RequestFailed
-from scenarioctl.outgoing.answers import MAX_BODY
-
-if TYPE_CHECKING:
-    from aiohttp.client_proto import ResponseHandler
+from scenarioctl.outgoing.response_body import MAX_BODY
 
 #: Bytes of an answer's headers, and of all interim answers before it.
 MAX_HEADERS = 64 * 1024
@@ -61,33 +58,37 @@ class Turns:
 class Meter(asyncio.Protocol):
     """Stands between a connection's transport and aiohttp's protocol."""
 
-    def __init__(
-        self, transport: asyncio.Transport, protocol: "ResponseHandler", host: str, turns: Turns
-    ) -> None:
+    def __init__(self, transport: asyncio.Transport, host: str, turns: Turns) -> None:
         self._turns = turns
         self._transport = transport
-        self._protocol = protocol
+        self._protocol = cast("asyncio.Protocol", transport.get_protocol())
         self._host = host
-        self._loop = asyncio.get_running_loop()
+        #: Why the server was cut off, if it was.
+        self.refusal = ""
         self._waiting = bytearray()
         self._feeding = False
         self._paused = False
         self._sent = 0
         #: Bytes that aiohttp got before it had the headers of the answer.
         self._headers = 0
-        #: The body, once the headers were there.
-        self._body: aiohttp.StreamReader | None = None
-        self._full = False
+        #: Called when the connection is lost amid the body; None before the headers were there.
+        self._on_loss: Callable[[], None] | None = None
+        self._is_lost = False
         self._ended = False
+        self._is_stopped = False
         self._lost: tuple[Exception | None] | None = None
+        transport.set_protocol(self)
 
-    def end_headers(self, body: aiohttp.StreamReader) -> None:
-        """Take what follows for the *body*."""
-        self._body = body
+    def end_headers(self, on_loss: Callable[[], None]) -> None:
+        """Take what follows for the body, and call *on_loss* if the connection is lost before `stop`."""
+        self._on_loss = on_loss
+        if self._is_lost:
+            on_loss()
 
     def stop(self) -> None:
         """Pass on no more of what was sent."""
         self._waiting.clear()
+        self._is_stopped = True
 
     # From the transport
 
@@ -95,7 +96,7 @@ class Meter(asyncio.Protocol):
         self._sent += len(data)
         if self._sent > MAX_SENT:
             # What came before is read even so: it may tell why the answer is refused.
-            self._full = True
+            self.refusal = f"{self._host} sent more than {MAX_SENT} bytes"
             self._transport.abort()
             return
         self._waiting += data
@@ -128,11 +129,11 @@ class Meter(asyncio.Protocol):
 
     def feed(self) -> None:
         """Give aiohttp one piece of what waits."""
-        size = _PIECE if self._body is None else _BODY_PIECE
+        size = _PIECE if self._on_loss is None else _BODY_PIECE
         piece = bytes(self._waiting[:size])
         del self._waiting[:size]
         if piece:
-            if self._body is None:
+            if self._on_loss is None:
                 self._headers += len(piece)
                 if self._headers > MAX_HEADERS:
                     self._refuse(f"{self._host} sent more than {MAX_HEADERS} bytes of headers")
@@ -154,33 +155,16 @@ class Meter(asyncio.Protocol):
             self._protocol.eof_received()
         if self._lost is not None:
             (error,), self._lost = self._lost, None
-            too_much = RequestFailed(f"{self._host} sent more than {MAX_SENT} bytes")
-            if self._full:
-                # Who waits gets the first error, who looks later the last: aiohttp's is that the body was cut off.
-                self._fail(too_much)
             self._protocol.connection_lost(error)
-            if self._full:
-                self._fail(too_much)
-            elif self._body is not None:
-                self._loop.call_soon(self._end_body, self._body)
-
-    def _end_body(self, body: aiohttp.StreamReader) -> None:
-        """End a body that aiohttp leaves without an end, since it could not read one of its chunks."""
-        if not body.is_eof() and body.exception() is None:
-            body.set_exception(aiohttp.ClientPayloadError("the body has no end"))
+            self._is_lost = True
+            if self._on_loss is not None and not self._is_stopped:
+                self._on_loss()
 
     def _refuse(self, sentence: str) -> None:
         self._waiting.clear()
         self._feeding = False
-        self._fail(RequestFailed(sentence))
+        self.refusal = sentence
         self._transport.abort()
-
-    def _fail(self, error: Exception) -> None:
-        """Let who waits for headers or the body have *error*."""
-        if self._body is None:
-            self._protocol.set_exception(error)
-        else:
-            self._body.set_exception(error)
 
 
 class MeteredConnector(aiohttp.TCPConnector):
@@ -194,11 +178,7 @@ class MeteredConnector(aiohttp.TCPConnector):
 
     async def connect(self, *request: Any, **options: Any) -> aiohttp.connector.Connection:
         connection = await super().connect(*request, **options)
-        transport, protocol = connection.transport, connection.protocol
-        if transport is None or protocol is None or protocol.should_close:
-            # What came by now was not metered.
-            connection.close()
-            raise RequestFailed(f"{self._named} answered before it was asked")
-        self.meter = Meter(transport, protocol, self._named, self._turns)
-        transport.set_protocol(self.meter)
+        transport = connection.transport
+        if transport is not None:
+            self.meter = Meter(transport, self._named, self._turns)
         return connection

@@ -1,0 +1,255 @@
+"""One attempt to send a request, over a connection of its own."""
+
+import asyncio
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from email.utils import parsedate_to_datetime
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from scenarioctl import __version__
+from scenarioctl.errors import RequestFailed
+from scenarioctl.outgoing import WebRequest
+from scenarioctl.outgoing.failures import AttemptFailed
+from scenarioctl.outgoing.guard import Guard
+from scenarioctl.outgoing.metering import MeteredConnector, Turns
+from scenarioctl.outgoing.response_body import Body, read_body
+
+#: Responses that may be better the next time.
+_PASSING = frozenset({429, 500, 502, 503, 504})
+#: Seconds until a connection stands.
+_CONNECT = 10
+#: Seconds for reading what came before the connection was lost.
+_AFTER_LOSS = 0.5
+_CHUNK = 64 * 1024
+
+
+class Disconnected(Exception):
+    """The server closed the connection before it answered."""
+
+
+class Attempt:
+    """Sends one request once."""
+
+    def __init__(
+        self, request: WebRequest, host: str, guard: Guard, turns: Turns, lookups: ThreadPoolExecutor
+    ) -> None:
+        self._request = request
+        self._host = host
+        #: The connection was lost amid the body.
+        self._is_cut_off = False
+        try:
+            # Read once: what is judged and what is called must not differ by who reads the address.
+            self._url = URL(request.url)
+        except ValueError:
+            raise self._failed("cannot be called by this address", sent=False) from None
+        self._door = GuardedSockets(guard, self._url.raw_host or "")
+        self._connector = MeteredConnector(
+            host,
+            turns,
+            resolver=Resolver(lookups),
+            use_dns_cache=False,
+            force_close=True,
+            socket_factory=self._door.open,
+        )
+
+    async def send(self) -> tuple[int, dict[str, str], Any]:
+        """Return status, headers and body of the response, or raise AttemptFailed."""
+        try:
+            async with asyncio.timeout(self._request.timeout) as deadline:
+                return await self._send(deadline)
+        except (RequestFailed, TimeoutError, aiohttp.ClientError, Disconnected, ValueError, OSError) as error:
+            raise self._explain(error) from None
+        finally:
+            if self._connector.meter is not None:
+                self._connector.meter.stop()
+
+    async def _send(self, deadline: asyncio.Timeout) -> tuple[int, dict[str, str], Any]:
+        request = self._request
+        async with (
+            aiohttp.ClientSession(
+                connector=self._connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
+                auto_decompress=False,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(_CONNECT, request.timeout)),
+                middlewares=[_send_once],
+            ) as session,
+            session.request(
+                request.method,
+                self._url,
+                data=request.body.encode() if request.body else None,
+                headers=_headers(request),
+                allow_redirects=False,
+            ) as response,
+        ):
+            if self._connector.meter is not None:
+                self._connector.meter.end_headers(partial(self._hurry, deadline))
+            self._check_status(response)
+            headers = _headers_of(response)
+            body = Body(headers.get("content-encoding", ""), self._host)
+            async for chunk in response.content.iter_chunked(_CHUNK):
+                body.add(chunk)
+            return response.status, headers, read_body(body.read(), headers.get("content-type", ""))
+
+    def _hurry(self, deadline: asyncio.Timeout) -> None:
+        """Wait no longer for a body whose connection is lost: aiohttp gives none an end whose chunks it cannot read."""
+        if deadline.expired():
+            return
+        self._is_cut_off = True
+        soon = asyncio.get_running_loop().time() + _AFTER_LOSS
+        deadline.reschedule(min(soon, deadline.when() or soon))
+
+    def _check_status(self, response: aiohttp.ClientResponse) -> None:
+        status = response.status
+        if 300 <= status < 400:
+            raise self._failed(f"answered {status}, {_whither(response)}")
+        if not 200 <= status < 300:
+            # What it says beside that is not ours to log.
+            pause = _pause(response.headers.get("Retry-After", "")) if status in (429, 503) else None
+            raise self._failed(f"answered {status}", passing=status in _PASSING, pause=pause)
+
+    def _explain(self, error: Exception) -> AttemptFailed:
+        """Return the failure that *error* means."""
+        meter = self._connector.meter
+        if isinstance(error, RequestFailed):
+            return AttemptFailed(str(error), sent=True, passing=False)
+        if meter is not None and meter.refusal:
+            return AttemptFailed(meter.refusal, sent=True, passing=False)
+        if isinstance(error, TimeoutError) and self._is_cut_off:
+            return self._failed("sent an answer that cannot be read")
+        if isinstance(error, TimeoutError) and meter is not None:
+            return self._failed(f"did not answer within {self._request.timeout:g} s")
+        if isinstance(error, TimeoutError):
+            return self._failed("could not be reached in time", sent=False, passing=True)
+        if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)):
+            return self._failed("has no certificate that can be trusted", sent=False)
+        if isinstance(error, aiohttp.ClientConnectorDNSError):
+            return self._failed("could not be found", sent=False, passing=True)
+        if isinstance(error, aiohttp.ClientConnectorError) and self._door.refused:
+            return self._failed(
+                "leads to an address that http steps may not reach: it is private, local or reserved; "
+                "private_targets in config.toml names hosts and networks of one's own that they may",
+                sent=False,
+            )
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return self._failed("could not be reached", sent=False, passing=True)
+        if isinstance(error, (aiohttp.InvalidURL, UnicodeError)):
+            return self._failed("cannot be called by this address", sent=False)
+        if isinstance(error, Disconnected):
+            return self._failed("closed the connection before it answered", passing=True)
+        return self._failed("sent an answer that cannot be read")
+
+    def _failed(
+        self, what: str, *, sent: bool = True, passing: bool = False, pause: float | None = None
+    ) -> AttemptFailed:
+        return AttemptFailed(f"{self._host} {what}", sent=sent, passing=passing, pause=pause)
+
+
+async def _send_once(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Keep aiohttp from repeating a request: after these two errors it sends an idempotent one again by itself."""
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise Disconnected from error
+
+
+class GuardedSockets:
+    """Opens the sockets of one request: the address that is judged is the one that is connected to."""
+
+    def __init__(self, guard: Guard, host: str) -> None:
+        self._guard = guard
+        self._trusted = guard.trusts(host)
+        self.refused = False
+
+    def open(self, info: Any) -> socket.socket:
+        family, kind, protocol, _, address = info
+        known = family in (socket.AF_INET, socket.AF_INET6)
+        if not known or not (self._trusted or self._guard.allows(str(address[0]))):
+            self.refused = True
+            raise PermissionError("the address may not be reached")
+        return socket.socket(family=family, type=kind, proto=protocol)
+
+
+class Resolver(AbstractResolver):
+    """The system's own, on threads of ours: a name server that hangs delays nothing but names."""
+
+    def __init__(self, threads: ThreadPoolExecutor) -> None:
+        self._threads = threads
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        found = await asyncio.get_running_loop().run_in_executor(
+            self._threads,
+            lambda: socket.getaddrinfo(
+                host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+            ),
+        )
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address[0]),
+                port=int(address[1]),
+                family=found_family,
+                proto=protocol,
+                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+            )
+            for found_family, _, protocol, _, address in found
+            if found_family in (socket.AF_INET, socket.AF_INET6)
+        ]
+
+    async def close(self) -> None:
+        """Nothing is held: the threads are shared."""
+
+
+def _headers(request: WebRequest) -> list[tuple[str, str]]:
+    headers = list(request.headers)
+    given = {name.lower() for name, _ in headers}
+    if request.content_type and "content-type" not in given:
+        headers.append(("Content-Type", request.content_type))
+    if "accept-encoding" not in given:
+        headers.append(("Accept-Encoding", "gzip, deflate"))
+    if "user-agent" not in given:
+        headers.append(("User-Agent", f"scenarioctl/{__version__}"))
+    return headers
+
+
+def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for name, value in response.headers.items():
+        key = name.lower()
+        value = value.encode(errors="surrogateescape").decode(errors="replace")
+        headers[key] = f"{headers[key]}, {value}" if key in headers else value
+    return headers
+
+
+def _whither(response: aiohttp.ClientResponse) -> str:
+    """Return where a redirect leads, as far as that may be logged."""
+    try:
+        host = urlsplit(response.headers.get("Location", "")).hostname or ""
+    except ValueError:
+        host = ""
+    target = f" to {host[:100]}" if host.isascii() and host.isprintable() and host else ""
+    return f"a redirect{target}, which is not followed: write the address that it leads to"
+
+
+def _pause(text: str) -> float | None:
+    """Return the seconds in a `Retry-After`, which is a number or a date; None where it is neither."""
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return None
