@@ -144,7 +144,7 @@ def built(table: RuntimeTable) -> None:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Registry
     from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
-    from scenarioctl.transactions.transfer import Transfer, build_transfer
+    from scenarioctl.transactions.transfer.xcm_calls import Transfer, build_transfer
 
     registry = Registry()
     assets = Assets(registry)

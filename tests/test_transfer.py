@@ -12,7 +12,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.drafts import Draft
-from scenarioctl.transactions.transfer import Transfer, build_transfer, choose_xcm_version
+from scenarioctl.transactions.transfer.xcm_calls import Transfer, build_transfer, choose_xcm_version
 from tests.runtimes import ASSETS, BOB, REGISTRY, RIG, bundled, metadata_table, unhex, vectors
 
 _VECTOR_CHAINS = {"relay": "polkadot", "AH": "assetHub", "Hydration": "hydraDx"}

@@ -58,7 +58,7 @@ async def draft_transfer(
     With a *sender* it is checked on the chains, and the verdict is in its `check`.  InvalidRequest says why where no
     safe route exists, ChainUnreachable where *source* has no runtime table.
     """
-    from scenarioctl.transactions.transfer import Transfer, build_transfer, check_ends, check_way
+    from scenarioctl.transactions.transfer.xcm_calls import Transfer, build_transfer, check_ends, check_way
 
     transfer = Transfer(
         source=source,

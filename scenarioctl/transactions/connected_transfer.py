@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
-from scenarioctl.transactions.transfer import (
+from scenarioctl.transactions.transfer.xcm_calls import (
     Transfer,
     build_candidates,
     build_transfer,

@@ -13,7 +13,7 @@ from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
     query_runtime_api_result,
 )
-from scenarioctl.transactions.transfer import Transfer, last_hop, native_fee_message
+from scenarioctl.transactions.transfer.xcm_calls import Transfer, last_hop, native_fee_message
 from scenarioctl.transactions.xcm_programs import read_instruction
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """About what a route takes out of the amount on its way, for whoever asks no chain.
 
-`tolls.json` says where the figures are from; `tools/measure_tolls.py` measures them anew.
+`fees.json` says where the figures are from; `tools/measure_fees.py` measures them anew.
 """
 
 import json
@@ -18,6 +18,6 @@ def expected_tolls(
 
 @cache
 def _read() -> dict[str, dict[str, dict[str, int]]]:
-    document = json.loads(Path(__file__).with_name("tolls.json").read_text(encoding="utf-8"))
+    document = json.loads(Path(__file__).with_name("fees.json").read_text(encoding="utf-8"))
     raw: dict[str, dict[str, dict[str, int]]] = document["raw"]
     return raw

@@ -14,7 +14,7 @@ from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import U128_MAX, to_whole
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
-from scenarioctl.transactions.tolls import expected_tolls
+from scenarioctl.transactions.transfer.expected_fees import expected_tolls
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets

@@ -1,8 +1,8 @@
-"""Write `scenarioctl/transactions/tolls.json`: what each route takes out of the amount on its way.
+"""Write `scenarioctl/transactions/transfer/fees.json`: what each route takes out of the amount on its way.
 
 It checks a transfer over each route for //Alice on three connected chains, which changes nothing there:
 
-    .venv/bin/python tools/measure_tolls.py ws://127.0.0.1:9944 ws://127.0.0.1:9945 ws://127.0.0.1:9946
+    .venv/bin/python tools/measure_fees.py ws://127.0.0.1:9944 ws://127.0.0.1:9945 ws://127.0.0.1:9946
 
 Run it against Polkadot's own chains if you can reach them.  On the chains of another relay, DOT is scaled by
 `_PUBLISHED`, the one figure of Polkadot that is published.
@@ -23,7 +23,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.operations.transaction_checks import CheckedTransaction, CheckTransaction, check_transaction
 
-FILE = Path(__file__).parents[1] / "scenarioctl" / "transactions" / "tolls.json"
+FILE = Path(__file__).parents[1] / "scenarioctl" / "transactions" / "transfer" / "fees.json"
 ALICE = "0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
 BOB = "0x8eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a48"
 #: What Polkadot's Asset Hub takes for receiving a teleport and sending it on, in DOT's smallest unit: the example of
