@@ -144,7 +144,8 @@ def built(table: RuntimeTable) -> None:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Registry
     from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
-    from scenarioctl.transactions.transfer.xcm_calls import Transfer, build_transfer
+    from scenarioctl.transactions.transfer.build import build_transfer
+    from scenarioctl.transactions.transfer.request import Transfer
 
     registry = Registry()
     assets = Assets(registry)

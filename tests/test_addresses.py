@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarioctl.chains.addresses import format_account, parse_account, parse_contract_address
+from scenarioctl.chains.addresses import (
+    ACCOUNT_ID_32,
+    ACCOUNT_KEY_20,
+    format_account,
+    parse_account,
+    parse_contract_address,
+)
 from scenarioctl.errors import InvalidRequest
+from tests.messages import says
 from tests.runtimes import BOB, BOB_ADDRESS
 
 EXPECTED = "expected an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or a 0x public key of 32 bytes"
@@ -137,3 +144,63 @@ def test_contracts_have_addresses_of_two_kinds() -> None:
 def test_a_prefix_that_ss58_cannot_write_is_a_bug() -> None:
     with pytest.raises(ValueError, match="SS58 prefix 16384 is not below 16384"):
         format_account(BOB, 16384)
+
+
+#: The examples of EIP-55.
+CHECKSUMMED = (
+    "0x52908400098527886E0F7030069857D2E4169EE7",
+    "0xde709f2102306220921060314715629080e2fb77",
+    "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+    "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+    "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
+    "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+)
+
+
+@pytest.mark.parametrize("address", CHECKSUMMED)
+def test_an_account_of_20_bytes_is_shown_with_its_checksum(address: str) -> None:
+    account = bytes.fromhex(address[2:])
+
+    assert ACCOUNT_KEY_20.format(account, 42) == address
+    for written in (address, address.lower(), "0x" + address[2:].upper(), "0X" + address[2:].lower()):
+        assert ACCOUNT_KEY_20.parse(written, field="to") == account
+
+
+@pytest.mark.parametrize("address", CHECKSUMMED[2:])
+def test_a_letter_in_the_wrong_case_is_a_wrong_checksum(address: str) -> None:
+    letters = [place for place, digit in enumerate(address) if place > 1 and digit.isalpha()]
+    for place in letters:
+        mistyped = address[:place] + address[place].swapcase() + address[place + 1 :]
+
+        with pytest.raises(InvalidRequest) as refused:
+            ACCOUNT_KEY_20.parse(mistyped, field="to")
+
+    assert str(refused.value) == says("to", mistyped, "checksum")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(BOB_ADDRESS, id="SS58"),
+        pytest.param("0x" + BOB.hex(), id="32 bytes"),
+        pytest.param("0x" + "1a" * 19, id="19 bytes"),
+        pytest.param("1a" * 20, id="no 0x"),
+        pytest.param("0x" + "1g" * 20, id="no hex"),
+        pytest.param("0x" + "1a" * 19 + " 1a", id="a blank"),
+        pytest.param("", id="empty"),
+        pytest.param(None, id="nothing"),
+        pytest.param(7, id="a number"),
+        pytest.param(b"\x11" * 20, id="bytes"),
+    ],
+)
+def test_what_has_not_20_bytes_is_no_account_of_20_bytes(value: object) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        ACCOUNT_KEY_20.parse(value, field="to")
+
+    assert str(refused.value) == says("to", "20 bytes")
+
+
+def test_an_account_is_a_junction_of_its_format() -> None:
+    assert ACCOUNT_ID_32.junction(BOB) == {"AccountId32": {"network": None, "id": BOB}}
+    assert ACCOUNT_KEY_20.junction(BOB[:20]) == {"AccountKey20": {"network": None, "key": BOB[:20]}}
+    assert ACCOUNT_ID_32.format(BOB, 0) == format_account(BOB, 0)

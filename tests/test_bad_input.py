@@ -336,7 +336,7 @@ ROUTES = [
     case(
         "LRNA within the wrong family",
         transfer(**{"from": "hydraDx", "to": "assetHub", "assetid": "LRNA"}),
-        says("LRNA", "hydraDx", "assetHub", "HDX"),
+        says("LRNA", "hydraDx", "assetHub", "UntrustedReserveLocation"),
     ),
 ]
 

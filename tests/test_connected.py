@@ -12,7 +12,8 @@ from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.calls import Call, UnsignedTransaction
-from scenarioctl.transactions.transfer.xcm_calls import Transfer, build_transfer
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.request import Transfer
 from tests.conftest import BOB, Run
 from tests.network import FakeNetwork, call_tried, table_of
 from tests.node import Refusal

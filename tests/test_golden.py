@@ -25,7 +25,8 @@ from scenarioctl.transactions.remark import build_remark
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.swap.route import parse_route
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap
-from scenarioctl.transactions.transfer.xcm_calls import Transfer, build_transfer
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.request import Transfer
 
 from .conftest import DATA
 

@@ -87,16 +87,22 @@ def test_the_three_chains_are_these() -> None:
     ]
 
 
-def test_relatives_are_found_by_relay_and_role() -> None:
-    registry = Registry()
+def test_relatives_are_found_under_the_same_relay_chain() -> None:
+    registry = Registry({"lone": {"role": "relay", "symbol": "ABC", "decimals": 12}})
     exchange = registry.find("hydraDx")
 
-    relay, hub = registry.relay_of(exchange), registry.sibling(exchange, "asset_hub")
-    missing = registry.sibling(registry.find("kusama"), "dex")
+    relay, hub = registry.relay_of(exchange), registry.asset_hub(exchange)
+    found = [registry.parachain(exchange, number) for number in (1000, 2034)]
+    missing = [
+        registry.parachain(exchange, 2035),
+        registry.parachain(registry.find("kusama"), 2034),
+        registry.asset_hub(registry.find("lone")),
+    ]
 
     assert relay is not None and relay.name == "polkadot"
     assert hub is not None and hub.name == "assetHub"
-    assert missing is None
+    assert found == [hub, exchange]
+    assert missing == [None, None, None]
 
 
 def test_a_chain_of_config_toml_is_like_a_built_in_one() -> None:
@@ -156,7 +162,7 @@ def test_the_endpoints_of_a_built_in_chain_can_be_changed() -> None:
             "x",
             {"colour": "red"},
             "chains.x has the unknown key 'colour', expected one of: title, role, relay, para_id, genesis, "
-            "ss58_prefix, symbol, decimals, endpoints, aliases, testnet, assets",
+            "ss58_prefix, account_bytes, symbol, decimals, endpoints, aliases, testnet, assets",
         ),
         ("x", {}, "chains.x.role is missing, expected role, symbol and decimals"),
         (
@@ -177,6 +183,11 @@ def test_the_endpoints_of_a_built_in_chain_can_be_changed() -> None:
             "x",
             NEW | {"ss58_prefix": 16384},
             "chains.x.ss58_prefix 16384 is too large, expected at most 16383",
+        ),
+        (
+            "x",
+            NEW | {"account_bytes": 33},
+            "chains.x.account_bytes 33 is not the length of an account, expected one of: 32, 20",
         ),
         ("x", NEW | {"para_id": -1}, "chains.x.para_id -1 is not a whole number"),
         (

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from tests.conftest import BOB, Run
+from tests.messages import says
 from tests.serving import Serving
 
 BUILT = {
@@ -159,7 +160,64 @@ def test_a_parachain_of_the_config_is_refused_in_both_directions(
         ended = scenarioctl(*base, *line)
 
         assert (ended.code, ended.out) == (2, "")
-        assert ended.err == (
-            f"Error: DOT cannot be sent from {ends[0]} to {ends[1]}: routes are known only between a relay chain, its Asset "
-            "Hub and its exchange chain\n"
+        assert ended.err == says("DOT", *ends, "accepts")
+
+
+def test_a_receiver_has_the_account_format_of_its_chain(scenarioctl: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(
+        '[chains.keys]\nrole = "dex"\nrelay = "polkadot"\npara_id = 3333\nsymbol = "KEY"\ndecimals = 18\naccount_bytes = 20\n'
+    )
+    account = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+    line = (
+        "--config",
+        str(config),
+        "--offline",
+        "xcm",
+        "asset-transfer",
+        "--sourchain",
+        "assetHub",
+        "--destchain",
+        "keys",
+        "--assetid",
+        "1984",
+        "--amount",
+        "5000000",
+    )
+
+    sent = scenarioctl(*line, "--destinationaddress", account)
+    mistyped = scenarioctl(*line, "--destinationaddress", account.replace("aA", "aa"))
+    long = scenarioctl(*line, "--destinationaddress", BOB)
+
+    assert sent.code == 0
+    # DepositAsset's beneficiary: no parents, X1 of AccountKey20 without a network.
+    assert f"00010300{account[2:].lower()}" in sent.out
+    assert (mistyped.code, long.code) == (2, 2)
+    assert mistyped.err == says("destinationaddress", "checksum")
+    assert long.err == says("destinationaddress", BOB, "20 bytes")
+
+
+@pytest.mark.parametrize("check", [(), ("--check", "--sender", BOB)], ids=["plain", "checked"])
+def test_a_parachain_of_config_toml_is_refused_by_the_same_gate(
+    scenarioctl: Run, tmp_path: Path, check: tuple[str, ...]
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(
+        '[chains.para]\nrole = "parachain"\nrelay = "polkadot"\npara_id = 2035\nsymbol = "PHA"\ndecimals = 12\n'
+        '[[chains.para.assets]]\nid = 1\nsymbol = "DOT"\ndecimals = 10\nlocation = "1/Here"\n'
+    )
+    ways = [
+        ("assetHub", "para", "DOT"),
+        ("para", "assetHub", "1"),
+        ("hydraDx", "para", "8"),
+        ("para", "hydraDx", "PHA"),
+    ]
+
+    for source, destination, asset in ways:
+        line = ("--sourchain", source, "--destchain", destination, "--assetid", asset, "--amount", "5000000")
+        ended = scenarioctl(
+            "--config", str(config), "xcm", "asset-transfer", *line, "--destinationaddress", BOB, *check
         )
+
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err == says(source, destination, "para accepts")

@@ -58,7 +58,9 @@ async def draft_transfer(
     With a *sender* it is checked on the chains, and the verdict is in its `check`.  InvalidRequest says why where no
     safe route exists, ChainUnreachable where *source* has no runtime table.
     """
-    from scenarioctl.transactions.transfer.xcm_calls import Transfer, build_transfer, check_ends, check_way
+    from scenarioctl.transactions.transfer.build import build_transfer
+    from scenarioctl.transactions.transfer.request import Transfer
+    from scenarioctl.transactions.transfer.routes import check_chains, check_route
 
     transfer = Transfer(
         source=source,
@@ -70,10 +72,10 @@ async def draft_transfer(
     )
     # What no runtime could make is refused as such, and not as a chain that was not reached.
     if sender is None:
-        check_way(transfer, app.registry, app.assets)
+        check_route(transfer, app.registry, app.assets)
     elif source.name != destination.name:
-        # A check may open ways for an asset that has none without it.
-        check_ends(transfer, app.registry)
+        # A check may open a route for an asset that has none without it.
+        check_chains(transfer, app.registry)
     table = await app.runtime(source)
     # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
     destination_table = app.known_runtime(destination) if destination.name != source.name else None

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.placeholders import has_placeholder
-from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
 from scenarioctl.model.diagram import name_of
@@ -60,16 +59,12 @@ class Fields:
             return value
         return app.assets.find(chain, value, field=self.name(key))
 
-    def account(self, key: str) -> str:
-        """Return an address as it was written, its checksum verified."""
-        return self.parsed_account(key)[0]
-
-    def parsed_account(self, key: str) -> tuple[str, bytes | None]:
-        """Return an address as it was written and the account it names; None where a placeholder will name it."""
+    def account(self, key: str, chain: "Chain") -> tuple[str, bytes | None]:
+        """Return an address as it was written and the account on *chain* that it names; None where a placeholder will name it."""
         value = self._values.get(key)
         if isinstance(value, str) and has_placeholder(value):
             return value, None
-        account = parse_account(value, field=self.name(key))
+        account = chain.account_format.parse(value, field=self.name(key))
         return str(value), account
 
     def amount(self, key: str, asset: "Asset | str") -> str:

@@ -13,7 +13,6 @@ from scenarioctl.actions.form_text import side_texts
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.actions.sides import Side, action_data, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
@@ -72,12 +71,12 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     decimals = known_decimals(asset, "source.amount", given)
     raw = to_raw(amount, decimals, field="source.amount", symbol=asset.display_name)
     address = target_side.require("address", "the receiver's address")
-    beneficiary = parse_account(address, field="target.address")
+    beneficiary = destination.account_format.parse(address, field="target.address")
     check_receiver(
         beneficiary,
         address,
         field="target.address",
-        confirmed=_confirms(node, beneficiary),
+        confirmed=_confirms(node, destination, beneficiary),
         confirm="create the scenario with --yes (yes) if you mean it",
     )
     version = require_filled(action_data(node).get("xcmVersion"), field="xcmVersion")
@@ -145,7 +144,7 @@ def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> P
     destination = fields.chain(app, "dest_chain")
     asset = fields.asset(app, source, "assetid")
     amount, raw = fields.scaled_amount("amount", asset)
-    address, account = fields.parsed_account("destination_address")
+    address, account = fields.account("destination_address", destination)
     confirmed = fields.flag("yes")
     if account is not None:
         check_receiver(
@@ -265,13 +264,14 @@ def _options(planned: Plan) -> dict[str, Any]:
     return kept
 
 
-def _confirms(node: Node, beneficiary: bytes) -> bool:
+def _confirms(node: Node, destination: "Chain", beneficiary: bytes) -> bool:
     """Tell whether the diagram confirms *beneficiary*."""
     given = action_data(node).get("confirmedReceiver")
     try:
-        return given is not None and parse_account(given, field="confirmedReceiver") == beneficiary
+        account = destination.account_format.parse(given, field="confirmedReceiver")
     except InvalidRequest:
         return False
+    return account == beneficiary
 
 
 def _check_target_asset(

@@ -1,13 +1,70 @@
-"""Accounts as people write them: SS58 of any prefix, or the public key in hex."""
+"""Accounts as people write them: SS58 of any prefix or the public key in hex, and 20 bytes of hex on other chains.
 
-from functools import lru_cache
+To add a format of accounts, subclass `AccountFormat` and add a row to `ACCOUNT_FORMATS`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
 
 _EXAMPLE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
 _EXPECTED = f"expected an SS58 address like {_EXAMPLE} or a 0x public key of 32 bytes"
 _CONTEXT = b"SS58PRE"
+
+
+@dataclass(frozen=True)
+class AccountFormat:
+    """How accounts of a chain are read, shown, and written in XCM."""
+
+    #: In bytes.
+    length: int
+    #: The junction of XCM that holds one.
+    junction_name: str
+
+    def parse(self, value: object, *, field: str) -> bytes:
+        """Return the account that *value* names; InvalidRequest if it names none of this format."""
+        raise NotImplementedError
+
+    def format(self, account: bytes, prefix: int) -> str:
+        """Return *account* as text; *prefix* is the chain's SS58 prefix, if the format has one."""
+        raise NotImplementedError
+
+    def junction(self, account: bytes) -> dict[str, Any]:
+        """Return *account* as a junction of XCM, of any network."""
+        raise NotImplementedError
+
+
+class _AccountId32(AccountFormat):
+    def parse(self, value: object, *, field: str) -> bytes:
+        return parse_account(value, field=field)
+
+    def format(self, account: bytes, prefix: int) -> str:
+        return format_account(account, prefix)
+
+    def junction(self, account: bytes) -> dict[str, Any]:
+        return {self.junction_name: {"network": None, "id": account}}
+
+
+class _AccountKey20(AccountFormat):
+    def parse(self, value: object, *, field: str) -> bytes:
+        return parse_ethereum_account(value, field=field)
+
+    def format(self, account: bytes, prefix: int) -> str:  # noqa: ARG002, it has none
+        return format_ethereum_account(account)
+
+    def junction(self, account: bytes) -> dict[str, Any]:
+        return {self.junction_name: {"network": None, "key": account}}
+
+
+ACCOUNT_ID_32 = _AccountId32(32, "AccountId32")
+ACCOUNT_KEY_20 = _AccountKey20(20, "AccountKey20")
+#: By their length in bytes, as `account_bytes` in config.toml says it.
+ACCOUNT_FORMATS: Mapping[int, AccountFormat] = {
+    account_format.length: account_format for account_format in (ACCOUNT_ID_32, ACCOUNT_KEY_20)
+}
 
 
 def parse_account(value: object, *, field: str) -> bytes:
@@ -21,6 +78,35 @@ def parse_account(value: object, *, field: str) -> bytes:
         return _parse_hex_account(value, field)
     account, _ = _decode_ss58(value, field)
     return account
+
+
+def parse_ethereum_account(value: object, *, field: str) -> bytes:
+    """Return the 20-byte account that *value* names: 0x and 40 hex digits.
+
+    Digits in both cases are a checksum (EIP-55), which has to be right.
+    """
+    data = _parse_hex(value) if isinstance(value, str) and value[:2] in ("0x", "0X") else None
+    if not isinstance(value, str) or data is None or len(data) != 20:
+        raise InvalidRequest(
+            f"{field} {shorten(value, 80)} is not an account of 20 bytes, expected 0x and 40 hex digits"
+        )
+    digits = value[2:]
+    if digits not in (digits.lower(), digits.upper(), format_ethereum_account(data)[2:]):
+        raise InvalidRequest(
+            f"{field} {shorten(value, 80)} has a wrong checksum, it was mistyped or cut: copy the address again"
+        )
+    return data
+
+
+def format_ethereum_account(account: bytes) -> str:
+    """Return a 20-byte account as 0x text whose upper-case digits are its checksum (EIP-55)."""
+    from Crypto.Hash import keccak
+
+    digits = account.hex()
+    checksum = keccak.new(digest_bits=256, data=digits.encode()).hexdigest()
+    return "0x" + "".join(
+        digit.upper() if int(mark, 16) > 7 else digit for digit, mark in zip(digits, checksum, strict=False)
+    )
 
 
 def parse_contract_address(value: object, *, field: str, evm: bool) -> bytes:
@@ -75,8 +161,6 @@ def _parse_hex(value: str) -> bytes | None:
     return bytes.fromhex(digits)
 
 
-# The same few accounts come again and again to a daemon, and base58 is slow.
-@lru_cache(1024)
 def _decode_ss58(value: str, field: str) -> tuple[bytes, int]:
     from base58 import b58decode
 

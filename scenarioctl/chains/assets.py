@@ -12,6 +12,7 @@ from typing import Any
 
 from scenarioctl.chains.locations import absolute, read_location
 from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_raw, to_whole
 
@@ -85,8 +86,8 @@ class Assets:
         self._tables: dict[str, dict[str, Asset | list[Any]]] = {}
         #: Chain -> symbol in lower case -> id of the one asset that it means, where it means one.
         self._canonical: dict[str, dict[str, str]] = {}
-        #: Chain and id of a listed asset, and destination -> the asset as it is listed there.
-        self._counterparts: dict[tuple[str, str, str], Asset] = {}
+        #: Chain -> identity of an asset in the network -> its id on that chain.
+        self._by_identity: dict[str, dict[str, str]] = {}
 
     def find(
         self,
@@ -145,10 +146,6 @@ class Assets:
 
     def counterpart(self, asset: Asset, destination: Chain) -> Asset | None:
         """Return the same asset as *destination* holds it, or None where it is not known to hold it."""
-        key = (asset.chain, asset.id, destination.name)
-        known = self._counterparts.get(key)
-        if known is not None:
-            return known
         wanted = self._identities(asset)
         if not wanted:
             return None
@@ -157,12 +154,10 @@ class Assets:
         source = self._registry.find(asset.chain)
         if source.relay != destination.relay or not destination.relay:
             return None
-        for number, row in self._table(destination).items():
-            place, kind = (row.place, row.kind) if isinstance(row, Asset) else (_place_of(row), _kind_of(row))
-            if not wanted.isdisjoint(_identities(destination, number, kind, place)):
-                found = self._built(destination, number)
-                self._counterparts[key] = found
-                return found
+        known = self._identities_on(destination)
+        for identity in wanted:
+            if identity in known:
+                return self._built(destination, known[identity])
         if destination.role == "asset_hub":
             own = f"Parachain({destination.para_id})/PalletInstance(50)/GeneralIndex("
             for identity in wanted:
@@ -180,7 +175,7 @@ class Assets:
             return a.id == b.id
         if self._registry.find(a.chain).relay != self._registry.find(b.chain).relay:
             return False
-        return not self._identities(a).isdisjoint(self._identities(b))
+        return not set(self._identities(a)).isdisjoint(self._identities(b))
 
     def _mark(self, chain: Chain, number: str, symbol: str) -> str:
         """Return what is said beside the symbol of an asset that its symbol doesn't mean."""
@@ -248,7 +243,7 @@ class Assets:
 
     def _examples(self, chain: Chain) -> str:
         native = self.native(chain)
-        hub = self._registry.sibling(chain, "asset_hub")
+        hub = self._registry.asset_hub(chain)
         shown = [
             f"{asset.id} ({asset.symbol})"
             for asset in self.all(chain)
@@ -271,8 +266,21 @@ class Assets:
             reserve=hub.name,
         )
 
-    def _identities(self, asset: Asset) -> frozenset[str]:
+    def _identities(self, asset: Asset) -> tuple[str, ...]:
         return _identities(self._registry.find(asset.chain), asset.id, asset.kind, asset.place)
+
+    def _identities_on(self, chain: Chain) -> Mapping[str, str]:
+        """Return the ids of the assets that *chain* lists by their identities; of two with the same one, the first."""
+        known = self._by_identity.get(chain.name)
+        if known is None:
+            known = self._by_identity[chain.name] = {}
+            for number, row in self._table(chain).items():
+                place, kind = (
+                    (row.place, row.kind) if isinstance(row, Asset) else (_place_of(row), _kind_of(row))
+                )
+                for identity in _identities(chain, number, kind, place):
+                    known.setdefault(identity, number)
+        return known
 
     def _built(self, chain: Chain, number: str) -> Asset:
         table = self._table(chain)
@@ -303,8 +311,10 @@ class Assets:
 
     def _plain_native(self, chain: Chain) -> Asset:
         relay = self._registry.relay_of(chain)
-        place = {"relay": "0/Here", "asset_hub": "1/Here", "dex": "0/GeneralIndex(0)"}.get(chain.role)
-        if place is None:
+        facts = trust_of(chain)
+        if facts is not None:
+            place = facts.native
+        else:
             place = "1/Here" if relay is not None and relay.symbol == chain.symbol else ""
         return Asset(
             chain=chain.name,
@@ -395,16 +405,17 @@ class Assets:
         """
         if not place:
             return ""
-        hub = self._registry.sibling(chain, "asset_hub")
-        where = absolute(place, chain.para_id)
-        if not where:
+        hub = self._registry.asset_hub(chain)
+        identity = absolute(place, chain.para_id)
+        if not identity:
             return hub.name if hub is not None else chain.relay
-        if hub is not None and where.startswith(f"Parachain({hub.para_id})/"):
+        home = identity.partition("/")[0]
+        if hub is not None and home == f"Parachain({hub.para_id})":
             return hub.name
-        if chain.para_id is not None and where.startswith(f"Parachain({chain.para_id})/"):
-            return chain.name
-        dex = self._registry.sibling(chain, "dex")
-        return dex.name if dex is not None and where.startswith(f"Parachain({dex.para_id})/") else ""
+        if not home.startswith("Parachain("):
+            return ""
+        issuer = self._registry.parachain(chain, int(home[len("Parachain(") : -1]))
+        return issuer.name if issuer is not None else ""
 
 
 _CONFIG_KEYS: Mapping[str, tuple[type, ...]] = {
@@ -456,15 +467,15 @@ def _place_of(row: list[Any]) -> str:
     return str(row[5]) if len(row) > 5 and row[5] else _TRUST_BACKED.format(row[0])
 
 
-def _identities(chain: Chain, number: str, kind: str, place: str) -> frozenset[str]:
+def _identities(chain: Chain, number: str, kind: str, place: str) -> tuple[str, ...]:
     """Return the names under which the network knows an asset, seen from the relay chain."""
     if not place or (chain.role != "relay" and chain.para_id is None):
-        return frozenset()
+        return ()
     name = absolute(place, chain.para_id)
     if kind == "erc20" and chain.role == "dex":
         # Abroad, what a contract of the exchange holds goes by its number there.
-        return frozenset((name, f"Parachain({chain.para_id})/GeneralIndex({number})"))
-    return frozenset((name,))
+        return (name, f"Parachain({chain.para_id})/GeneralIndex({number})")
+    return (name,)
 
 
 @cache

@@ -4,9 +4,12 @@
 `0/Here` is the chain itself, `1/Here` its relay chain.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
 
 _NUMBERED = {
     "Parachain": 2**32 - 1,
@@ -61,6 +64,31 @@ def absolute(text: str, para_id: int | None) -> str:
         own = f"Parachain({para_id})"
         return f"{own}/{path}" if path else own
     return path if up == 1 else f"../{path}"
+
+
+def seen_from(identity: str, para_id: int | None) -> str:
+    """Return a location as the parachain *para_id* (None: the relay chain) sees it: the reverse of `absolute`."""
+    if identity.startswith("../"):
+        return f"{1 if para_id is None else 2}/{identity[3:]}"
+    if para_id is None:
+        return f"0/{identity or 'Here'}"
+    own = f"Parachain({para_id})"
+    if identity == own:
+        return "0/Here"
+    if identity.startswith(f"{own}/"):
+        return f"0/{identity[len(own) + 1 :]}"
+    return f"1/{identity or 'Here'}"
+
+
+def chain_identity(chain: "Chain") -> str:
+    """Return the location of *chain* seen from its relay chain: `Parachain(1000)`, and `` for the relay chain."""
+    if chain.role == "relay":
+        return ""
+    if chain.para_id is None:
+        raise InvalidRequest(
+            f"{chain.name} has no para_id in the registry, a transfer to it cannot be addressed"
+        )
+    return f"Parachain({chain.para_id})"
 
 
 def _read_junction(part: str, text: str, field: str) -> Any:

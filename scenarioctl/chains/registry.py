@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from scenarioctl.chains.addresses import ACCOUNT_FORMATS, ACCOUNT_ID_32, AccountFormat
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, shorten
 
 ROLES = ("relay", "asset_hub", "dex", "contracts", "parachain")
@@ -23,6 +24,7 @@ class Chain:
     #: Hash of block 0; "" where it is not known.
     genesis: str = ""
     ss58_prefix: int = 42
+    account_format: AccountFormat = ACCOUNT_ID_32
     symbol: str
     decimals: int
     endpoints: tuple[str, ...] = ()
@@ -179,6 +181,7 @@ _KEYS: Mapping[str, str] = {
     "para_id": "a whole number",
     "genesis": "a text",
     "ss58_prefix": "a whole number",
+    "account_bytes": "a whole number",
     "symbol": "a text",
     "decimals": "a whole number",
     "endpoints": "a list of texts",
@@ -227,10 +230,19 @@ class Registry:
     def relay_of(self, chain: Chain) -> Chain | None:
         return self._chains.get(chain.relay)
 
-    def sibling(self, chain: Chain, role: str) -> Chain | None:
-        """Return the first chain with *role* under the same relay (which may be *chain* itself)."""
+    def asset_hub(self, chain: Chain) -> Chain | None:
+        """Return the first Asset Hub under the same relay chain (which may be *chain* itself)."""
         for other in self._chains.values():
-            if other.role == role and other.relay == chain.relay and chain.relay:
+            if other.role == "asset_hub" and other.relay == chain.relay and chain.relay:
+                return other
+        return None
+
+    def parachain(self, chain: Chain, para_id: int) -> Chain | None:
+        """Return the first parachain with this id under the relay chain of *chain* (which may be *chain* itself)."""
+        if chain.para_id == para_id:
+            return chain
+        for other in self._chains.values():
+            if other.para_id == para_id and other.relay == chain.relay and chain.relay:
                 return other
         return None
 
@@ -341,6 +353,11 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
             raise InvalidRequest(
                 f"chains.{name}.{key} {shorten(table[key])} is too large, expected at most {limit}"
             )
+    account_bytes = table.get("account_bytes", 32)
+    if account_bytes not in ACCOUNT_FORMATS:
+        raise InvalidRequest(
+            f"chains.{name}.account_bytes {account_bytes} is not the length of an account, expected one of: {', '.join(map(str, ACCOUNT_FORMATS))}"
+        )
     return Chain(
         name=name,
         title=table.get("title", name),
@@ -349,6 +366,7 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
         para_id=None if role == "relay" else table.get("para_id"),
         genesis=genesis,
         ss58_prefix=table.get("ss58_prefix", 42),
+        account_format=ACCOUNT_FORMATS[account_bytes],
         symbol=table["symbol"],
         decimals=table["decimals"],
         endpoints=tuple(table.get("endpoints", ())),

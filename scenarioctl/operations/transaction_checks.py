@@ -96,14 +96,18 @@ async def _build(app: Application, request: CheckTransaction, sender: bytes) -> 
     if request.chain:
         raise InvalidRequest("chain goes with tx: of a transfer, sourchain and destchain tell")
     source = app.registry.find(request.sourchain, field="sourchain")
+    destination = app.registry.find(request.destchain, field="destchain")
     return await draft_transfer(
         app,
         source=source,
-        destination=app.registry.find(request.destchain, field="destchain"),
+        destination=destination,
         asset=app.assets.find(source, request.assetid, field="assetid"),
         amount=parse_raw(request.amount, field="amount"),
         beneficiary=read_receiver(
-            request.destinationaddress, field="destinationaddress", confirmed=request.yes
+            request.destinationaddress,
+            destination,
+            field="destinationaddress",
+            confirmed=request.yes,
         ),
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         sender=sender,

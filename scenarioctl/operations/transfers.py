@@ -53,7 +53,10 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> Result[Tra
         asset=asset,
         amount=parse_raw(request.amount, field="amount"),
         beneficiary=read_receiver(
-            request.destinationaddress, field="destinationaddress", confirmed=request.yes
+            request.destinationaddress,
+            destination,
+            field="destinationaddress",
+            confirmed=request.yes,
         ),
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         sender=sender,

@@ -12,6 +12,7 @@ from types import ModuleType
 
 #: Libraries that are imported by the functions that need them; `tests/test_preloading.py` names what is missing here.
 _LIBRARIES = (
+    "Crypto.Hash.keccak",
     "base58",
     "blake3",
     "cronsim",

@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
-from scenarioctl.transactions.transfer.xcm_calls import (
-    Transfer,
-    build_candidates,
-    build_transfer,
-    choose_xcm_version,
-    last_hop,
-    origin_of,
-)
+from scenarioctl.transactions.transfer.build import build_candidates, build_transfer
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.routes import find_route, pays_with_itself
+from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
@@ -57,10 +53,11 @@ class TransferBuilder:
 
         ChainUnreachable where a price that it needs could not be asked for.
         """
-        if last_hop(self.transfer, self.table, registry=self.registry, assets=self.assets) is not None:
-            return await self._build_in_one_signature()
-        if self._pays_in_itself():
-            return await self._build_with_fee(sender)
+        if not self.transfer.is_local:
+            if find_route(self.transfer, self.registry, self.assets).needs_last_hop_fee:
+                return await self._build_in_one_signature()
+            if pays_with_itself(self.transfer):
+                return await self._build_with_fee(sender)
         return self._build(destination_table=self.known_destination)
 
     async def build_checked(self, sender: bytes) -> "tuple[Draft, Check]":
@@ -158,7 +155,6 @@ class TransferBuilder:
             self.clients,
             self.transfer,
             self.table,
-            registry=self.registry,
             destination_table=destination_table,
             deposit=await existential_deposit(self.clients(hub), self.assets.native(hub)),
         )
@@ -171,7 +167,7 @@ class TransferBuilder:
         if not self._candidates(known, 0):
             return None
         held, fee = None, 0
-        if self.transfer.destination.role == "asset_hub":
+        if pays_with_itself(self.transfer):
             # Where its price is not known, the ways without it are still tried.
             with suppress(Inconclusive, ChainUnreachable):
                 held, fee = await self._fee_beside(await self._destination_table())
@@ -234,13 +230,6 @@ class TransferBuilder:
             native_fee=native_fee,
             fee_accepted=fee_accepted,
         )
-
-    def _pays_in_itself(self) -> bool:
-        source, destination = self.transfer.source, self.transfer.destination
-        hub = self.registry.sibling(source, "asset_hub")
-        if (source.role, destination.role) != ("dex", "asset_hub") or hub is None:
-            return False
-        return hub.name == destination.name and origin_of(self.transfer.asset, source, hub) == "hub"
 
     async def _destination_table(self) -> "RuntimeTable":
         return await self.clients(self.transfer.destination).table()

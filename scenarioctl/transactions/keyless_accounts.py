@@ -3,8 +3,12 @@
 To add a kind of account, add its test to `describe_unheld`.
 """
 
-from scenarioctl.chains.addresses import parse_account
+from typing import TYPE_CHECKING
+
 from scenarioctl.errors import InvalidRequest, shorten
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
 
 #: How a request confirms such a receiver.
 CONFIRM = "confirm it with --yes (yes) if you mean it"
@@ -17,7 +21,7 @@ _EVM_PADDING = bytes(12)
 def describe_keyless(account: bytes) -> str:
     """Return what *account* is if no person can hold its key; empty for all others."""
     if len(set(account)) == 1:
-        return f"the account of 32 bytes {account[0]:02x}"
+        return f"the account of {len(account)} bytes {account[0]:02x}"
     if account[:4] == b"modl":
         name = account[4:12].rstrip(b"\0").decode("ascii", "replace")
         return f"the account of the pallet {shorten(name)}"
@@ -25,14 +29,14 @@ def describe_keyless(account: bytes) -> str:
         return f"the sovereign account of parachain {int.from_bytes(account[4:8], 'little')}"
     if account == b"Parent".ljust(32, b"\0"):
         return "the sovereign account of the relay chain"
-    if account[20:] == _EVM_PADDING or account[:12] == _EVM_PADDING:
+    if len(account) == 32 and (account[20:] == _EVM_PADDING or account[:12] == _EVM_PADDING):
         return "an Ethereum address padded with zeros"
     return ""
 
 
-def read_receiver(value: object, *, field: str, confirmed: bool) -> bytes:
-    """Return the account that *value* names, a receiver that somebody holds or that is *confirmed*."""
-    account = parse_account(value, field=field)
+def read_receiver(value: object, chain: "Chain", *, field: str, confirmed: bool) -> bytes:
+    """Return the account on *chain* that *value* names, a receiver that somebody holds or that is *confirmed*."""
+    account = chain.account_format.parse(value, field=field)
     check_receiver(account, value, field=field, confirmed=confirmed, confirm=CONFIRM)
     return account
 

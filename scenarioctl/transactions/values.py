@@ -306,7 +306,7 @@ class ValueWriter:
             if types.can_be_none(inner):
                 return {"Some": self.value(inner, value["Some"])}
             return self.value(inner, value)
-        if name == "AccountId32" and isinstance(value, bytes):
+        if name in ("AccountId32", "AccountId20") and isinstance(value, bytes):
             return write_account(value, self._chain)
         if isinstance(value, bytes):
             return "0x" + value.hex()
@@ -347,11 +347,9 @@ class ValueWriter:
 
 
 def write_account(value: Any, chain: "Chain") -> Any:
-    """Return the 32 bytes of an account as SS58 of *chain*; another kind of account as plain data."""
-    from scenarioctl.chains.addresses import format_account
-
-    if isinstance(value, bytes) and len(value) == 32:
-        return format_account(value, chain.ss58_prefix)
+    """Return an account as *chain* shows it; another kind of account as plain data."""
+    if isinstance(value, bytes) and len(value) == chain.account_format.length:
+        return chain.account_format.format(value, chain.ss58_prefix)
     return write_plain(value)
 
 

@@ -119,7 +119,8 @@ def wait_for_quiet(app: Application, chain: Chain) -> None:
 
 def fund_teleports(app: Application, relay: Chain, hub: Chain, key: Keypair) -> None:
     """Teleport 1000 of the relay's asset down, without which nothing can be teleported up."""
-    from scenarioctl.transactions.transfer.xcm_calls import Transfer, build_transfer
+    from scenarioctl.transactions.transfer.build import build_transfer
+    from scenarioctl.transactions.transfer.request import Transfer
 
     native = app.assets.native(relay)
     transfer = Transfer(

@@ -18,7 +18,8 @@ from scenarioctl.operations.transaction_checks import CheckTransaction, find_che
 from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.simulation.balance_changes import find_credit
-from scenarioctl.transactions.transfer.xcm_calls import Transfer, build_transfer
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.request import Transfer
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.live.setup import (

@@ -19,7 +19,8 @@ from scenarioctl.model.checks import Check, Holding
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation.findings import amount_of
-from scenarioctl.transactions.transfer.xcm_calls import Transfer, build_transfer
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 from tests.live.conftest import ASSETS, Live
 from tests.live.programs import ROWS, USD, Actors, Row, give

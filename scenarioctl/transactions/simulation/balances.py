@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import read_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, query_runtime_api, read_storage
-from scenarioctl.transactions.transfer.xcm_calls import shape_location
+from scenarioctl.transactions.transfer.xcm_versions import shape_location
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset

@@ -19,7 +19,7 @@ from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
     query_runtime_api_result,
 )
-from scenarioctl.transactions.transfer.xcm_calls import XCM_VERSIONS, known_xcm_versions, shape_location
+from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS, known_xcm_versions, shape_location
 from scenarioctl.transactions.xcm_programs import (
     Instruction,
     chain_at,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.transfer.xcm_calls import account_argument
+from scenarioctl.transactions.transfer.local_transfer import account_argument
 
 if TYPE_CHECKING:
     from scenarioctl.model.checks import Amount

@@ -64,7 +64,7 @@ class _ReserveCheck:
 
     def _check(self, name: str, identity: str | None, origin: "Chain", destination: "Chain | None") -> None:
         """Judge assets that come from *origin* to *destination* by the instruction *name*."""
-        hub = None if destination is None else self.registry.sibling(destination, "asset_hub")
+        hub = None if destination is None else self.registry.asset_hub(destination)
         if destination is None or hub is None or identity is None:
             where = "a place that is not in the registry" if destination is None else destination.name
             self.findings.unknowns.append(

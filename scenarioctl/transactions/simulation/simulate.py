@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
-    from scenarioctl.transactions.transfer.xcm_calls import Transfer
+    from scenarioctl.transactions.transfer.request import Transfer
     from scenarioctl.transactions.xcm_programs import Instruction
 
 #: Events by which a call that succeeds tells that a call inside it did not.

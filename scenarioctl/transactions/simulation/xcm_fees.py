@@ -13,7 +13,8 @@ from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
     query_runtime_api_result,
 )
-from scenarioctl.transactions.transfer.xcm_calls import Transfer, last_hop, native_fee_message
+from scenarioctl.transactions.transfer.build import last_hop_message, native_fee_message
+from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.xcm_programs import read_instruction
 
 if TYPE_CHECKING:
@@ -120,7 +121,9 @@ async def quote_last_hop_fee(
 
     None where the route has no such hop.
     """
-    found = last_hop(transfer, table, registry=registry, assets=assets, destination_table=destination_table)
+    found = last_hop_message(
+        transfer, table, registry=registry, assets=assets, destination_table=destination_table
+    )
     if found is None:
         return None
     return 2 * await _message_fee(clients(transfer.destination), found)
@@ -131,7 +134,6 @@ async def quote_native_fee(
     transfer: Transfer,
     table: "RuntimeTable",
     *,
-    registry: "Registry",
     destination_table: "RuntimeTable",
     deposit: int,
 ) -> int:
@@ -140,7 +142,7 @@ async def quote_native_fee(
     Twice what the message would take now, and *deposit* on top: what is left of it is deposited with the rest,
     and has to be enough to live on there.
     """
-    message = native_fee_message(transfer, table, registry=registry, destination_table=destination_table)
+    message = native_fee_message(transfer, table, destination_table=destination_table)
     return 2 * await _message_fee(clients(transfer.destination), message) + deposit
 
 

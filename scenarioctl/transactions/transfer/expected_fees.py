@@ -1,4 +1,4 @@
-"""About what a route takes out of the amount on its way, for whoever asks no chain.
+"""Roughly what the chains on a route take out of the amount, for a transfer that is built offline.
 
 `fees.json` says where the figures are from; `tools/measure_fees.py` measures them anew.
 """
@@ -8,11 +8,12 @@ from functools import cache
 from pathlib import Path
 
 
-def expected_tolls(
-    symbol: str, source_role: str, destination_role: str, origin: str
-) -> tuple[int, int] | None:
-    """Return what chains between and the last chain take, raw, under the relay chain of *symbol*; None if not known."""
-    row = _read().get(symbol, {}).get(f"{source_role}>{destination_role}:{origin}")
+def expected_fees(symbol: str, route: str) -> tuple[int, int] | None:
+    """Return what the chain between and the last chain take, raw, under the relay chain of *symbol*.
+
+    *route* is the name of a `ProvenRoute`.  None if the fees were not measured.
+    """
+    row = _read().get(symbol, {}).get(route)
     return None if row is None else (row["between"], row["last"])
 
 

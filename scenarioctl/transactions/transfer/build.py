@@ -1,0 +1,163 @@
+"""From a transfer to the call that makes it."""
+
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.amounts import to_whole
+from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.transfer import xcm_calls
+from scenarioctl.transactions.transfer.local_transfer import build_local_transfer
+from scenarioctl.transactions.transfer.request import Transfer, check_request
+from scenarioctl.transactions.transfer.routes import (
+    Route,
+    candidate_types,
+    find_route,
+    pays_with_itself,
+)
+from scenarioctl.transactions.transfer.transfer_warnings import transfer_warnings
+from scenarioctl.transactions.transfer.xcm_calls import TransferContext
+from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.registry import Registry
+    from scenarioctl.runtime.table import RuntimeTable
+
+
+def build_transfer(
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    registry: "Registry",
+    assets: "Assets",
+    destination_table: "RuntimeTable | None" = None,
+    last_hop_fee: int | None = None,
+    native_fee: int = 0,
+    fee_accepted: bool = False,
+) -> Draft:
+    """Return the call that makes *transfer*, on the runtime *table* of its source.
+
+    XCM is written in the highest version that both runtimes know, unless the transfer names one; without
+    *destination_table* in the highest that the source knows.  *last_hop_fee* is the fee to set aside for the last hop
+    of a route over another chain, raw; without it, half of the amount is set aside.  With *native_fee* so much of the
+    relay chain's asset, raw, goes along and pays on the destination; *fee_accepted* says that the destination takes its
+    fee in the asset.  InvalidRequest says why a transfer cannot be made safely.
+    """
+    check_request(transfer)
+    if transfer.is_local:
+        if transfer.xcm_version is not None:
+            raise InvalidRequest(
+                f"xcm_version {transfer.xcm_version} goes with a transfer between two chains, expected none within {transfer.source.name}"
+            )
+        return build_local_transfer(transfer, table)
+    fee_settled = native_fee > 0 or fee_accepted
+    route = find_route(transfer, registry, assets, fee_settled=fee_settled)
+    version = choose_xcm_version(transfer, table, destination_table)
+    warnings: tuple[str, ...] = ()
+    if route.needs_last_hop_fee and last_hop_fee is None:
+        last_hop_fee, warnings = _half_of_amount(transfer)
+    context = TransferContext(
+        transfer=transfer,
+        route=route,
+        table=table,
+        version=version,
+        last_hop_fee=last_hop_fee or 0,
+        native_fee=native_fee,
+    )
+    warnings += transfer_warnings(
+        transfer,
+        route,
+        registry,
+        assets,
+        destination_table,
+        last_hop_fee=0 if warnings else last_hop_fee or 0,
+        fee_settled=fee_settled,
+    )
+    return Draft(call=xcm_calls.build_call(context), warnings=warnings)
+
+
+def build_candidates(
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    registry: "Registry",
+    assets: "Assets",
+    destination_table: "RuntimeTable | None" = None,
+    native_fee: int = 0,
+) -> tuple[Draft, ...]:
+    """Return the calls that might make a transfer which `build_transfer` refuses; none for most.
+
+    None of them is safe: some succeed on the source and lose the tokens.  Only a dry run of every hop that ends in
+    the beneficiary's credit may open one.
+    """
+    check_request(transfer)
+    types = candidate_types(transfer, registry, assets)
+    if not types:
+        return ()
+    version = choose_xcm_version(transfer, table, destination_table)
+    fees = (0, native_fee) if native_fee and pays_with_itself(transfer) else (0,)
+    drafts = []
+    for transfer_type in types:
+        for fee in fees:
+            context = TransferContext(
+                transfer=transfer,
+                route=Route(first=transfer_type),
+                table=table,
+                version=version,
+                native_fee=fee,
+            )
+            drafts.append(Draft(call=xcm_calls.build_candidate(context)))
+    return tuple(drafts)
+
+
+def last_hop_message(
+    transfer: Transfer,
+    table: "RuntimeTable",
+    *,
+    registry: "Registry",
+    assets: "Assets",
+    destination_table: "RuntimeTable | None" = None,
+) -> dict[str, Any] | None:
+    """Return the message of the last hop as a VersionedXcm, to be weighed; None if no fee is set aside for it."""
+    if transfer.is_local:
+        return None
+    route = find_route(transfer, registry, assets)
+    if not route.needs_last_hop_fee:
+        return None
+    return xcm_calls.last_hop_message(_context(transfer, route, table, destination_table))
+
+
+def native_fee_message(
+    transfer: Transfer, table: "RuntimeTable", *, destination_table: "RuntimeTable | None" = None
+) -> dict[str, Any]:
+    """Return the message in which an asset arrives with the relay chain's asset beside it, to be weighed."""
+    route = Route(first="DestinationReserve")
+    return xcm_calls.native_fee_message(_context(transfer, route, table, destination_table, native_fee=1))
+
+
+def _context(
+    transfer: Transfer,
+    route: Route,
+    table: "RuntimeTable",
+    destination_table: "RuntimeTable | None",
+    native_fee: int = 0,
+) -> TransferContext:
+    version = choose_xcm_version(transfer, table, destination_table)
+    return TransferContext(
+        transfer=transfer, route=route, table=table, version=version, native_fee=native_fee
+    )
+
+
+def _half_of_amount(transfer: Transfer) -> tuple[int, tuple[str, ...]]:
+    """Return what the last hop may cost.  Too little is TooExpensive there, more than arrives NotHoldingFees."""
+    decimals = transfer.source.decimals if transfer.asset.decimals is None else transfer.asset.decimals
+    symbol = transfer.asset.display_name
+    ends = f"{transfer.source.name} to {transfer.destination.name}"
+    if transfer.amount < 10**decimals:
+        raise InvalidRequest(
+            f"amount {to_whole(transfer.amount, decimals)} {symbol} is too little for {ends} without asking a chain for the last hop's fee, expected at least 1 {symbol}"
+        )
+    fee = transfer.amount // 2
+    return fee, (
+        f"{ends} goes through the Asset Hub in one signature; offline, half of the amount ({to_whole(fee, decimals)} {symbol}) is set aside for the last hop's fee, and what is left of it arrives with the rest",
+    )

@@ -1,0 +1,77 @@
+"""Transfers within one chain."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.chains.locations import read_location
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.calls import Call
+from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.transfer_warnings import existential_deposit
+from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS, shape_location
+
+if TYPE_CHECKING:
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: An asset's kind -> the call that moves it without killing the sender's account, and the names of its arguments:
+#: (pallet, method, id, receiver, amount).
+_CALLS: Mapping[str, tuple[str, str, str, str, str]] = {
+    "native": ("Balances", "transfer_keep_alive", "", "dest", "value"),
+    "assets": ("Assets", "transfer_keep_alive", "id", "target", "amount"),
+    "foreign": ("ForeignAssets", "transfer_keep_alive", "id", "target", "amount"),
+    "tokens": ("Tokens", "transfer_keep_alive", "currency_id", "dest", "amount"),
+    # Balances that a contract keeps: no pallet of theirs has a keep-alive form.
+    "erc20": ("Currencies", "transfer", "currency_id", "dest", "amount"),
+}
+
+
+def build_local_transfer(transfer: Transfer, table: "RuntimeTable") -> Draft:
+    """Return the call that moves an asset within its chain, on the runtime *table*."""
+    asset, chain = transfer.asset, transfer.source
+    pallet, method, id_name, receiver_name, amount_name = _CALLS[asset.kind]
+    if not table.has_call(pallet, method):
+        raise InvalidRequest(
+            f"{asset.display_name} cannot be sent within {chain.name}: its runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
+        )
+    arguments: dict[str, Any] = {
+        receiver_name: account_argument(table, pallet, method, receiver_name, transfer.beneficiary),
+        amount_name: transfer.amount,
+    }
+    if asset.kind == "foreign":
+        path = table.types[_argument_type(table, pallet, method, id_name)][0]
+        version = 3 if "::v3::" in path else XCM_VERSIONS[0]
+        arguments[id_name] = shape_location(read_location(asset.place), version)
+    elif id_name:
+        arguments[id_name] = int(asset.id)
+    return Draft(call=Call(pallet=pallet, method=method, args=arguments), warnings=_warnings(transfer, table))
+
+
+def account_argument(table: "RuntimeTable", pallet: str, method: str, name: str, account: bytes) -> Any:
+    """Return *account* as the call wants it: a MultiAddress, or (on Hydration) the bare account."""
+    variants = table.variants(_argument_type(table, pallet, method, name))
+    return {"Id": account} if "Id" in variants else account
+
+
+def _argument_type(table: "RuntimeTable", pallet: str, method: str, name: str) -> int:
+    for field in table.call_fields(pallet, method):
+        if field.name == name:
+            return field.type_id
+    raise InvalidRequest(
+        f"{pallet}.{method} of {table.spec_name} {table.spec_version} has no argument {name}"
+    )
+
+
+def _warnings(transfer: Transfer, table: "RuntimeTable") -> tuple[str, ...]:
+    asset, chain = transfer.asset, transfer.source
+    warnings = []
+    if asset.kind == "erc20":
+        warnings.append(
+            f"{asset.display_name} is held by a contract and sent by Currencies.transfer, which has no keep-alive form: keep some {chain.symbol} for fees"
+        )
+    deposit = existential_deposit(asset, table)
+    if deposit is not None and transfer.amount < deposit:
+        warnings.append(
+            f"the amount is below the existential deposit of {asset.amount(deposit)} on {chain.name}: an account that holds none of it yet cannot receive it"
+        )
+    return tuple(warnings)

@@ -1,0 +1,56 @@
+"""What a transfer asks for."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.amounts import U128_MAX
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.registry import Chain
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """One asset to one account, on another chain or on the same one."""
+
+    source: "Chain"
+    destination: "Chain"
+    #: As the source holds it.
+    asset: "Asset"
+    #: In the smallest unit.
+    amount: int
+    #: The account on the destination, in the destination's account format.
+    beneficiary: bytes
+    #: Of XCM; None: the highest that both runtimes know.
+    xcm_version: int | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it stays on one chain."""
+        return self.source.name == self.destination.name
+
+
+def check_request(transfer: Transfer) -> None:
+    """Refuse a transfer that no chain could make."""
+    if not 0 < transfer.amount <= U128_MAX:
+        raise InvalidRequest(
+            f"amount {shorten(transfer.amount)} cannot be sent, expected from 1 to 2^128 - 1 smallest units"
+        )
+    account = transfer.destination.account_format
+    if len(transfer.beneficiary) != account.length:
+        raise InvalidRequest(
+            f"beneficiary {shorten(transfer.beneficiary)} is not an {account.junction_name}, expected {account.length} bytes"
+        )
+    if transfer.asset.chain != transfer.source.name:
+        raise InvalidRequest(
+            f"asset {transfer.asset.label} is of {transfer.asset.chain}, expected one of {transfer.source.name}, from where it is sent"
+        )
+
+
+def refusal(transfer: Transfer, reason: str) -> InvalidRequest:
+    """Return the error for a transfer that cannot be made, with its *reason*."""
+    return InvalidRequest(
+        f"{transfer.asset.display_name} cannot be sent from {transfer.source.name} to {transfer.destination.name}: {reason}"
+    )

@@ -1,0 +1,90 @@
+"""What the signer of a transfer to another chain should know."""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.transfer.expected_fees import expected_fees
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.routes import Route, pays_with_itself
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.registry import Registry
+    from scenarioctl.runtime.table import RuntimeTable
+
+
+def transfer_warnings(
+    transfer: Transfer,
+    route: Route,
+    registry: "Registry",
+    assets: "Assets",
+    destination_table: "RuntimeTable | None",
+    *,
+    last_hop_fee: int,
+    fee_settled: bool,
+) -> tuple[str, ...]:
+    """Return one sentence each; *last_hop_fee* is measured, raw, and 0 if it is not."""
+    arriving = assets.counterpart(transfer.asset, transfer.destination)
+    warnings = []
+    if arriving is None:
+        warnings.append(
+            f"{transfer.destination.name} is not known to list asset {transfer.asset.label} of {transfer.source.name}: where it does not, what is sent is trapped there"
+        )
+    else:
+        warnings += _small_amount(transfer, route, registry, arriving, destination_table, last_hop_fee)
+    return (*warnings, *_fee_warnings(transfer, fee_settled=fee_settled))
+
+
+def existential_deposit(asset: "Asset", table: "RuntimeTable | None") -> int | None:
+    """Return the smallest balance, raw; of a native asset the one that the runtime names."""
+    if asset.kind == "native" and table is not None:
+        with suppress(InvalidRequest):
+            constant = table.constant("Balances", "ExistentialDeposit")
+            if isinstance(constant, int):
+                return constant
+    return asset.existential_deposit
+
+
+def _small_amount(
+    transfer: Transfer,
+    route: Route,
+    registry: "Registry",
+    arriving: "Asset",
+    destination_table: "RuntimeTable | None",
+    last_hop_fee: int,
+) -> list[str]:
+    """Warn of an amount that may not reach the existential deposit, less fees that only a chain can tell exactly."""
+    deposit = existential_deposit(arriving, destination_table)
+    if deposit is None:
+        return []
+    relay = registry.relay_of(transfer.source)
+    expected = None
+    if relay is not None and route.proven is not None:
+        expected = expected_fees(relay.symbol, route.proven.name)
+    least = 2 * deposit
+    if expected is not None:
+        between, last = expected
+        least = between + max(last, last_hop_fee) + deposit
+    if transfer.amount >= least:
+        return []
+    what = "the amount is" if transfer.amount < deposit else "less the fees on the way, the amount can be"
+    return [
+        f"{what} below the existential deposit of {arriving.amount(deposit)} on {transfer.destination.name}: what arrives can be lost without a trace"
+    ]
+
+
+def _fee_warnings(transfer: Transfer, *, fee_settled: bool) -> list[str]:
+    source, destination = transfer.source, transfer.destination
+    warnings = []
+    if source.role == "asset_hub":
+        much = "about 0.1 DOT" if source.symbol == "DOT" else f"a little {source.symbol}"
+        warnings.append(
+            f"delivery is paid in {source.symbol} on {source.name}: keep {much} there beside the amount, without it the transfer fails (FeesNotMet)"
+        )
+    if not fee_settled and pays_with_itself(transfer):
+        name = transfer.asset.display_name
+        warnings.append(
+            f"{destination.name} takes its fee for this in {name} itself, which works only while it accepts {name} for fees: where it does not, the transfer is trapped there"
+        )
+    return warnings

@@ -1,0 +1,226 @@
+"""Trust facts, and the routes that follow from them: each fact decides about something."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains import trust
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.registry import CHAINS, Registry
+from scenarioctl.chains.trust import TRUST, TrustFacts, accepts_reserve, accepts_teleport
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.transfer import routes
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.routes import PROVEN, ProvenRoute, Route, find_route
+from tests.runtimes import ASSETS, BOB, REGISTRY, bundled
+from tests.transfer_rows import PATH, transfer_rows
+
+DOT, USDT, HDX, ETH = (
+    "",
+    "Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)",
+    "Parachain(2034)/GeneralIndex(0)",
+    "../GlobalConsensus(Ethereum:1)",
+)
+#: (receiver, asset seen from the relay chain, sender) that the runtimes' sources accept, of all pairs below.
+RESERVES = {
+    ("hydraDx", DOT, "assetHub"),
+    ("hydraDx", USDT, "assetHub"),
+    ("hydraDx", ETH, "assetHub"),
+    ("hydraDx", "Parachain(1000)", "assetHub"),
+}
+TELEPORTS = {("assetHub", DOT, "polkadot"), ("polkadot", DOT, "assetHub")}
+
+
+def transfer(source: str, destination: str, asset: object, registry: Registry = REGISTRY) -> Transfer:
+    chain = registry.find(source)
+    assets = ASSETS if registry is REGISTRY else Assets(registry)
+    return Transfer(
+        source=chain,
+        destination=registry.find(destination),
+        asset=assets.find(chain, asset),
+        amount=5 * 10**12,
+        beneficiary=BOB,
+    )
+
+
+def accepted(accepts: Any) -> set[tuple[str, str, str]]:
+    chains = [REGISTRY.find(name) for name in ("polkadot", "assetHub", "hydraDx", "pop")]
+    return {
+        (receiver.name, asset, sender.name)
+        for receiver in chains
+        for asset in (DOT, USDT, HDX, ETH, "Parachain(20341)/GeneralIndex(0)", "Parachain(1000)")
+        for sender in chains
+        if accepts(receiver, asset, sender, REGISTRY)
+    }
+
+
+def test_a_chain_accepts_what_its_runtime_does_and_nothing_else() -> None:
+    assert accepted(accepts_reserve) == RESERVES
+    assert accepted(accepts_teleport) == TELEPORTS
+
+
+def test_networks_with_the_same_runtimes_have_the_same_facts() -> None:
+    for name in ("kusama", "paseo"):
+        assert replace(TRUST[name], source="") == replace(TRUST["polkadot"], source="")
+        hub = TRUST[f"assetHub_{name}"]
+        assert replace(hub, source="") == replace(TRUST["assetHub"], source="")
+
+
+def test_every_fact_says_where_it_was_read() -> None:
+    chains = {chain.name for chain in CHAINS if chain.role in ("relay", "asset_hub", "dex")}
+
+    assert set(TRUST) == chains
+    assert all(facts.source for facts in TRUST.values())
+    assert all(row.proof for row in PROVEN)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "asset", "first", "via", "onward"),
+    [
+        ("polkadot", "assetHub", "DOT", "Teleport", None, None),
+        ("assetHub", "polkadot", "DOT", "Teleport", None, None),
+        ("assetHub", "hydraDx", "DOT", "LocalReserve", None, None),
+        ("assetHub", "hydraDx", 1984, "LocalReserve", None, None),
+        ("hydraDx", "assetHub", 5, "DestinationReserve", None, None),
+        ("hydraDx", "assetHub", 10, "DestinationReserve", None, None),
+        ("polkadot", "hydraDx", "DOT", "Teleport", "assetHub", "LocalReserve"),
+        ("hydraDx", "polkadot", 5, "DestinationReserve", "assetHub", "Teleport"),
+        ("rigrelay", "rigdex", "KSM", "Teleport", "righub", "LocalReserve"),
+    ],
+)
+def test_the_way_follows_from_the_reserve(
+    source: str, destination: str, asset: object, first: str, via: str | None, onward: str | None
+) -> None:
+    route = find_route(transfer(source, destination, asset), REGISTRY, ASSETS)
+
+    assert (route.first, route.via and route.via.name, route.onward) == (first, via, onward)
+    assert route.needs_last_hop_fee == (via is not None)
+
+
+#: Each fact turned around: which chain's, how, and a transfer that it lets through.
+FLIPPED: list[tuple[str, dict[str, Any], tuple[str, str, object]]] = [
+    ("polkadot", {"teleports": ()}, ("polkadot", "assetHub", "DOT")),
+    ("polkadot", {"sends_teleports": False}, ("polkadot", "assetHub", "DOT")),
+    ("assetHub", {"teleports": ()}, ("polkadot", "assetHub", "DOT")),
+    ("assetHub", {"sends_teleports": False}, ("assetHub", "polkadot", "DOT")),
+    ("hydraDx", {"reserves": ()}, ("assetHub", "hydraDx", "DOT")),
+    ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[1:]}, ("assetHub", "hydraDx", "DOT")),
+    ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[1:]}, ("hydraDx", "assetHub", 5)),
+    ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[:2]}, ("assetHub", "hydraDx", 1984)),
+    ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[:2]}, ("hydraDx", "assetHub", 10)),
+]
+
+
+@pytest.mark.parametrize(("chain", "change", "wanted"), FLIPPED)
+def test_without_a_fact_its_transfers_are_refused(
+    monkeypatch: pytest.MonkeyPatch, chain: str, change: dict[str, Any], wanted: tuple[str, str, object]
+) -> None:
+    find_route(transfer(*wanted), REGISTRY, ASSETS)
+    monkeypatch.setattr(trust, "TRUST", {**TRUST, chain: replace(TRUST[chain], **change)})
+
+    with pytest.raises(InvalidRequest):
+        find_route(transfer(*wanted), REGISTRY, ASSETS)
+
+
+def test_a_fact_that_storage_decides_opens_nothing_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub, hydration = TRUST["assetHub"], TRUST["hydraDx"]
+    taken = tuple(replace(row, decided_by="") for row in hub.teleports)
+    chain, exchange = REGISTRY.find("assetHub"), REGISTRY.find("hydraDx")
+    sending = replace(hydration, sends_teleports=True, teleports=hydration.reserves)
+
+    def accepts(facts: TrustFacts) -> bool:
+        monkeypatch.setattr(trust, "TRUST", {**TRUST, "assetHub": facts, "hydraDx": sending})
+        return trust._accepts(facts.teleports, chain, HDX, exchange, REGISTRY)
+
+    assert not accepts(hub)
+    assert accepts(replace(hub, teleports=taken))
+
+
+@pytest.mark.parametrize("row", PROVEN, ids=lambda row: row.name)
+def test_a_route_that_is_not_proven_is_refused(monkeypatch: pytest.MonkeyPatch, row: ProvenRoute) -> None:
+    chains = {"relay": "polkadot", "asset_hub": "assetHub", "hydration": "hydraDx"}
+    relay_assets = {"relay": "DOT", "asset_hub": "DOT", "hydration": 5}
+    other_assets = {"asset_hub": 1984, "hydration": 10}
+    asset = (relay_assets if row.asset == "1/Here" else other_assets)[row.source]
+    wanted = transfer(chains[row.source], chains[row.destination], asset)
+    assert find_route(wanted, REGISTRY, ASSETS).proven == row
+    monkeypatch.setattr(routes, "PROVEN", tuple(other for other in PROVEN if other is not row))
+
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(wanted, REGISTRY, ASSETS)
+
+    assert str(refused.value).endswith("no such transfer has been proven to arrive")
+
+
+def test_what_the_facts_allow_is_still_not_proven() -> None:
+    """Hydration takes Asset Hub's pool tokens from it, as anything that is issued there; nobody sent one yet."""
+    hub = {
+        "id": "pool",
+        "symbol": "LP",
+        "decimals": 6,
+        "kind": "foreign",
+        "location": "0/PalletInstance(55)/GeneralIndex(1)",
+    }
+    registry = Registry({"assetHub": {"assets": [hub]}})
+
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(transfer("assetHub", "hydraDx", "LP", registry), registry, Assets(registry))
+
+    assert str(refused.value).endswith("no such transfer has been proven to arrive")
+
+
+class TestOverTheAssetHubBetweenTwoParachains:
+    REGISTRY = Registry(
+        {
+            "other": {
+                "role": "dex",
+                "relay": "polkadot",
+                "para_id": 2099,
+                "symbol": "OTH",
+                "decimals": 12,
+                "assets": [{"id": 5, "symbol": "DOT", "decimals": 10, "location": "1/Here"}],
+            }
+        }
+    )
+
+    def test_it_is_refused_without_proof(self) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            find_route(transfer("hydraDx", "other", 5, self.REGISTRY), self.REGISTRY, Assets(self.REGISTRY))
+
+        assert str(refused.value).endswith("no such transfer has been proven to arrive")
+
+    def test_it_names_the_remote_reserve(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        row = ProvenRoute(source="hydration", destination="hydration", asset="1/Here", proof="this test")
+        monkeypatch.setattr(routes, "PROVEN", (*PROVEN, row))
+        wanted = replace(transfer("hydraDx", "other", 5, self.REGISTRY), xcm_version=4)
+        assets = Assets(self.REGISTRY)
+
+        route = find_route(wanted, self.REGISTRY, assets)
+        draft = build_transfer(wanted, bundled("hydraDx"), registry=self.REGISTRY, assets=assets)
+
+        hub = self.REGISTRY.find("assetHub")
+        assert route == Route(first="DestinationReserve", via=hub, onward="LocalReserve", proven=row)
+        assert not route.needs_last_hop_fee
+        remote = {"RemoteReserve": {"V4": {"parents": 1, "interior": {"X1": [{"Parachain": 1000}]}}}}
+        arguments = draft.call.args
+        assert draft.call.method == "transfer_assets_using_type_and_then"
+        assert arguments["dest"] == {"V4": {"parents": 1, "interior": {"X1": [{"Parachain": 2099}]}}}
+        assert arguments["assets_transfer_type"] == arguments["fees_transfer_type"] == remote
+        (deposit,) = arguments["custom_xcm_on_dest"]["V4"]
+        assert list(deposit) == ["DepositAsset"]
+        table = bundled("hydraDx")
+        assert table.decode_call(table.encode_call(draft.call)) == draft.call
+
+
+def test_every_transfer_between_built_in_chains_is_built_or_refused_as_before() -> None:
+    before = json.loads(PATH.read_text())
+
+    rows = transfer_rows()
+
+    assert {ends: sorted(assets) for ends, assets in rows.items()} == {
+        ends: sorted(assets) for ends, assets in before.items()
+    }
+    assert rows == before
