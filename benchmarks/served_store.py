@@ -32,7 +32,7 @@ COUNT = 5_000
 
 async def measure(path: Path, count: int = COUNT) -> dict[str, float]:
     """Return how many of each a store at *path* does in a second; writes count once they are on the disk."""
-    store = open_store(path, served=True)
+    store = open_store(path)
     scenarios = [make_scenario(number) for number in range(count)]
     figures = {
         "put a scenario": await _rate(count, lambda number: store.put_scenario(scenarios[number])),
@@ -40,7 +40,7 @@ async def measure(path: Path, count: int = COUNT) -> dict[str, float]:
         "start a job": await _rate(count, lambda number: store.start_job(_job(scenarios[number].id))),
         "claim and finish a run": await _run_all(store, count),
         "get a job": await _rate(count, lambda number: store.get_job(scenarios[number].id)),
-        "ask whether anything was written": await _rate(count, lambda _: store.version()),
+        "ask whether anything was written": await _rate(count, lambda _: store.change_token()),
     }
     await store.close()
     return figures
@@ -61,7 +61,7 @@ async def _rate(count: int, ask: Callable[[int], Awaitable[object]]) -> float:
 async def _run_all(store: Store, count: int) -> float:
     start = time.perf_counter()
     runs = []
-    while claimed := await store.claim_jobs(Claim(owner="me", now=1, moment=1, lease=10**12)):
+    while claimed := await store.claim_jobs(Claim(owner="me", now=1, lease=10**12)):
         runs += [
             asyncio.ensure_future(store.finish_run(_finished(one), retention=Retention())) for one in claimed
         ]

@@ -6,11 +6,12 @@ FOLDER is where the stores are made (default: the system's temporary folder); it
 since each waits for the disk.
 """
 
+import asyncio
 import random
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ ROUNDS = 300
 
 _CHAINS = ("polkadot", "assetHub", "hydraDx")
 _RARE = "kusama"
+
+_LOOP = asyncio.Runner()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +71,7 @@ def measure(path: Path, held: int, rounds: int = ROUNDS) -> tuple[Latency, ...]:
         await one.get_scenario(known[number])
         await one.close()
 
-    questions: dict[str, Callable[[int], Awaitable[object]]] = {
+    questions: dict[str, Callable[[int], Coroutine[Any, Any, object]]] = {
         "open, get, close": open_and_get,
         "get": lambda number: store.get_scenario(known[number]),
         "put": lambda number: store.put_scenario(fresh[number]),
@@ -81,7 +84,7 @@ def measure(path: Path, held: int, rounds: int = ROUNDS) -> tuple[Latency, ...]:
         "list 50, of a rare chain": lambda _: store.list_scenarios(chain=_RARE, descending=True),
     }
     # These look at everything that matches; they are here to know the price.
-    dear: dict[str, Callable[[int], Awaitable[object]]] = {
+    dear: dict[str, Callable[[int], Coroutine[Any, Any, object]]] = {
         "list 50, of a chain by summary": lambda _: store.list_scenarios(chain="hydraDx", sort="summary"),
         "search": lambda number: store.list_scenarios(search=known[number]),
     }
@@ -113,7 +116,7 @@ def main() -> None:
         print(f"{row[0].question:32}" + "".join(f"{one.median:>11.3f} /{one.p99:>7.3f}" for one in row))
 
 
-def _time(question: str, ask: Callable[[int], Awaitable[object]], rounds: int) -> Latency:
+def _time(question: str, ask: Callable[[int], Coroutine[Any, Any, object]], rounds: int) -> Latency:
     taken = []
     for number in range(rounds):
         start = time.perf_counter_ns()
@@ -127,13 +130,8 @@ def _time(question: str, ask: Callable[[int], Awaitable[object]], rounds: int) -
     )
 
 
-def _run(work: Awaitable[Any]) -> Any:
-    steps: Generator[object, None, Any] = work.__await__()
-    try:
-        next(steps)
-    except StopIteration as end:
-        return end.value
-    raise RuntimeError("the store waited for a loop")
+def _run(work: Coroutine[Any, Any, Any]) -> Any:
+    return _LOOP.run(work)
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ class Application:
         from scenarioctl.stores import open_store
 
         # A command that only reads leaves no file and no folder behind.
-        return open_store(self.settings.store, served=self.served, create=self.served)
+        return open_store(self.settings.store, create=self.served)
 
     @cached_property
     def outgoing(self) -> "Outgoing":

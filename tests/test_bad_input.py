@@ -2403,7 +2403,7 @@ def test_a_damaged_scenario_is_named(scenarioctl: Run, damage: bytes, error: str
     [
         (
             "PRAGMA user_version = 99",
-            "store '{store}' was written by a newer scenarioctl (store version 99, this one knows 4): "
+            "store '{store}' was written by a newer scenarioctl (store version 99, this one knows 5): "
             "upgrade scenarioctl, or name another store",
         ),
         (

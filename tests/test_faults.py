@@ -1500,7 +1500,7 @@ NO_STARTS = {
             home / "newer.db", f"PRAGMA application_id = {0x5363656E}", "PRAGMA user_version = 99"
         ),
         code=2,
-        error="store 'HOME/newer.db' was written by a newer scenarioctl (store version 99, this one knows 4): upgrade scenarioctl, or name another store",
+        error="store 'HOME/newer.db' was written by a newer scenarioctl (store version 99, this one knows 5): upgrade scenarioctl, or name another store",
     ),
     "a store that is a folder": NoStart(
         line=(*API, "--store", "HOME"),

@@ -33,7 +33,6 @@ from scenarioctl.operations.jobs import (
     stop_job,
 )
 from scenarioctl.operations.scenarios import ImportScenario, import_scenario
-from scenarioctl.stores.sqlite.worker_lock import Presence
 from scenarioctl.worker.loop import Worker
 from tests.conftest import Run
 
@@ -126,9 +125,9 @@ def test_a_start_without_a_worker_says_so_and_with_one_does_not(tmp_path: Path) 
         id = await remark(app)
 
         alone = await start_job(app, StartJob(id=id))
-        presence = Presence(app.settings.store)
+        await app.store.renew_leases("worker", lease=SECOND)
         served = await start_job(app, StartJob(id=id))
-        presence.close()
+        await app.store.free_leases("worker")
         again = await start_job(app, StartJob(id=id))
 
         sentence = "no worker serves this store: the job runs once one does, like scenarioctl daemon"

@@ -17,7 +17,7 @@ from scenarioctl.operations.jobs import MEMPOOL_PAGE
 from scenarioctl.outgoing import metering, response_body
 from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, limits, page_files, servers, streams
-from scenarioctl.stores.sqlite import job_rows
+from scenarioctl.stores.texts import LONGEST_LINE, PORTION
 from scenarioctl.transactions import bare_extrinsic, remark
 from tests.conftest import ROOT
 
@@ -71,7 +71,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "type of a contract's argument": {"bytes": (contract.LENGTH_MAX,), "depth": (contract.DEPTH_MAX,)},
     "arguments of a contract's messages, all together": {"bytes": (contract.DESCRIPTION_MAX,)},
     "lines of a job's log that are kept": {
-        "bytes": (Retention().log_bytes, job_rows.LONGEST_LINE),
+        "bytes": (Retention().log_bytes, LONGEST_LINE),
         "values": (DEFAULTS.log_lines,),
     },
     "drafts of a job that are kept": {
@@ -83,10 +83,10 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "values": (DEFAULTS.webhook_events,),
     },
     "drafts in one portion of an event stream": {
-        "bytes": (job_rows.PORTION,),
+        "bytes": (PORTION,),
         "values": (streams.PORTION,),
     },
-    "drafts in one page of `/scenario/tx`": {"bytes": (job_rows.PORTION,), "values": (MEMPOOL_PAGE,)},
+    "drafts in one page of `/scenario/tx`": {"bytes": (PORTION,), "values": (MEMPOOL_PAGE,)},
     "one exchange with a node": {
         "bytes": (connection.LARGEST,),
         "values": (connection.MOST_VALUES, connection.MOST_NOTICES),

@@ -12,7 +12,7 @@ import pytest
 from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.problems import find_problems
 from scenarioctl.actions.running import Run
-from scenarioctl.actions.webhook import index_webhooks, webhooks_of
+from scenarioctl.actions.webhook import webhooks_of
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, RequestFailed, TimedOut
@@ -500,9 +500,7 @@ class TestWebhook:
                 id="scenario1", state=JobState.RUNNING, schedule=Schedule(), changed=NOW, due=NOW, planned=NOW
             )
             await stage.app.store.start_job(job)
-            [claimed] = await stage.app.store.claim_jobs(
-                Claim(owner="me", now=NOW, moment=1, lease=10 * SECOND)
-            )
+            [claimed] = await stage.app.store.claim_jobs(Claim(owner="me", now=NOW, lease=10 * SECOND))
             first = Run(stage.app, "scenario1", found)
             await first.go()
             finished = FinishedRun(
@@ -944,35 +942,6 @@ class TestIndex:
 
         assert webhooks_of(found) == (UUID, OTHER)
         assert sorted(asyncio.run(go())) == sorted((UUID, OTHER))
-
-    def test_scenarios_of_old_are_indexed_once(self) -> None:
-        class Old:
-            def __init__(self) -> None:
-                documents = [diagram(webhook()).document, diagram(webhook(OTHER)).document]
-                self.rows = {
-                    f"s{n}": StoredScenario(
-                        id=f"s{n}", blob=blob, summary="", chains=(), created=NOW, updated=NOW
-                    )
-                    for n, blob in enumerate([*map(pack, documents), b"\0not a blob"])
-                }
-                self.indexed: dict[str, tuple[str, ...]] = {}
-
-            async def unindexed(self, *, limit: int = 100) -> list[StoredScenario]:
-                return [row for id, row in self.rows.items() if id not in self.indexed][:2]
-
-            async def index_webhooks(self, id: str, webhooks: tuple[str, ...]) -> None:
-                self.indexed[id] = webhooks
-
-        class Holder:
-            store = Old()
-
-            async def aside(self, work: Any, *args: Any) -> Any:
-                return work(*args)
-
-        app: Any = Holder()
-        assert asyncio.run(index_webhooks(app)) == 3
-        assert app.store.indexed == {"s0": (UUID,), "s1": (OTHER,), "s2": ()}
-        assert asyncio.run(index_webhooks(app)) == 0
 
 
 def test_a_chain_that_refuses_is_told_of(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

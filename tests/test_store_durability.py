@@ -12,14 +12,15 @@ import pytest
 
 from benchmarks.store_latency import measure_sizes
 from scenarioctl.stores import Store, StoredScenario, open_store
-from tests.test_stores import run
+from tests.runner import finish as run
 
 CHAINS = ("polkadot", "assetHub", "hydraDx", "kusama")
 
 #: Puts scenarios for ever, replacing and deleting some; says what is done once it is done.
 WRITER = """
 import sys
-from tests.test_store_durability import make_scenario, run
+from tests.runner import finish as run
+from tests.test_store_durability import make_scenario
 from scenarioctl.stores import open_store
 print("opening", flush=True)
 store = open_store(sys.argv[1])
@@ -39,7 +40,8 @@ while True:
 #: One of several that begin at once, on a store that is not there yet.
 NEIGHBOUR = """
 import sys
-from tests.test_store_durability import make_scenario, run
+from tests.runner import finish as run
+from tests.test_store_durability import make_scenario
 from scenarioctl.stores import open_store
 path, me, others, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 print("ready", flush=True)
@@ -65,7 +67,7 @@ print("done", flush=True)
 
 #: Twelve tasks on one loop: eight put scenarios, four run jobs; each says what is done once it is done.
 DAEMON = """
-import asyncio, sys, time
+import asyncio, sys
 from scenarioctl.model.jobs import Claim, FinishedRun, Job, JobState, MempoolDraft, Retention, Schedule
 from scenarioctl.stores import StoredScenario, open_store
 
@@ -81,8 +83,7 @@ async def put(store, numbers):
 
 async def work(store, owner):
     while True:
-        moment = time.monotonic_ns()
-        for one in await store.claim_jobs(Claim(owner=owner, now=10**9, moment=moment, lease=10**10, limit=1)):
+        for one in await store.claim_jobs(Claim(owner=owner, now=10**9, lease=10**10, limit=1)):
             number = one.job.runs + 1
             draft = MempoolDraft(
                 chain="polkadot", amount="1", tx_type="xTransfer", date=number, tx=f"0x{number}", spec_version=1
@@ -98,7 +99,7 @@ async def work(store, owner):
             print("ran", one.job.id, number, flush=True)
 
 async def main():
-    store = open_store(path, served=True)
+    store = open_store(path)
     for owner in await store.lease_owners():
         await store.free_leases(owner)
     for name in ("a", "b", "c", "d", "e"):

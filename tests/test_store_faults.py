@@ -16,10 +16,10 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import InvalidRequest, StoreBusy, StoreFailed
 from scenarioctl.model.jobs import NO_TRANSACTION, JobState, LogLine
 from scenarioctl.operations.scenarios import ListScenarios, list_scenarios
-from scenarioctl.stores import SORTS, ScenarioPage, Store, open_store
+from scenarioctl.stores import ScenarioPage, Store, open_store
 from scenarioctl.stores.sqlite import database_file
-from scenarioctl.stores.sqlite.served import ServedStore
-from scenarioctl.stores.sqlite.store import SqliteStore
+from scenarioctl.stores.validation import SORTS
+from tests.runner import finish as run
 from tests.test_store_jobs import (
     DRAFT,
     HOUR,
@@ -33,17 +33,14 @@ from tests.test_store_jobs import (
     get_job,
     texts,
 )
-from tests.test_stores import FIRST, SECOND, STORES, damage, message, opened, run
+from tests.test_stores import FIRST, SECOND, connections_of, damage, message, opened
 
 DAMAGED = "its row in the store is damaged, start the job again"
 
 
 def writer_of(store: Store) -> sqlite3.Connection:
     """Return the connection that *store* writes with."""
-    if isinstance(store, ServedStore):
-        return store._writer._database
-    assert isinstance(store, SqliteStore)
-    return store._database
+    return connections_of(store)[1]
 
 
 def alter(folder: Path, statement: str) -> None:
@@ -53,15 +50,14 @@ def alter(folder: Path, statement: str) -> None:
 
 
 @pytest.fixture
-def store(kind: str, tmp_path: Path) -> Iterator[Store]:
-    with opened(kind, tmp_path) as store:
+def store(tmp_path: Path) -> Iterator[Store]:
+    with opened("sqlite", tmp_path) as store:
         run(store.put_scenarios([FIRST, SECOND]))
         yield store
 
 
-@pytest.mark.parametrize("kind", STORES)
 @pytest.mark.parametrize("column", ["name", "tbl_name"])
-def test_a_schema_whose_names_are_damaged_is_said(tmp_path: Path, kind: str, column: str) -> None:
+def test_a_schema_whose_names_are_damaged_is_said(tmp_path: Path, column: str) -> None:
     path = tmp_path / "scenarios.db"
     run(open_store(path).close())
     with closing(sqlite3.connect(path)) as database:
@@ -72,7 +68,7 @@ def test_a_schema_whose_names_are_damaged_is_said(tmp_path: Path, kind: str, col
         database.commit()
 
     with pytest.raises(StoreFailed, match=r"is damaged .*, expected a sound file: restore a copy"):
-        open_store(path, served=kind == "served")
+        open_store(path)
 
 
 #: Everything that a store can be asked to write.
@@ -85,12 +81,11 @@ WRITES: dict[str, Callable[[Store], Coroutine[Any, Any, object]]] = {
     "finish a run": lambda store: store.finish_run(
         ended(claim_made[0], lines=("a",) * 100, used_events={WEBHOOK: 1}), retention=NO_LIMIT
     ),
-    "renew leases": lambda store: store.renew_leases("me", moment=9, lease=9),
+    "renew leases": lambda store: store.renew_leases("me", lease=9),
     "free leases": lambda store: store.free_leases("me"),
     "mark a step": lambda store: store.mark_step(FIRST.id, epoch=3, step="x"),
     "flag a draft": lambda store: store.flag_drafts({1: "x"}, now=NOW, lines={}),
     "put an event": lambda store: store.put_event(WEBHOOK, {}, now=NOW, retention=NO_LIMIT),
-    "index webhooks": lambda store: store.index_webhooks(FIRST.id, ("other",)),
 }
 claim_made: list[Any] = []
 
@@ -112,7 +107,6 @@ def everything(folder: Path) -> dict[str, list[Any]]:
         return {table: database.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
 
 
-@pytest.mark.parametrize("kind", STORES)
 @pytest.mark.parametrize("write", WRITES)
 def test_a_read_only_store_refuses_every_write(store: Store, write: str, tmp_path: Path) -> None:
     set_the_scene(store)
@@ -129,13 +123,12 @@ def test_a_read_only_store_refuses_every_write(store: Store, write: str, tmp_pat
     assert everything(tmp_path) != before
 
 
-@pytest.mark.parametrize("kind", STORES)
 @pytest.mark.parametrize("write", WRITES)
 def test_a_locked_store_refuses_every_write_after_a_while(
-    kind: str, write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.01)
-    with opened(kind, tmp_path) as store, closing(sqlite3.connect(tmp_path / "scenarios.db")) as other:
+    with opened("sqlite", tmp_path) as store, closing(sqlite3.connect(tmp_path / "scenarios.db")) as other:
         run(store.put_scenarios([FIRST, SECOND]))
         set_the_scene(store)
         other.isolation_level = None
@@ -148,7 +141,6 @@ def test_a_locked_store_refuses_every_write_after_a_while(
         run(WRITES[write](store))
 
 
-@pytest.mark.parametrize("kind", STORES)
 def test_a_run_that_finds_the_disk_full_leaves_nothing_and_is_kept_once_there_is_room(
     store: Store, tmp_path: Path
 ) -> None:
@@ -179,7 +171,7 @@ from scenarioctl.errors import StoreFailed
 from scenarioctl.stores import open_store
 
 async def main():
-    store = open_store(sys.argv[1], served=True)
+    store = open_store(sys.argv[1], )
     await store.put_scenario(FIRST)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
@@ -236,7 +228,6 @@ JOB_DAMAGES = [
 
 
 @pytest.mark.parametrize("wrong", JOB_DAMAGES, ids=lambda wrong: wrong.name)
-@pytest.mark.parametrize("kind", STORES)
 def test_a_damaged_job_is_paused_and_stops_no_other(store: Store, tmp_path: Path, wrong: Damage) -> None:
     run(store.start_job(JOB))
     alter(tmp_path, wrong.statement)
@@ -260,7 +251,6 @@ def test_a_damaged_job_is_paused_and_stops_no_other(store: Store, tmp_path: Path
     "statement",
     ["UPDATE jobs SET state = 'walking'", "UPDATE jobs SET due = 'tomorrow'", "UPDATE jobs SET due = x'00'"],
 )
-@pytest.mark.parametrize("kind", STORES)
 def test_a_job_that_is_never_due_for_damage_says_so(store: Store, tmp_path: Path, statement: str) -> None:
     run(store.start_job(JOB))
     alter(tmp_path, statement)
@@ -272,7 +262,6 @@ def test_a_job_that_is_never_due_for_damage_says_so(store: Store, tmp_path: Path
     assert len(claim(store)) == 1
 
 
-@pytest.mark.parametrize("kind", STORES)
 def test_a_job_that_is_damaged_while_it_runs_keeps_its_run(store: Store, tmp_path: Path) -> None:
     run(store.start_job(JOB))
     (claimed,) = claim(store)
@@ -285,7 +274,6 @@ def test_a_job_that_is_damaged_while_it_runs_keeps_its_run(store: Store, tmp_pat
 
 
 @pytest.mark.parametrize("column", ["blob = 'text'", "summary = x'00'", "created = 'then'"])
-@pytest.mark.parametrize("kind", STORES)
 def test_a_damaged_scenario_is_said_and_can_be_deleted(store: Store, tmp_path: Path, column: str) -> None:
     run(store.start_job(JOB))
     alter(tmp_path, f"UPDATE scenarios SET {column} WHERE id = '{FIRST.id}'")
@@ -316,7 +304,6 @@ def test_a_damaged_scenario_is_said_and_can_be_deleted(store: Store, tmp_path: P
         "size = ''",
     ],
 )
-@pytest.mark.parametrize("kind", STORES)
 def test_a_list_goes_on_behind_a_damaged_scenario(
     store: Store, tmp_path: Path, column: str, sort: str, descending: bool
 ) -> None:
@@ -356,7 +343,6 @@ def test_a_list_says_which_scenario_is_left_out(tmp_path: Path) -> None:
     assert [row["id"] for row in page.answer["scenarios"]] == [SECOND.id]
 
 
-@pytest.mark.parametrize("kind", STORES)
 def test_a_damaged_run_hides_no_other(store: Store, tmp_path: Path) -> None:
     run(store.start_job(JOB))
     for _ in range(2):
@@ -373,7 +359,6 @@ def listed(store: Store, id: str) -> Any:
     return next(item for item in run(store.list_scenarios()).items if item.id == id)
 
 
-@pytest.mark.parametrize("kind", STORES)
 def test_a_job_whose_scenario_is_damaged_pauses(store: Store, tmp_path: Path) -> None:
     run(store.start_job(JOB))
     alter(tmp_path, f"UPDATE scenarios SET blob = 'text' WHERE id = '{FIRST.id}'")
@@ -387,7 +372,6 @@ def test_a_job_whose_scenario_is_damaged_pauses(store: Store, tmp_path: Path) ->
     assert run(store.next_due()) is None
 
 
-@pytest.mark.parametrize("kind", STORES)
 def test_a_damaged_line_or_draft_hides_no_other(store: Store, tmp_path: Path) -> None:
     run(store.start_job(JOB))
     (claimed,) = claim(store)
@@ -412,7 +396,6 @@ def test_a_damaged_line_or_draft_hides_no_other(store: Store, tmp_path: Path) ->
     assert [entry.seq for entry in run(store.read_drafts("polkadot", 2_000_000))] == [3]
 
 
-@pytest.mark.parametrize("kind", STORES)
 def test_a_damaged_event_is_said_until_a_newer_one_comes(store: Store, tmp_path: Path) -> None:
     run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
     run(store.put_event(WEBHOOK, 1, now=NOW, retention=NO_LIMIT))
@@ -427,8 +410,7 @@ def test_a_damaged_event_is_said_until_a_newer_one_comes(store: Store, tmp_path:
     assert newest.content == 2
 
 
-@pytest.mark.parametrize("kind", STORES)
-def test_a_damaged_page_is_said_and_what_lies_elsewhere_is_read(kind: str, tmp_path: Path) -> None:
+def test_a_damaged_page_is_said_and_what_lies_elsewhere_is_read(tmp_path: Path) -> None:
     path = tmp_path / "scenarios.db"
     with closing(sqlite3.connect(path)) as database:
         store = open_store(path)
@@ -442,7 +424,7 @@ def test_a_damaged_page_is_said_and_what_lies_elsewhere_is_read(kind: str, tmp_p
         f"store '{path}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
     )
 
-    with opened(kind, tmp_path) as store:
+    with opened("sqlite", tmp_path) as store:
         assert message(StoreFailed, store.read_log(FIRST.id)) == sentence
         (claimed,) = claim(store, now=NOW + HOUR)
         assert message(StoreFailed, store.finish_run(ended(claimed), retention=NO_LIMIT)) == sentence
@@ -450,16 +432,6 @@ def test_a_damaged_page_is_said_and_what_lies_elsewhere_is_read(kind: str, tmp_p
         assert run(store.get_scenario(SECOND.id)) == SECOND
 
 
-def test_a_served_store_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "scenarios.db"
-    path.write_text("my shopping list\n" * 100)
-
-    with pytest.raises(StoreFailed) as caught:
-        open_store(path, served=True)
-    assert str(caught.value) == f"store '{path}' is not a database, expected one of scenarioctl"
-
-
-@pytest.mark.parametrize("kind", STORES)
 def test_a_value_that_sqlite_cannot_hold_is_said(store: Store, tmp_path: Path) -> None:
     writer_of(store).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
 
@@ -473,14 +445,14 @@ def test_nothing_is_left_open_where_a_store_was_refused(
 ) -> None:
     made: list[str] = []
 
-    def refuse(self: Any, file: Any, place: Any) -> None:
-        made.append("writer")
+    def refuse(self: Any, file: Any, database: Any) -> None:
+        made.append("guard")
         raise StoreFailed("no room for another connection")
 
-    monkeypatch.setattr("scenarioctl.stores.sqlite.served._Writer.__init__", refuse)
+    monkeypatch.setattr("scenarioctl.stores.sqlite.store.FileGuard.__init__", refuse)
     with pytest.raises(StoreFailed, match="no room for another connection"):
-        open_store(tmp_path / "scenarios.db", served=True)
+        open_store(tmp_path / "scenarios.db")
 
-    assert made == ["writer"]
+    assert made == ["guard"]
     # With a connection left open, the log beside the file would still be there.
     assert [entry.name for entry in tmp_path.iterdir()] == ["scenarios.db"]

@@ -1,5 +1,6 @@
 """What a store promises about jobs, what their runs leave behind, and webhook events."""
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound
+from scenarioctl.formats.compression import pack
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     SECOND,
@@ -28,9 +30,11 @@ from scenarioctl.model.jobs import (
     WebhookEvent,
 )
 from scenarioctl.stores import JobPage, Store, open_store
-from scenarioctl.stores.sqlite import job_rows
+from scenarioctl.stores.sqlite import database_file
+from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore
-from tests.test_stores import FIRST, STORES, message, opened, run
+from tests.runner import finish as run
+from tests.test_stores import FIRST, STORES, Clock, connections_of, message, opened, traced
 from tests.test_stores import SECOND as OTHER
 
 NOW = 1_763_666_958_123_456_789
@@ -53,10 +57,8 @@ DRAFT = MempoolDraft(
 )
 
 
-def claim(
-    store: Store, owner: str = "me", *, now: int = NOW, moment: int = 0, **more: Any
-) -> list[ClaimedJob]:
-    return run(store.claim_jobs(Claim(owner=owner, now=now, moment=moment, lease=10, **more)))
+def claim(store: Store, owner: str = "me", *, now: int = NOW, **more: Any) -> list[ClaimedJob]:
+    return run(store.claim_jobs(Claim(owner=owner, now=now, lease=10, **more)))
 
 
 def ended(claimed: ClaimedJob, **more: Any) -> FinishedRun:
@@ -96,16 +98,23 @@ def fill_jobs(store: Store, count: int) -> None:
     """Start *count* jobs of which the last is due first."""
     started = [replace(JOB, id=f"job-{number:04}", due=NOW - number) for number in range(count)]
     run(store.put_scenarios(replace(FIRST, id=job.id) for job in started))
-    assert isinstance(store, SqliteStore)
-    # All in one transaction: a test needs no fsync for each.
-    run(store._write(lambda database: [job_rows.start(database, job) for job in started]))
+
+    async def start_all() -> None:
+        # All at once, so that they share an fsync.
+        await asyncio.gather(*map(store.start_job, started))
+
+    run(start_all())
 
 
 @pytest.mark.parametrize("kind", STORES)
 class TestEveryStore:
     @pytest.fixture
-    def store(self, kind: str, tmp_path: Path) -> Iterator[Store]:
-        with opened(kind, tmp_path) as store:
+    def clock(self) -> Clock:
+        return Clock()
+
+    @pytest.fixture
+    def store(self, kind: str, tmp_path: Path, clock: Clock) -> Iterator[Store]:
+        with opened(kind, tmp_path, clock) as store:
             run(store.put_scenarios([FIRST, OTHER]))
             yield store
 
@@ -226,24 +235,31 @@ class TestEveryStore:
         assert run(store.next_due()) == NOW - 2
         assert [one.job.id for one in claim(store, "you")] == ["job-0002", "job-0001", "job-0000"]
 
-    def test_a_claim_that_is_not_renewed_runs_out_by_the_monotonic_clock(self, store: Store) -> None:
+    def test_a_claim_that_is_not_renewed_runs_out_by_the_clock_of_the_store(
+        self, store: Store, clock: Clock
+    ) -> None:
         run(store.start_job(JOB))
-        (first,) = claim(store, "me", moment=100)
+        clock.now = 100
+        (first,) = claim(store, "me")
 
         # The wall clock jumps, and moves no lease.
-        assert claim(store, "you", now=NOW + 1000 * HOUR, moment=109) == []
-        (second,) = claim(store, "you", moment=110)
+        clock.now = 109
+        assert claim(store, "you", now=NOW + 1000 * HOUR) == []
+        clock.now = 110
+        (second,) = claim(store, "you")
         assert (first.job.epoch, second.job.epoch, second.job.owner) == (2, 3, "you")
         assert (first.interrupted, second.interrupted) == (False, True)
-        assert run(store.renew_leases("me", moment=111, lease=10)) == set()
+        assert run(store.renew_leases("me", lease=10)) == set()
 
-    def test_nobody_takes_a_claim_from_himself(self, store: Store) -> None:
+    def test_nobody_takes_a_claim_from_himself(self, store: Store, clock: Clock) -> None:
         fill_jobs(store, 2)
-        claim(store, "me", moment=100, limit=1)
+        claim(store, "me", limit=1)
 
-        assert [one.job.id for one in claim(store, "me", moment=200)] == ["job-0000"]
-        assert claim(store, "me", moment=300) == []
-        assert run(store.renew_leases("me", moment=300, lease=10)) == {"job-0000", "job-0001"}
+        clock.now = 200
+        assert [one.job.id for one in claim(store, "me")] == ["job-0000"]
+        clock.now = 300
+        assert claim(store, "me") == []
+        assert run(store.renew_leases("me", lease=10)) == {"job-0000", "job-0001"}
 
     def test_lines_of_a_run_that_waits_are_kept_at_once_and_counted(self, store: Store) -> None:
         run(store.start_job(JOB))
@@ -265,13 +281,31 @@ class TestEveryStore:
         (following,) = claim(store, now=NOW + HOUR)
         assert following.logged is False
 
-    def test_a_renewed_claim_holds(self, store: Store) -> None:
+    def test_a_renewed_claim_holds(self, store: Store, clock: Clock) -> None:
         fill_jobs(store, 2)
-        claim(store, "me", moment=100)
+        claim(store, "me")
 
-        assert run(store.renew_leases("me", moment=105, lease=10)) == {"job-0000", "job-0001"}
-        assert claim(store, "you", moment=114) == []
-        assert len(claim(store, "you", moment=115)) == 2
+        clock.now = 5
+        assert run(store.renew_leases("me", lease=10)) == {"job-0000", "job-0001"}
+        clock.now = 14
+        assert claim(store, "you") == []
+        clock.now = 15
+        assert len(claim(store, "you")) == 2
+
+    def test_a_worker_is_there_until_it_frees_its_leases(
+        self, store: Store, kind: str, tmp_path: Path, clock: Clock
+    ) -> None:
+        other = STORES[kind](tmp_path, clock)
+        seen = [run(store.has_worker())]
+        for owner in ("me", "you"):
+            run(other.renew_leases(owner, lease=10))
+            seen.append(run(store.has_worker()))
+        for owner in ("me", "you"):
+            run(other.free_leases(owner))
+            seen.append(run(store.has_worker()))
+        run(other.close())
+
+        assert seen == [False, True, True, True, False]
 
     def test_freed_claims_are_due_as_they_were(self, store: Store) -> None:
         fill_jobs(store, 3)
@@ -294,7 +328,7 @@ class TestEveryStore:
         finish(store, ended(claimed))
 
         assert run(store.lease_owners()) == set()
-        assert run(store.renew_leases("me", moment=5, lease=10)) == set()
+        assert run(store.renew_leases("me", lease=10)) == set()
 
     def test_a_claim_is_interrupted_only_for_the_time_it_was_begun_for(self, store: Store) -> None:
         run(store.start_job(JOB))
@@ -359,21 +393,25 @@ class TestEveryStore:
         assert texts(store) == ["workload executed"]
         assert get_job(store).runs == 1
 
-    def test_a_frozen_worker_loses_its_run_to_the_next_and_duplicates_nothing(self, store: Store) -> None:
+    def test_a_frozen_worker_loses_its_run_to_the_next_and_duplicates_nothing(
+        self, store: Store, clock: Clock
+    ) -> None:
         run(store.start_job(JOB))
-        (frozen,) = claim(store, "frozen", moment=0)
-        (awake,) = claim(store, "awake", moment=10)
+        (frozen,) = claim(store, "frozen")
+        clock.now = 10
+        (awake,) = claim(store, "awake")
 
         assert finish(store, ended(awake, lines=("awake",))) is True
         assert finish(store, ended(frozen, lines=("frozen",))) is False
         assert texts(store) == ["awake"]
         assert len(run(store.read_mempool(FIRST.id))) == get_job(store).runs == 1
 
-    def test_a_run_whose_lease_ran_out_but_nobody_took_is_kept(self, store: Store) -> None:
+    def test_a_run_whose_lease_ran_out_but_nobody_took_is_kept(self, store: Store, clock: Clock) -> None:
         run(store.start_job(JOB))
-        (claimed,) = claim(store, moment=0)
+        (claimed,) = claim(store)
 
-        assert run(store.renew_leases("me", moment=50, lease=10)) == {FIRST.id}
+        clock.now = 50
+        assert run(store.renew_leases("me", lease=10)) == {FIRST.id}
         assert finish(store, ended(claimed)) is True
 
     def test_a_stopped_job_keeps_its_last_run_and_stays_stopped(self, store: Store) -> None:
@@ -472,7 +510,7 @@ class TestEveryStore:
             ended(claimed, lines=odd, drafts=(replace(DRAFT, tx="\udfff"),), failure="\ud800"),
         )
 
-        assert texts(store) == ["half ? a pair", "nul \0 inside", "Ünï", ""]
+        assert texts(store) == ["half ? a pair", "nul ? inside", "Ünï", ""]
         assert [entry.draft.tx for entry in run(store.read_mempool(FIRST.id))] == ["?"]
         assert get_job(store).reason == "?"
 
@@ -567,14 +605,15 @@ class TestEveryStore:
         finish(store, ended(claimed, lines=("x",) * 100, due=NOW + 31 * HOUR), few)
         assert texts(store) == ["x"] * 100
 
-    def test_lines_amid_a_run_are_no_more_bytes_than_there_is_room_for(
-        self, store: Store, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(job_rows, "Retention", lambda: Retention(log_bytes=8_000))
+    def test_lines_amid_a_run_are_no_more_bytes_than_there_is_room_for(self, store: Store) -> None:
+        few = Retention(log_bytes=8_000)
         run(store.start_job(JOB))
         (claimed,) = claim(store)
         for _ in range(5):
-            marked = store.mark_step(FIRST.id, epoch=claimed.job.epoch, step="", lines=("y" * 3000,), now=NOW)
+            lines = ("y" * 3000,)
+            marked = store.mark_step(
+                FIRST.id, epoch=claimed.job.epoch, step="", lines=lines, now=NOW, retention=few
+            )
             assert run(marked)
         assert texts(store) == ["y" * 3000] * 2
 
@@ -791,15 +830,6 @@ class TestEveryStore:
         assert run(store.list_events(WEBHOOK)) == []
         assert run(store.newest_event(WEBHOOK, job=FIRST.id)) is None
 
-    def test_the_webhooks_of_a_scenario_can_be_told_later(self, store: Store) -> None:
-        run(store.index_webhooks(FIRST.id, (WEBHOOK,)))
-
-        assert run(store.get_scenario(FIRST.id)).webhooks == (WEBHOOK,)
-        assert run(store.unindexed()) == []
-        run(store.index_webhooks("deleted", (WEBHOOK,)))
-        run(store.index_webhooks(FIRST.id, ()))
-        assert run(store.get_scenario(FIRST.id)).webhooks == ()
-
     # -- deleting
 
     def test_a_scenario_whose_job_runs_cannot_be_deleted(self, store: Store) -> None:
@@ -831,18 +861,84 @@ class TestEveryStore:
 
     # -- following
 
-    def test_the_version_tells_that_something_was_written(
+    def test_the_change_token_tells_that_something_was_written(
         self, store: Store, kind: str, tmp_path: Path
     ) -> None:
-        other = STORES[kind](tmp_path)
-        seen = [(run(store.version()), run(other.version()))]
+        other = STORES[kind](tmp_path, Clock())
+        seen = [(run(store.change_token()), run(other.change_token()))]
         for writer in (store, other, store, other, other):
-            run(writer.index_webhooks(FIRST.id, (WEBHOOK,)))
-            seen.append((run(store.version()), run(other.version())))
+            run(writer.put_scenario(FIRST, replace=True))
+            seen.append((run(store.change_token()), run(other.change_token())))
         run(other.close())
 
         assert len({one for one, _ in seen}) == len({one for _, one in seen}) == len(seen)
-        assert run(store.version()) == seen[-1][0]
+        assert run(store.change_token()) == seen[-1][0]
+
+    def test_who_reads_on_misses_nothing_that_others_write_at_the_same_time(
+        self, store: Store, kind: str, tmp_path: Path
+    ) -> None:
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
+        other = STORES[kind](tmp_path, Clock())
+        written = [f"{name} {number}" for name in ("me", "you") for number in range(40)]
+
+        async def write(writer: Store, name: str) -> None:
+            for number in range(40):
+                line = f"{name} {number}"
+                # Some keep the next one waiting for longer.
+                left = FinishedRun(
+                    job=FIRST.id,
+                    epoch=None,
+                    planned=NOW,
+                    started=NOW,
+                    finished=NOW,
+                    lines=(line,) * (1 + number % 7 * 20),
+                    drafts=(replace(DRAFT, node=line),),
+                )
+                await writer.finish_run(left, retention=NO_LIMIT)
+                await writer.put_event(WEBHOOK, line, now=NOW, retention=NO_LIMIT)
+
+        async def follow() -> tuple[list[str], list[str], list[str]]:
+            writing = asyncio.gather(write(store, "me"), write(other, "you"))
+            lines: list[LogLine] = []
+            drafts: list[MempoolEntry] = []
+            events: list[WebhookEvent] = []
+            over = False
+            while not over:
+                over = writing.done()
+                lines += await store.read_log(FIRST.id, after=lines[-1].seq if lines else 0)
+                drafts += await store.read_mempool(FIRST.id, after=drafts[-1].seq if drafts else 0)
+                seen = events[-1].id if events else 0
+                events += [event for event in await store.list_events(WEBHOOK) if event.id > seen]
+                await asyncio.sleep(0)
+            return (
+                list(dict.fromkeys(line.text for line in lines)),
+                [entry.draft.node for entry in drafts],
+                [event.content for event in events],
+            )
+
+        followed = run(follow())
+        run(other.close())
+
+        for found in followed:
+            assert sorted(found) == sorted(written)
+            for name in ("me", "you"):
+                assert [one for one in found if one.startswith(name)] == [
+                    one for one in written if one.startswith(name)
+                ]
+
+    def test_the_statistics_are_those_of_the_lists(self, store: Store) -> None:
+        before = run(store.statistics())
+        run(store.start_job(JOB))
+        run(store.start_job(replace(JOB, id=OTHER.id)))
+        run(store.stop_job(OTHER.id, now=NOW))
+        after = run(store.statistics())
+
+        none = dict.fromkeys(JobState, 0)
+        assert (before.scenarios, before.jobs, before.next_due) == (2, none, None)
+        jobs = {**none, JobState.RUNNING: 1, JobState.STOPPED: 1}
+        assert (after.scenarios, after.jobs, after.next_due) == (2, jobs, NOW)
+        assert after.writes == before.writes + 3
+        assert run(store.health()) == ""
 
 
 class TestWorkersAtOnce:
@@ -854,15 +950,17 @@ class TestWorkersAtOnce:
         taken: list[str] = []
         kept: list[bool] = []
 
-        def work(owner: str) -> None:
+        async def work(owner: str) -> None:
             mine = SqliteStore(tmp_path / "scenarios.db")
-            while claimed := claim(mine, owner, limit=7):
+            while claimed := await mine.claim_jobs(Claim(owner=owner, now=NOW, lease=10**10, limit=7)):
                 for one in claimed:
                     taken.append(one.job.id)
-                    kept.append(finish(mine, ended(one, lines=(owner,))))
-            run(mine.close())
+                    kept.append(await mine.finish_run(ended(one, lines=(owner,)), retention=NO_LIMIT))
+            await mine.close()
 
-        threads = [threading.Thread(target=work, args=(f"worker {number}",)) for number in range(4)]
+        threads = [
+            threading.Thread(target=asyncio.run, args=(work(f"worker {number}"),)) for number in range(4)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -902,29 +1000,28 @@ class TestWorkersAtOnce:
 
 
 WORKER = """
-import sys
+import asyncio, sys
 from scenarioctl.model.jobs import Claim, FinishedRun, Retention
 from scenarioctl.stores import open_store
 
-def run(work):
-    try:
-        work.send(None)
-    except StopIteration as end:
-        return end.value
-
 path, owner, now = sys.argv[1:]
-store = open_store(path)
-print("ready", flush=True)
-sys.stdin.readline()
-question = Claim(owner=owner, now=int(now), moment=0, lease=10, limit=3)
-while claimed := run(store.claim_jobs(question)):
-    for one in claimed:
-        finished = FinishedRun(
-            job=one.job.id, epoch=one.job.epoch, owner=owner, planned=1, started=1, finished=1, lines=("x",), due=2**62
-        )
-        assert run(store.finish_run(finished, retention=Retention()))
-        print(one.job.id)
-run(store.close())
+
+async def work():
+    store = open_store(path)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    question = Claim(owner=owner, now=int(now), lease=10**10, limit=3)
+    while claimed := await store.claim_jobs(question):
+        for one in claimed:
+            finished = FinishedRun(
+                job=one.job.id, epoch=one.job.epoch, owner=owner, planned=1, started=1, finished=1, lines=("x",),
+                due=2**62,
+            )
+            assert await store.finish_run(finished, retention=Retention())
+            print(one.job.id)
+    await store.close()
+
+asyncio.run(work())
 """
 
 
@@ -932,42 +1029,48 @@ class TestSqlite:
     """What holds for the embedded store alone."""
 
     @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[SqliteStore]:
-        store = SqliteStore(tmp_path / "scenarios.db")
+    def clock(self) -> Clock:
+        return Clock()
+
+    @pytest.fixture
+    def store(self, tmp_path: Path, clock: Clock) -> Iterator[SqliteStore]:
+        store = SqliteStore(tmp_path / "scenarios.db", clock=clock)
         run(store.put_scenarios([FIRST, OTHER]))
         yield store
         run(store.close())
 
-    def test_nothing_walks_past_what_it_does_not_ask_for(self, store: SqliteStore) -> None:
+    def test_nothing_walks_past_what_it_does_not_ask_for(self, store: SqliteStore, clock: Clock) -> None:
         run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
         run(store.start_job(JOB))
-        asked: list[str] = []
-        store._database.set_trace_callback(asked.append)
-        run(store.get_job(FIRST.id))
-        run(store.next_due())
-        run(store.put_event(WEBHOOK, 1, now=NOW, retention=Retention()))
-        run(store.newest_event(WEBHOOK, job=FIRST.id))
-        run(store.list_events(WEBHOOK))
-        (claimed,) = claim(store)
-        run(store.renew_leases("me", moment=0, lease=10))
-        run(store.mark_step(FIRST.id, epoch=2, step="x"))
-        few = Retention(log_lines=1, mempool_entries=1, runs=1)
-        finish(store, ended(claimed, lines=("a", "b"), drafts=(DRAFT, DRAFT), used_events={WEBHOOK: 1}), few)
-        claim(store, now=NOW + HOUR)
-        claim(store, "you", moment=100, now=NOW + HOUR)
-        run(store.free_leases("you"))
-        run(store.read_log(FIRST.id, after=1))
-        run(store.read_log(None, after=1))
-        run(store.read_mempool(FIRST.id, after=1))
-        run(store.read_mempool(None, after=1))
-        run(store.drafted_for())
-        run(store.read_drafts("polkadot", 2_000_000, after=1))
-        run(store.flag_drafts({2: "x"}, now=NOW, lines={FIRST.id: ["x"]}))
-        run(store.stop_job(FIRST.id, now=NOW))
-        run(store.list_jobs(state=JobState.STOPPED, limit=1))
-        run(store.index_webhooks(FIRST.id, ()))
-        run(store.delete_scenario(FIRST.id))
-        store._database.set_trace_callback(None)
+        with traced(store) as asked:
+            run(store.get_job(FIRST.id))
+            run(store.next_due())
+            run(store.put_event(WEBHOOK, 1, now=NOW, retention=Retention()))
+            run(store.newest_event(WEBHOOK, job=FIRST.id))
+            run(store.list_events(WEBHOOK))
+            (claimed,) = claim(store)
+            run(store.renew_leases("me", lease=10))
+            run(store.mark_step(FIRST.id, epoch=2, step="x"))
+            few = Retention(log_lines=1, mempool_entries=1, runs=1)
+            finish(
+                store, ended(claimed, lines=("a", "b"), drafts=(DRAFT, DRAFT), used_events={WEBHOOK: 1}), few
+            )
+            claim(store, now=NOW + HOUR)
+            clock.now = 100
+            claim(store, "you", now=NOW + HOUR)
+            run(store.free_leases("you"))
+            run(store.read_log(FIRST.id, after=1))
+            run(store.read_log(None, after=1))
+            run(store.read_mempool(FIRST.id, after=1))
+            run(store.read_mempool(None, after=1))
+            run(store.drafted_for())
+            run(store.read_drafts("polkadot", 2_000_000, after=1))
+            run(store.flag_drafts({2: "x"}, now=NOW, lines={FIRST.id: ["x"]}))
+            run(store.stop_job(FIRST.id, now=NOW))
+            run(store.list_jobs(state=JobState.STOPPED, limit=1))
+            run(store.put_scenario(FIRST, replace=True))
+            run(store.statistics())
+            run(store.delete_scenario(FIRST.id))
 
         plans = {
             statement: [row[3] for row in store._database.execute(f"EXPLAIN QUERY PLAN {statement}")]
@@ -983,12 +1086,13 @@ class TestSqlite:
             assert not [step for step in plan if "TEMP B-TREE" in step], (statement, plan)
 
     def test_asking_for_what_is_not_there_writes_nothing(self, store: SqliteStore) -> None:
-        before = store._database.total_changes, run(store.version())
+        _, writer = connections_of(store)
+        before = writer.total_changes, run(store.change_token())
         claim(store)
-        run(store.renew_leases("me", moment=0, lease=10))
+        run(store.renew_leases("me", lease=10))
         run(store.free_leases("me"))
 
-        assert (store._database.total_changes, run(store.version())) == before
+        assert (writer.total_changes, run(store.change_token())) == before
 
     def test_claiming_costs_the_same_however_many_are_leased_or_not_due(self, store: SqliteStore) -> None:
         fill_jobs(store, 300)
@@ -1001,35 +1105,49 @@ class TestSqlite:
             nonlocal steps
             steps += 1
 
-        store._database.set_progress_handler(count, 1)
+        for database in connections_of(store):
+            database.set_progress_handler(count, 1)
         assert len(claim(store)) == 1
-        store._database.set_progress_handler(None, 0)
+        for database in connections_of(store):
+            database.set_progress_handler(None, 0)
 
         # A walk past 300 jobs would take thousands.
         assert steps < 400
 
-    def test_scenarios_stored_before_webhooks_were_indexed_are_told(
+    def test_a_lease_of_an_earlier_boot_has_run_out(self, store: SqliteStore, clock: Clock) -> None:
+        run(store.start_job(JOB))
+        clock.now = 1000
+        claim(store, "before")
+
+        # The clock of leases begins anew with the boot.
+        clock.now = 5
+        assert [one.job.id for one in claim(store, "after")] == [FIRST.id]
+        clock.now = 14
+        assert claim(store, "another") == []
+
+    def test_webhooks_of_scenarios_stored_before_they_were_indexed_are_found(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from scenarioctl.stores.sqlite import database_file
-        from scenarioctl.stores.sqlite.schema import MIGRATIONS
-
         path = tmp_path / "old.db"
         monkeypatch.setattr(database_file, "MIGRATIONS", MIGRATIONS[:1])
         old = SqliteStore(path)
+        diagram = {
+            "nodes": [
+                {"id": "1", "type": "webhook", "formData": {"uuid": WEBHOOK.upper()}},
+                {"id": "2", "type": "webhook", "formData": {"uuid": "{{ uuid }}"}},
+                {"id": "3", "type": "webhook"},
+                {"id": "4", "type": "delay", "formData": {}},
+            ],
+            "edges": [],
+        }
         old._database.executemany(
             "INSERT INTO scenarios (id, summary, created, updated, size, blob) VALUES (?, '', 1, 1, 1, ?)",
-            [("a", b"a"), ("b", b"b"), ("c", b"c"), ("d", "damaged")],
+            [("a", pack({"nodes": [], "edges": []})), ("b", pack(diagram)), ("c", b"c"), ("d", "damaged")],
         )
         run(old.close())
         monkeypatch.undo()
         store = SqliteStore(path)
-        run(store.put_scenario(FIRST))
 
-        assert [one.id for one in run(store.unindexed())] == ["a", "b", "c"]
-        assert [one.id for one in run(store.unindexed(limit=1))] == ["a"]
-        run(store.index_webhooks("a", (WEBHOOK,)))
-        run(store.put_scenario(replace(FIRST, id="b"), replace=True))
-        run(store.delete_scenario("d"))
-        assert [one.id for one in run(store.unindexed())] == ["c"]
+        webhooks = {id: run(store.get_scenario(id)).webhooks for id in ("a", "b", "c")}
         run(store.close())
+        assert webhooks == {"a": (), "b": (WEBHOOK,), "c": ()}

@@ -1,15 +1,15 @@
 """What a store promises.  A new store gets a row in `STORES` and has to pass `TestEveryStore` as it stands."""
 
-import asyncio
 import os
 import sqlite3
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -29,21 +29,34 @@ from scenarioctl.stores import (
     ScenarioPage,
     Store,
     StoredScenario,
-    check_id,
     open_store,
 )
+from scenarioctl.stores.memory import MemoryState, MemoryStore
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore
+from scenarioctl.stores.validation import check_id
+from tests.runner import finish as run
 
-T = TypeVar("T")
 
-STORES: dict[str, Callable[[Path], Store]] = {
-    "sqlite": lambda folder: open_store(folder / "scenarios.db"),
-    "served": lambda folder: open_store(folder / "scenarios.db", served=True),
+@dataclass
+class Clock:
+    """The clock of a store's leases; it stands still until a test moves it."""
+
+    now: int = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+#: Folder -> what its stores in memory share.
+MEMORIES: defaultdict[Path, MemoryState] = defaultdict(MemoryState)
+
+#: Each opens the store in a folder, which is there already or not, with this clock for leases.
+STORES: dict[str, Callable[[Path, Clock], Store]] = {
+    "sqlite": lambda folder, clock: SqliteStore(folder / "scenarios.db", clock=clock),
+    "memory": lambda folder, clock: MemoryStore(MEMORIES[folder], clock=clock),
 }
-#: The loop that `run` runs on; none for a store that never waits.
-RUNNERS: list[asyncio.Runner] = []
 
 FIRST = StoredScenario(
     id="lnr8CfoQX",
@@ -58,37 +71,11 @@ SECOND = replace(
 )
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Drive what never waits, as the command line does; within `looping`, what waits too."""
-    if RUNNERS:
-        return RUNNERS[-1].run(work)
-    try:
-        work.send(None)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
-    raise AssertionError("the store waited")
-
-
 @contextmanager
-def looping(kind: str) -> Iterator[None]:
-    """Give `run` an event loop where a store of this *kind* needs one."""
-    if kind != "served":
-        yield
-        return
-    with asyncio.Runner() as runner:
-        RUNNERS.append(runner)
-        try:
-            yield
-        finally:
-            RUNNERS.pop()
-
-
-@contextmanager
-def opened(kind: str, folder: Path) -> Iterator[Store]:
-    with looping(kind):
-        store = STORES[kind](folder)
-        yield store
-        run(store.close())
+def opened(kind: str, folder: Path, clock: Clock | None = None) -> Iterator[Store]:
+    store = STORES[kind](folder, clock or Clock())
+    yield store
+    run(store.close())
 
 
 def fill(store: Store, count: int) -> list[StoredScenario]:
@@ -124,6 +111,28 @@ def message(error: type[ScenarioctlError], work: Coroutine[Any, Any, object]) ->
         run(work)
     assert type(caught.value) is error
     return str(caught.value)
+
+
+def connections_of(store: Store) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+    """Return the connections with which *store* reads and writes."""
+    assert isinstance(store, SqliteStore)
+    if store._writer is None:
+        run(store._write(lambda database: None))
+        assert store._writer is not None
+    return store._database, store._writer._database
+
+
+@contextmanager
+def traced(store: Store) -> Iterator[list[str]]:
+    """Note the statements that *store* executes."""
+    assert isinstance(store, SqliteStore)
+    asked: list[str] = []
+    databases = (*connections_of(store), *store._of_threads)
+    for database in databases:
+        database.set_trace_callback(asked.append)
+    yield asked
+    for database in databases:
+        database.set_trace_callback(None)
 
 
 def damage(path: Path, first: int, end: int) -> None:
@@ -194,7 +203,7 @@ class TestEveryStore:
         self, store: Store, kind: str, tmp_path: Path
     ) -> None:
         run(store.put_scenario(FIRST))
-        other = STORES[kind](tmp_path)
+        other = STORES[kind](tmp_path, Clock())
 
         assert run(other.get_scenario(FIRST.id)) == FIRST
         run(other.close())
@@ -556,10 +565,15 @@ class TestSqlite:
 
     def test_a_commit_reaches_the_disk_and_references_hold(self, store: SqliteStore) -> None:
         pragmas = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "user_version")
-        values = [store._database.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]
+        reader, writer = (
+            [database.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]
+            for database in connections_of(store)
+        )
 
         full = 2
-        assert values == ["wal", full, 1, 10_000, len(MIGRATIONS)]
+        assert writer == ["wal", full, 1, 10_000, len(MIGRATIONS)]
+        # Nothing that waits for another process happens on the event loop.
+        assert reader == ["wal", full, 1, 0, len(MIGRATIONS)]
 
     def test_the_current_folder_may_change(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(path.parent)
@@ -606,23 +620,23 @@ class TestSqlite:
 
     def test_no_question_reads_the_whole_table(self, store: SqliteStore, path: Path) -> None:
         fill(store, 500)
-        asked: list[str] = []
-        store._database.set_trace_callback(asked.append)
-        for sort in ("created", "id", "summary"):
-            for descending in (False, True):
-                for chain in ("", "hydraDx"):
-                    page = run(store.list_scenarios(limit=5, sort=sort, descending=descending, chain=chain))
-                    run(
-                        store.list_scenarios(
-                            limit=5, sort=sort, descending=descending, chain=chain, after=page.next
+        with traced(store) as asked:
+            for sort in ("created", "id", "summary"):
+                for descending in (False, True):
+                    for chain in ("", "hydraDx"):
+                        page = run(
+                            store.list_scenarios(limit=5, sort=sort, descending=descending, chain=chain)
                         )
-                    )
-        run(store.get_scenario("id-00007"))
-        run(store.count_scenarios("hydraDx"))
-        run(store.put_scenario(FIRST))
-        run(store.put_scenario(FIRST, replace=True))
-        run(store.delete_scenario(FIRST.id))
-        store._database.set_trace_callback(None)
+                        run(
+                            store.list_scenarios(
+                                limit=5, sort=sort, descending=descending, chain=chain, after=page.next
+                            )
+                        )
+            run(store.get_scenario("id-00007"))
+            run(store.count_scenarios("hydraDx"))
+            run(store.put_scenario(FIRST))
+            run(store.put_scenario(FIRST, replace=True))
+            run(store.delete_scenario(FIRST.id))
 
         plans = {
             statement: self.plan(store, statement)
@@ -642,11 +656,9 @@ class TestSqlite:
         fill(store, 500)
         few = [replace(FIRST, id=f"few-{number}", chains=("moonbeam",)) for number in (3, 1, 2)]
         run(store.put_scenarios(few))
-        asked: list[str] = []
-        store._database.set_trace_callback(asked.append)
-        page = run(store.list_scenarios(limit=2, sort=sort, chain="moonbeam"))
-        page = run(store.list_scenarios(limit=2, sort=sort, chain="moonbeam", after=page.next))
-        store._database.set_trace_callback(None)
+        with traced(store) as asked:
+            page = run(store.list_scenarios(limit=2, sort=sort, chain="moonbeam"))
+            page = run(store.list_scenarios(limit=2, sort=sort, chain="moonbeam", after=page.next))
 
         assert [item.id for item in page.items] == [{"id": "few-3", "summary": "few-2"}[sort]]
         plans = [self.plan(store, statement) for statement in asked if "ORDER BY" in statement]
@@ -664,10 +676,10 @@ class TestSqlite:
         assert plan == ["SEARCH scenario_counts USING PRIMARY KEY (chain=?)"]
 
     def test_a_search_reads_an_index_and_not_the_blobs(self, store: SqliteStore) -> None:
-        asked: list[str] = []
-        store._database.set_trace_callback(asked.append)
+        # In a thread, which opens its connection now.
         run(store.list_scenarios(search="x"))
-        store._database.set_trace_callback(None)
+        with traced(store) as asked:
+            run(store.list_scenarios(search="x"))
 
         plans = [self.plan(store, statement) for statement in asked if "instr" in statement]
         assert [plan[0] for plan in plans] == [
@@ -719,9 +731,8 @@ class TestSqlite:
             f" {len(MIGRATIONS)}): upgrade scenarioctl, or name another store"
         )
 
-    @pytest.mark.parametrize("kind", STORES)
-    def test_a_store_that_a_newer_version_migrates_meanwhile_says_so(self, kind: str, path: Path) -> None:
-        with opened(kind, path.parent) as store:
+    def test_a_store_that_a_newer_version_migrates_meanwhile_says_so(self, path: Path) -> None:
+        with opened("sqlite", path.parent) as store:
             run(store.put_scenario(FIRST))
             newer = sqlite3.connect(path, isolation_level=None)
             newer.execute("ALTER TABLE scenarios RENAME COLUMN summary TO words")
@@ -841,8 +852,9 @@ class TestSqlite:
 
     def test_a_full_disk_is_said_and_changes_nothing(self, store: SqliteStore, path: Path) -> None:
         run(store.put_scenario(FIRST))
-        pages = store._database.execute("PRAGMA page_count").fetchone()[0]
-        store._database.execute(f"PRAGMA max_page_count = {pages + 1}")
+        _, writer = connections_of(store)
+        pages = writer.execute("PRAGMA page_count").fetchone()[0]
+        writer.execute(f"PRAGMA max_page_count = {pages + 1}")
 
         assert message(StoreFailed, store.put_scenario(replace(SECOND, blob=bytes(100_000)))) == (
             f"store '{path}' has no room left on its disk, nothing was changed"
@@ -854,7 +866,8 @@ class TestSqlite:
     def test_a_file_that_may_not_grow_is_said_and_changes_nothing(self, path: Path) -> None:
         script = """
 import resource, sys
-from tests.test_stores import FIRST, SECOND, message, replace, run
+from tests.runner import finish as run
+from tests.test_stores import FIRST, SECOND, message, replace
 from scenarioctl.errors import StoreFailed
 from scenarioctl.stores import open_store
 store = open_store(sys.argv[1])
@@ -873,7 +886,7 @@ print(run(store.count_scenarios()))
 
     def test_a_read_only_store_is_said(self, store: SqliteStore, path: Path) -> None:
         # The tests may run as root, whom no file mode stops.
-        store._database.execute("PRAGMA query_only = ON")
+        connections_of(store)[1].execute("PRAGMA query_only = ON")
 
         assert message(StoreFailed, store.put_scenario(FIRST)) == (
             f"store '{path}' is read-only, expected a file that can be written"

@@ -320,14 +320,14 @@ def test_a_client_that_does_not_read_is_let_go(
 def test_a_store_that_fails_for_a_moment_ends_no_stream(
     served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    real, failures = served.app.store.version, iter(range(3))
+    real, failures = served.app.store.change_token, iter(range(3))
 
-    async def fail() -> int:
+    async def fail() -> str:
         if next(failures, None) is not None:
             raise Conflict("the store is locked")
         return await real()
 
-    monkeypatch.setattr(served.app.store, "version", fail)
+    monkeypatch.setattr(served.app.store, "change_token", fail)
     with Stream(served, f"/job/events?id={stored}") as stream:
         stream.block()
         run(served, stored)

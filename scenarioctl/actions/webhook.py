@@ -10,7 +10,7 @@ from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import one_line
 from scenarioctl.actions.placeholders import has_placeholder, require_filled, require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, TimedOut, shorten
+from scenarioctl.errors import InvalidRequest, TimedOut, shorten
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.model.jobs import WebhookEvent
-    from scenarioctl.stores import StoredScenario
 
 #: Seconds that a run waits where the form says nothing.
 DEFAULT_TIMEOUT = Decimal(3600)
@@ -79,8 +78,8 @@ async def _await_event(running: "Run", uuid: str, timeout: Decimal) -> "WebhookE
     global _waiting
     store = running.app.store
     running.say(f"Waiting for a POST to /webhook/{uuid}, up to {to_text(timeout)} s")
-    # First the version: an event that comes in between is seen the next time.
-    version = await store.version()
+    # First the token: an event that comes in between is seen the next time.
+    token = await store.change_token()
     event = await store.newest_event(uuid, job=running.id)
     if event is not None:
         return event
@@ -93,10 +92,10 @@ async def _await_event(running: "Run", uuid: str, timeout: Decimal) -> "WebhookE
                 pause = min(left, max(_PAUSE, _waiting / _LOOKS))
                 await running.app.sleep(pause)
                 left -= pause
-                newest = await store.version()
-                if newest == version and left > 0:
+                newest = await store.change_token()
+                if newest == token and left > 0:
                     continue
-                version = newest
+                token = newest
                 event = await store.newest_event(uuid, job=running.id)
                 if event is not None:
                     return event
@@ -129,28 +128,6 @@ def webhooks_of(diagram: Diagram) -> tuple[str, ...]:
             except InvalidRequest:
                 continue
     return tuple(found)
-
-
-async def index_webhooks(app: "Application") -> int:
-    """Index the webhooks of scenarios that an older version stored; return how many scenarios that were."""
-    from scenarioctl.formats.compression import unpack
-    from scenarioctl.model.diagram import read_diagram
-
-    done: set[str] = set()
-
-    def read(row: "StoredScenario") -> tuple[str, ...]:
-        return webhooks_of(read_diagram(unpack(row.blob, name=f"scenario {row.id}")))
-
-    while scenarios := [row for row in await app.store.unindexed() if row.id not in done]:
-        for row in scenarios:
-            try:
-                webhooks = await app.aside(read, row)
-            except ScenarioctlError:
-                # A scenario that can't be read waits for nothing, and must not keep the daemon from starting.
-                webhooks = ()
-            await app.store.index_webhooks(row.id, webhooks)
-            done.add(row.id)
-    return len(done)
 
 
 def draw(

@@ -84,14 +84,12 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """Who asks for due jobs, and until when they are theirs."""
+    """Who asks for due jobs, and for how long they are theirs."""
 
     owner: str
     #: Wall clock: what is due by then.
     now: int
-    #: Nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share and no clock change moves.
-    moment: int
-    #: How long the claim holds without being renewed.
+    #: How long the claim holds without being renewed; the store's own clock counts it.
     lease: int
     limit: int = 100
 
@@ -134,7 +132,7 @@ class MempoolDraft:
 class MempoolEntry:
     """A draft as the store keeps it."""
 
-    #: Grows with every entry of the store; the order of drafting.
+    #: A cursor: grows with every entry of the store, in the order in which they become visible.
     seq: int
     job: str
     draft: MempoolDraft
@@ -146,7 +144,7 @@ class MempoolEntry:
 class LogLine:
     """One line of a job's log."""
 
-    #: Grows with every line of the store.
+    #: A cursor: grows with every line of the store, in the order in which they become visible.
     seq: int
     job: str
     written: int
@@ -170,7 +168,7 @@ class KeptRun:
 class WebhookEvent:
     """What somebody posted to a webhook."""
 
-    #: Grows with every event of the store.
+    #: A cursor: grows with every event of the store, in the order in which they become visible.
     id: int
     uuid: str
     received: int

@@ -63,7 +63,6 @@ class StartJob:
 
 async def start_job(app: Application, request: StartJob) -> Result[Done]:
     from scenarioctl.schedules import describe_schedule, first_times, read_schedule
-    from scenarioctl.stores.sqlite.worker_lock import is_served
 
     fields = {
         "every": request.every,
@@ -101,7 +100,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
             notes.append(
                 f"its schedule stays as it is, {describe_schedule(running.schedule)}: stop the job first to change it"
             )
-    if not is_served(app.settings.store):
+    if not await app.store.has_worker():
         notes.append("no worker serves this store: the job runs once one does, like scenarioctl daemon")
     return Result(answer={"success": True, "result": result}, notes=tuple(notes))
 

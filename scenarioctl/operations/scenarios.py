@@ -13,7 +13,8 @@ from scenarioctl.operations.request_fields import read_page_size
 from scenarioctl.operations.results import Done, Result
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.operations.stored_diagrams import open_blob, pack_diagram, read_blob, store_as, store_new
-from scenarioctl.stores import StoredScenario, check_id
+from scenarioctl.stores import StoredScenario
+from scenarioctl.stores.validation import check_id
 
 if TYPE_CHECKING:
     from scenarioctl.actions.drafting import Drafted

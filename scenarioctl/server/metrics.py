@@ -150,29 +150,24 @@ def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitab
 
 
 async def _store_figures(app: Application) -> list[Reading]:
-    from scenarioctl.model.jobs import SECOND, JobState
+    from scenarioctl.model.jobs import SECOND
 
-    store = app.store
-    scenarios = await store.count_scenarios()
+    said = await app.store.statistics()
     states: dict[tuple[str, ...], float] = {
-        (state.value,): float((await store.list_jobs(limit=1, state=state)).total) for state in JobState
+        (state.value,): float(number) for state, number in said.jobs.items()
     }
-    due = await store.next_due()
-    late = 0.0 if due is None else max(0.0, (app.clock() - due) / SECOND)
-    readings = [
+    late = 0.0 if said.next_due is None else max(0.0, (app.clock() - said.next_due) / SECOND)
+    return [
         _plain("scenarioctl_store_up", "Whether the store answers.", 1),
-        _plain("scenarioctl_scenarios", "Scenarios in the store.", scenarios),
+        _plain("scenarioctl_scenarios", "Scenarios in the store.", said.scenarios),
         Reading(
             name="scenarioctl_jobs", help="Jobs in the store, by state.", labels=("state",), values=states
         ),
         _plain(
             "scenarioctl_jobs_due_seconds", "Seconds for which the job that is due longest has waited.", late
         ),
+        _plain("scenarioctl_store_writes", "Writes to the store.", said.writes, kind="counter"),
     ]
-    writes = getattr(store, "writes", None)
-    if writes is not None:
-        readings.append(_plain("scenarioctl_store_writes", "Writes to the store.", writes, kind="counter"))
-    return readings
 
 
 def _worker_figures(worker: Working) -> list[Reading]:

@@ -78,7 +78,7 @@ async def _readiness(context: ServerContext) -> tuple[bytes, str]:
         raise NotReady("the daemon is stopping")
     try:
         async with asyncio.timeout(_STORE):
-            trouble = await context.app.store.write_trouble()
+            trouble = await context.app.store.health()
             if not trouble:
                 await context.app.store.count_scenarios()
     except TimeoutError:

@@ -55,7 +55,7 @@ class Follower:
         self.app = app
         self._metrics = metrics
         self._looking: asyncio.Task[None] | None = None
-        self._version: int | None = None
+        self._token: str | None = None
         self._changed = asyncio.Event()
         self.closed = False
 
@@ -89,18 +89,18 @@ class Follower:
         trouble = ""
         while True:
             try:
-                version = await self.app.store.version()
+                token = await self.app.store.change_token()
                 trouble = ""
             except ScenarioctlError as error:
                 # A store that is locked for a moment ends no stream; that it stays so is for /readyz to say.
                 if trouble != (trouble := str(error)):
                     log.warning("event streams do not hear of changes: %s", error)
-                version = None
+                token = None
             except Exception:
                 log.exception("bug while looking for changes of the store")
-                version = None
-            if version != self._version or version is None:
-                self._version = version
+                token = None
+            if token != self._token or token is None:
+                self._token = token
                 changed, self._changed = self._changed, asyncio.Event()
                 changed.set()
             await asyncio.sleep(_PAUSE)

@@ -1,10 +1,19 @@
 """Where scenarios are kept.  To add a store, write a module and add a branch to `open_store`.
 
-The methods are async so that a store may wait for a server; the embedded one answers at once, on the calling thread.
+Nothing here assumes that all processes run on one machine.  What any store must hold beyond its methods:
+
+- Time.  Leases run by the store's own clock; callers give durations.  A store documents what a reboot or a clock that
+  is set does to them.  Due times and the times in rows are wall-clock times of the callers.
+- Cursors.  `seq` of log lines and drafts and `id` of events grow in the order in which rows become visible: once a
+  reader has seen a number, no smaller one appears any more.  A store whose writers commit side by side has to give the
+  numbers out under a lock that is held until the commit.
+- Text.  It has no NUL characters and no lone surrogates.  Text of a request is refused for them, with the field's
+  name; in what a run leaves behind each is replaced by `?`, since a run must not be lost.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,14 +30,6 @@ from scenarioctl.model.jobs import (
     Retention,
     WebhookEvent,
 )
-
-#: What a list may be sorted by.
-SORTS = ("created", "id", "summary")
-#: The longest page.
-LIMIT_MAX = 1000
-
-_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
-_SEARCH_MAX = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +89,22 @@ class JobPage:
     total: int
     #: Give it as `after` to get what follows; empty on the last page.
     next: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistics:
+    """Figures of a store."""
+
+    scenarios: int
+    #: How many jobs are in each state; 0 where there are none.
+    jobs: Mapping[JobState, int]
+    #: When the next job that nobody runs is due; None if none is.
+    next_due: int | None
+    #: Writes that this process asked for since it opened the store.
+    writes: int
+
+
+DEFAULT_RETENTION = Retention()
 
 
 class Store(Protocol):
@@ -169,8 +186,14 @@ class Store(Protocol):
         A job is claimed once, whatever number of workers ask; each claim has a new epoch.
         """
 
-    async def renew_leases(self, owner: str, *, moment: int, lease: int) -> set[str]:
-        """Let the owner's claims hold until *moment* + *lease*; return the ids of the jobs that are still theirs."""
+    async def renew_leases(self, owner: str, *, lease: int) -> set[str]:
+        """Let the owner's claims hold for *lease* nanoseconds from now; return the ids of the jobs that are still theirs.
+
+        From then on `has_worker` counts the owner, until it frees its leases or this one runs out.
+        """
+
+    async def has_worker(self) -> bool:
+        """Return whether a worker is there to run jobs."""
 
     async def lease_owners(self) -> set[str]:
         """Return everyone who runs a job at this moment, as far as the store knows."""
@@ -182,7 +205,14 @@ class Store(Protocol):
         """
 
     async def mark_step(
-        self, id: str, *, epoch: int, step: str, lines: tuple[str, ...] = (), now: int = 0
+        self,
+        id: str,
+        *,
+        epoch: int,
+        step: str,
+        lines: tuple[str, ...] = (),
+        now: int = 0,
+        retention: Retention = DEFAULT_RETENTION,
     ) -> bool:
         """Say what a run waits for, and keep *lines*, what it has logged so far; False, and nothing, if the epoch has moved on.
 
@@ -252,33 +282,28 @@ class Store(Protocol):
     async def get_event(self, id: int) -> WebhookEvent:
         """Return the event, or raise NotFound."""
 
-    async def unindexed(self, *, limit: int = 100) -> list[StoredScenario]:
-        """Return scenarios stored before webhooks were indexed."""
-
-    async def index_webhooks(self, id: str, webhooks: tuple[str, ...]) -> None:
-        """Say which webhooks a scenario waits for."""
-
     async def prune(self, *, now: int, retention: Retention) -> int:
         """Remove what is older than *retention* allows; return how many rows that were."""
 
-    async def write_trouble(self) -> str:
-        """Return why the last write failed, if the file takes none; empty after a minute, and once one has succeeded."""
+    async def statistics(self) -> Statistics:
+        """Return what `/metrics` says of the store."""
 
-    async def version(self) -> int:
-        """Return a number that changes when another connection has written; cheap, for whoever follows."""
+    async def health(self) -> str:
+        """Return why the store takes no writes; empty while it does, as far as the last minute has shown."""
+
+    async def change_token(self) -> str:
+        """Return a text that differs from the one before once anybody has written; cheap, for clients that poll."""
 
     async def close(self) -> None:
         """Let go of the store; nothing can be asked of it afterwards."""
 
 
-def open_store(location: str | Path, *, served: bool = False, create: bool = True) -> Store:
-    """Open the store at *location*, a file's path; it is created if there is none, without *create* by the first write.
+def open_store(location: str | PathLike[str], *, create: bool = True) -> Store:
+    """Open the store at *location*, a path or a URL; without *create* the first write creates it.
 
-    A *served* one belongs to an event loop: it never blocks it, and writes that come together share one fsync.
-
-    InvalidRequest where it cannot be used, Conflict while another process locks it; both name *location*.
+    InvalidRequest if it can't be used, StoreBusy while another process locks it; both name *location*.
     """
-    text = str(location)
+    text = fspath(location)
     scheme, separator, _ = text.partition("://")
     if separator:
         # The rest of a URL may hold a password.
@@ -287,46 +312,6 @@ def open_store(location: str | Path, *, served: bool = False, create: bool = Tru
         )
     if not text or "\0" in text:
         raise InvalidRequest(f"store {shorten(text)} is not a path, expected one like scenarios.db")
-    if served:
-        from scenarioctl.stores.sqlite.served import ServedStore
-
-        return ServedStore(Path(text))
     from scenarioctl.stores.sqlite.store import SqliteStore
 
     return SqliteStore(Path(text), create=create)
-
-
-def check_id(id: object, *, field: str = "id") -> str:
-    """Return *id* if it can name a scenario: 1 to 64 of `A-Z a-z 0-9 _ -`."""
-    if not isinstance(id, str) or not 1 <= len(id) <= 64 or not _ID_CHARACTERS.issuperset(id):
-        raise InvalidRequest(
-            f"{field} {shorten(id)} cannot name a scenario, expected 1 to 64 letters, digits, - or _"
-        )
-    return id
-
-
-def check_listing(*, limit: object, after: object, search: object, sort: object) -> None:
-    """Refuse what no store can list by."""
-    check_limit(limit)
-    if sort not in SORTS:
-        raise InvalidRequest(f"sort {shorten(sort)} is unknown, expected one of: {', '.join(SORTS)}")
-    check_text(after, field="after")
-    if len(check_text(search, field="search")) > _SEARCH_MAX:
-        raise InvalidRequest(
-            f"search {shorten(search)} is too long, expected at most {_SEARCH_MAX} characters"
-        )
-
-
-def check_limit(limit: object) -> None:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LIMIT_MAX:
-        raise InvalidRequest(f"limit {shorten(limit)} is out of range, expected 1 to {LIMIT_MAX}")
-
-
-def check_text(value: object, *, field: str) -> str:
-    """Return *value* if it is text that can be written as UTF-8: JSON can spell text that cannot."""
-    try:
-        if isinstance(value, str) and value.encode() is not None:
-            return value
-    except UnicodeEncodeError:
-        pass
-    raise InvalidRequest(f"{field} {shorten(value)} is not valid text")

@@ -28,7 +28,6 @@ from scenarioctl.model.json_types import timestamp
 from scenarioctl.operations.runs import carry_out, closing_lines, retention_of
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.schedules import COUNTED, Times, caught_up, first_times, next_times
-from scenarioctl.stores.sqlite.worker_lock import Presence
 from scenarioctl.worker.identity import is_gone, new_owner
 
 if TYPE_CHECKING:
@@ -153,7 +152,6 @@ class Worker:
         self._retry = self.pace.retry
         #: While the store is asked, which may be locked by another process: that is no fault of the loop.
         self._at_store = False
-        self._presence: Presence | None = None
         #: Chain -> newest runtime that a draft was made for.
         self._specs: dict[str, int] = {}
         #: Chain, version of drafts, version they were compared with -> the last entry that was.
@@ -210,12 +208,8 @@ class Worker:
     # -- claiming ------------------------------------------------------------------------------------------------
 
     async def _begin(self) -> None:
-        try:
-            self._presence = Presence(self.app.settings.store)
-        except OSError as error:
-            log.warning("job start cannot see this worker: %s", error)
+        await self._guarded("the worker was not announced", self.renew)
         await self._guarded("dead workers' jobs were not freed", self.free_dead)
-        await self._guarded("webhooks of older scenarios were not indexed", self._index)
 
     async def _turn(self) -> float:
         """Claim what is due and begin to run it; return how many seconds nothing is to be done."""
@@ -262,7 +256,6 @@ class Worker:
         claim = Claim(
             owner=self.owner,
             now=now,
-            moment=self._monotonic(),
             lease=round(self.pace.lease * SECOND),
             limit=min(room, 100),
         )
@@ -563,11 +556,7 @@ class Worker:
     async def renew(self) -> None:
         """Keep our leases, and give up runs whose job is ours no more."""
         before = dict(self._live)
-        if not before:
-            return
-        ours = await self.app.store.renew_leases(
-            self.owner, moment=self._monotonic(), lease=round(self.pace.lease * SECOND)
-        )
+        ours = await self.app.store.renew_leases(self.owner, lease=round(self.pace.lease * SECOND))
         for id, live in before.items():
             if id not in ours and self._live.get(id) is live and not live.finishing and live.task is not None:
                 self.counts.lost += 1
@@ -647,11 +636,6 @@ class Worker:
     async def _prune(self) -> None:
         await self.app.store.prune(now=self.app.clock(), retention=retention_of(self.app.settings))
 
-    async def _index(self) -> None:
-        from scenarioctl.actions.webhook import index_webhooks
-
-        await index_webhooks(self.app)
-
     async def _go_round(
         self, seconds: float, chore: Callable[[], Awaitable[None]], *, first: float | None = None
     ) -> None:
@@ -683,9 +667,6 @@ class Worker:
             await asyncio.gather(*tasks, return_exceptions=True)
             # Also where a claim was cut short after the store had taken it.
             await self._guarded("the worker's jobs were not given back", self._give_back)
-            if self._presence is not None:
-                self._presence.close()
-                self._presence = None
 
     async def _let_end(self) -> None:
         deadline = time.monotonic() + self.pace.grace

@@ -15,9 +15,9 @@ from scenarioctl.stores import open_store
 from tests.browser.conftest import Daemon, Page, connected
 from tests.browser.test_page import a_remark, a_transfer, diagram_of, post
 from tests.conftest import BOB
+from tests.runner import finish as act
 from tests.test_check import ALICE
 from tests.test_store_jobs import JOB, claim, ended, finish
-from tests.test_stores import run as act
 
 pytestmark = pytest.mark.acceptance
 

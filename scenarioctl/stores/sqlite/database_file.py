@@ -14,8 +14,6 @@ from scenarioctl.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
 #: How long a process waits for another one's write.
 BUSY_SECONDS = 10.0
-#: The largest integer that a column holds.
-INTEGER_MAX = 2**63 - 1
 
 _LOG_BYTES = 64 * 1024 * 1024
 
@@ -25,18 +23,18 @@ _OTHER_TABLES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE
 
 
 @dataclass(frozen=True)
-class StoreFile:
+class DatabaseFile:
     """Where a store lies."""
 
     path: Path
 
-    def open(self, *, shared: bool = False) -> sqlite3.Connection:
-        """Return a connection to the file, which is there and up to date then; *shared* between threads, one at a time."""
+    def open(self) -> sqlite3.Connection:
+        """Return a connection to the file, created and migrated if need be; threads may share it, one at a time."""
         with self.reporting():
             self._create()
             # Transactions begin and end where this room says so.
             database = sqlite3.connect(
-                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=not shared
+                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
         # A text that is not UTF-8 is a damaged row, not a reason to read none of the others.
         database.text_factory = partial(str, encoding="utf-8", errors="replace")
@@ -156,9 +154,12 @@ class StoreFile:
         with all_or_nothing(database):
             # Another process may have been first.
             version = self._version(database)
-            for statements in MIGRATIONS[version:]:
-                for statement in statements:
-                    database.execute(statement)
+            for steps in MIGRATIONS[version:]:
+                for step in steps:
+                    if isinstance(step, str):
+                        database.execute(step)
+                    else:
+                        step(database)
             database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 

@@ -6,12 +6,8 @@ from typing import Any
 
 from scenarioctl.errors import NotFound, StoreFailed, shorten
 from scenarioctl.model.jobs import Retention, WebhookEvent
-from scenarioctl.stores.sqlite.database_file import INTEGER_MAX
-
-#: Rows that pruning removes before it lets others write.
-_PRUNED_AT_ONCE = 500
-#: Characters of an event above which it is looked at how long all those of its webhook are.
-_LONG = 32 * 1024
+from scenarioctl.stores.sqlite.retention import EVENTS, prune, trim_bytes
+from scenarioctl.stores.validation import INTEGER_MAX
 
 
 def write_content(content: Any) -> str:
@@ -32,22 +28,15 @@ def put(
             " ORDER BY id DESC LIMIT 1 OFFSET ?)",
             (uuid, uuid, retention.webhook_events),
         )
-    if len(text) > _LONG:
-        _trim_long(database, uuid, retention.webhook_bytes)
-    return WebhookEvent(id=inserted.lastrowid or 0, uuid=uuid, received=now, content=content)
-
-
-def _trim_long(database: Connection, uuid: str, most: int) -> None:
-    """Remove the oldest events of a webhook beyond *most* characters of all; the newest stays."""
-    sizes = database.execute(
-        "SELECT id, length(content) FROM webhook_events WHERE uuid = ? ORDER BY id DESC", (uuid,)
+    trim_bytes(
+        database,
+        EVENTS,
+        uuid,
+        added=[text],
+        limit=retention.webhook_bytes,
+        rows=retention.webhook_events,
     )
-    for place, (id, size) in enumerate(sizes):
-        most -= size
-        if most < 0 and place:
-            sizes.close()
-            database.execute("DELETE FROM webhook_events WHERE uuid = ? AND id <= ?", (uuid, id))
-            return
+    return WebhookEvent(id=inserted.lastrowid or 0, uuid=uuid, received=now, content=content)
 
 
 def newest(database: Connection, uuid: str, *, job: str, after: int | None) -> WebhookEvent | None:
@@ -81,12 +70,7 @@ def get(database: Connection, id: int) -> WebhookEvent:
 
 def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
     """Remove some of what is too old; 0 once nothing is."""
-    if not retention.webhook_age:
-        return 0
-    return database.execute(
-        "DELETE FROM webhook_events WHERE id IN (SELECT id FROM webhook_events WHERE received < ? LIMIT ?)",
-        (now - retention.webhook_age, _PRUNED_AT_ONCE),
-    ).rowcount
+    return prune(database, EVENTS, now=now, age=retention.webhook_age)
 
 
 def check_named(database: Connection, uuid: str) -> None:

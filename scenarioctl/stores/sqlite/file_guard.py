@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import closing
 
 from scenarioctl.errors import StoreFailed
-from scenarioctl.stores.sqlite.database_file import BUSY_SECONDS, StoreFile
+from scenarioctl.stores.sqlite.database_file import BUSY_SECONDS, DatabaseFile
 
 log = logging.getLogger("scenarioctl.store")
 
@@ -24,10 +24,10 @@ class FilesChanged(StoreFailed):
     """Somebody changed the files of a store under the process that has it open."""
 
 
-class StorePlace:
+class FileGuard:
     """The files of one open store."""
 
-    def __init__(self, file: StoreFile, database: sqlite3.Connection) -> None:
+    def __init__(self, file: DatabaseFile, database: sqlite3.Connection) -> None:
         """Remember the files as they are; *database* is open, so that those beside the file are there."""
         self._file = file
         self._path = str(file.path)

@@ -1,22 +1,18 @@
 """Scenarios in SQLite: plain functions over a connection, whose transactions are the caller's."""
 
-import base64
-import binascii
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from sqlite3 import Connection
-from typing import Any
 
-from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed, shorten
+from scenarioctl.errors import Conflict, NotFound, StoreFailed
 from scenarioctl.stores import (
-    SORTS,
     ListedScenario,
     ScenarioPage,
     StoredScenario,
-    check_id,
-    check_text,
 )
-from scenarioctl.stores.sqlite.database_file import INTEGER_MAX, one_moment
+from scenarioctl.stores.cursors import Value, read_cursor, write_cursor
+from scenarioctl.stores.sqlite.database_file import one_moment
+from scenarioctl.stores.validation import check_scenario
 
 #: The columns a list is sorted by; what came first stands first where they are alike.
 _ORDERS = {"created": ("s.created", "s.seq"), "id": ("s.id",), "summary": ("s.summary", "s.seq")}
@@ -29,10 +25,6 @@ _OF_A_CHAIN = "chains_of_scenarios c CROSS JOIN scenarios s ON s.seq = c.scenari
 #: ...or, where so many are of it that a page is soon full, picked out of all in their order.
 _ALL_OF_A_CHAIN = "scenarios s CROSS JOIN chains_of_scenarios c ON c.scenario = s.seq"
 
-#: What a cursor holds of a row, by the order of its list.
-_KEYS: dict[str, tuple[type, ...]] = {"created": (int, int), "id": (str,), "summary": (str, int)}
-
-Value = str | int
 #: A scenario's id, summary, moments of creation and of change, size of its blob, and number in the store.
 Row = tuple[str, str, int, int, int, int]
 
@@ -49,7 +41,7 @@ def put_all(database: Connection, scenarios: Iterable[StoredScenario], *, replac
 
 
 def put(database: Connection, scenario: StoredScenario, *, replace: bool) -> None:
-    _check(scenario)
+    check_scenario(scenario)
     created = scenario.created
     blob, digest = scenario.blob, scenario.digest or None
     inserted = database.execute(
@@ -75,7 +67,7 @@ def put(database: Connection, scenario: StoredScenario, *, replace: bool) -> Non
     if scenario.name:
         database.execute(_ADD_NAME, (seq, scenario.name))
     if scenario.webhooks or not inserted.rowcount:
-        index_webhooks(database, scenario.id, scenario.webhooks)
+        _put_webhooks(database, scenario.id, scenario.webhooks)
         _forget_events(database, former)
 
 
@@ -89,57 +81,29 @@ def keep(database: Connection, scenario: StoredScenario) -> str:
     return scenario.id
 
 
-def add_all(database: Connection, scenarios: Iterable[StoredScenario]) -> None:
-    """Put *scenarios* that are new and wait for no webhook; sqlite3.IntegrityError where an id is taken.
-
-    Nobody else may be writing: the numbers they get are told beforehand.
-    """
-    (last,) = database.execute("SELECT max(seq) FROM scenarios").fetchone()
-    rows: list[tuple[Value | bytes | None, ...]] = []
-    chains: list[tuple[Value, ...]] = []
-    names: list[tuple[Value, ...]] = []
-    for seq, scenario in enumerate(scenarios, start=(last or 0) + 1):
-        _check(scenario)
-        blob, created = scenario.blob, scenario.created
-        digest = scenario.digest or None
-        rows.append((seq, scenario.id, scenario.summary, created, scenario.updated, len(blob), blob, digest))
-        chains += [(chain, created, seq) for chain in sorted(set(scenario.chains))]
-        if scenario.name:
-            names.append((seq, scenario.name))
-    database.executemany(
-        "INSERT INTO scenarios (seq, id, summary, created, updated, size, blob, digest)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        rows,
-    )
-    database.executemany(_ADD_CHAIN, chains)
-    database.executemany(_ADD_NAME, names)
-
-
 def get(database: Connection, id: str) -> StoredScenario:
     # One statement sees one moment.
-    found = database.execute(
-        "SELECT 0, blob, summary, created, updated FROM scenarios WHERE id = ?"
-        " UNION ALL SELECT 1, chain, NULL, NULL, NULL FROM chains_of_scenarios"
-        " WHERE scenario = (SELECT seq FROM scenarios WHERE id = ?)"
-        " UNION ALL SELECT 2, uuid, NULL, NULL, NULL FROM scenario_webhooks WHERE scenario = ?"
-        " UNION ALL SELECT 3, name, NULL, NULL, NULL FROM scenario_names"
-        " WHERE scenario = (SELECT seq FROM scenarios WHERE id = ?)",
-        (id, id, id, id),
-    ).fetchall()
-    if not found:
+    row = database.execute(
+        "SELECT blob, summary, created, updated,"
+        " (SELECT json_group_array(chain) FROM chains_of_scenarios WHERE scenario = s.seq),"
+        " (SELECT json_group_array(uuid) FROM scenario_webhooks WHERE scenario = s.id),"
+        " (SELECT name FROM scenario_names WHERE scenario = s.seq) FROM scenarios s WHERE id = ?",
+        (id,),
+    ).fetchone()
+    if row is None:
         raise unknown(id)
-    _, blob, summary, created, updated = found[0]
+    blob, summary, created, updated, chains, webhooks, name = row
     if not isinstance(blob, bytes) or tuple(map(type, (summary, created, updated))) != (str, int, int):
         raise _damaged(id)
     return StoredScenario(
         id=id,
         blob=blob,
         summary=summary,
-        chains=tuple(sorted(row[1] for row in found if row[0] == 1)),
+        chains=tuple(sorted(json.loads(chains))),
         created=created,
         updated=updated,
-        webhooks=tuple(sorted(row[1] for row in found if row[0] == 2)),
-        name=next((str(row[1]) for row in found if row[0] == 3), ""),
+        webhooks=tuple(sorted(json.loads(webhooks))),
+        name=str(name or ""),
     )
 
 
@@ -172,7 +136,7 @@ def list_page(
     if after:
         marks = ", ".join("?" * len(order))
         page_conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({marks})")
-        page_values += _read_cursor(after, sort=sort, descending=descending)
+        page_values += read_cursor(after, sort=sort, descending=descending)
     with one_moment(database):
         source = walked = _OF_A_CHAIN if chain else _ALL
         total = 0 if search else count(database, chain)
@@ -206,9 +170,14 @@ def list_page(
             for id, summary, created, updated, size, seq in sound
         ),
         total=total,
-        next=_write_cursor(rows[-1], sort=sort, descending=descending) if more else "",
+        next=_cursor_behind(rows[-1], sort=sort, descending=descending) if more else "",
         damaged=() if len(sound) == len(rows) else tuple([str(row[0]) for row in rows if not _is_sound(row)]),
     )
+
+
+def _cursor_behind(row: Row, *, sort: str, descending: bool) -> str:
+    id, summary, created, _, _, seq = row
+    return write_cursor(id=id, summary=summary, created=created, seq=seq, sort=sort, descending=descending)
 
 
 def _is_sound(row: Row) -> bool:
@@ -224,24 +193,10 @@ def exists(database: Connection, id: str) -> bool:
     return database.execute("SELECT 1 FROM scenarios WHERE id = ?", (id,)).fetchone() is not None
 
 
-def unindexed(database: Connection, *, limit: int) -> list[StoredScenario]:
-    with one_moment(database):
-        ids = database.execute("SELECT id FROM scenarios_unindexed ORDER BY id LIMIT ?", (limit,)).fetchall()
-        found = []
-        for (id,) in ids:
-            try:
-                found.append(get(database, id))
-            except StoreFailed:
-                # Damaged: no reason to leave the others out.
-                continue
-        return found
-
-
-def index_webhooks(database: Connection, id: str, webhooks: Iterable[str]) -> None:
-    database.execute("DELETE FROM scenarios_unindexed WHERE id = ?", (id,))
+def _put_webhooks(database: Connection, id: str, webhooks: Iterable[str]) -> None:
     database.execute("DELETE FROM scenario_webhooks WHERE scenario = ?", (id,))
     database.executemany(
-        "INSERT INTO scenario_webhooks (uuid, scenario) SELECT ?, id FROM scenarios WHERE id = ?",
+        "INSERT INTO scenario_webhooks (uuid, scenario) VALUES (?, ?)",
         [(uuid, id) for uuid in sorted(set(webhooks))],
     )
 
@@ -252,25 +207,6 @@ def unknown(id: str) -> NotFound:
 
 def _damaged(id: str) -> StoreFailed:
     return StoreFailed(f"scenario {id!r} is damaged in the store, delete it and create it again")
-
-
-def check_webhooks(webhooks: Iterable[str]) -> None:
-    for uuid in webhooks:
-        if not check_text(uuid, field="webhook"):
-            raise InvalidRequest("webhook '' is empty, expected a webhook's uuid")
-
-
-def _check(scenario: StoredScenario) -> None:
-    check_id(scenario.id)
-    check_text(scenario.summary, field="summary")
-    check_text(scenario.name, field="name")
-    for chain in scenario.chains:
-        if not check_text(chain, field="chain"):
-            raise InvalidRequest("chain '' is empty, expected a chain's name")
-    check_webhooks(scenario.webhooks)
-    for field, moment in (("created", scenario.created), ("updated", scenario.updated)):
-        if not 0 <= moment <= INTEGER_MAX:
-            raise InvalidRequest(f"{field} {shorten(moment)} is not a time in nanoseconds since 1970")
 
 
 def _webhooks_of(database: Connection, id: str) -> list[str]:
@@ -326,49 +262,3 @@ def _filter(chain: str, search: str) -> tuple[list[str], list[Value]]:
 
 def _where(conditions: list[str]) -> str:
     return f" WHERE {' AND '.join(conditions)}" if conditions else ""
-
-
-def _write_cursor(row: Row, *, sort: str, descending: bool) -> str:
-    id, summary, created, _, _, seq = row
-    keys: dict[str, list[Value]] = {"created": [created, seq], "id": [id], "summary": [summary, seq]}
-    key = [
-        # A damaged row may have anything in its place, and the list has to go on behind it.
-        part if type(part) is kind else _write_damaged(part)
-        for part, kind in zip(keys[sort], _KEYS[sort], strict=True)
-    ]
-    text = json.dumps([sort, descending, *key], separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
-
-
-def _write_damaged(value: object) -> list[str]:
-    if isinstance(value, bytes):
-        return ["blob", value.hex()]
-    return ["real", repr(value)] if isinstance(value, float) else ["text", str(value)]
-
-
-def _read_damaged(kind: str, value: str) -> Any:
-    readers: dict[str, Callable[[str], Any]] = {"blob": bytes.fromhex, "real": float, "text": str}
-    return readers[kind](check_text(value, field="after"))
-
-
-def _read_cursor(cursor: str, *, sort: str, descending: bool) -> list[Value]:
-    try:
-        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        given, direction, *key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        sound = given in SORTS and type(direction) is bool
-        for place, (part, kind) in enumerate(zip(key, _KEYS[given], strict=True)):
-            if type(part) is list:
-                key[place] = _read_damaged(*part)
-                continue
-            sound = sound and type(part) is kind and (not isinstance(part, int) or abs(part) <= INTEGER_MAX)
-            check_text(str(part), field="after")
-    except (ValueError, TypeError, KeyError, RecursionError, binascii.Error, InvalidRequest):
-        sound = False
-    if not sound:
-        raise InvalidRequest(f"after {shorten(cursor)} is not a cursor, expected the `next` of another page")
-    if (given, direction) != (sort, descending):
-        order = f"{given} {'descending' if direction else 'ascending'}"
-        raise InvalidRequest(
-            f"after {shorten(cursor)} belongs to a list sorted by {order}, expected that order again"
-        )
-    return list(key)

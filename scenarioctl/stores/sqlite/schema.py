@@ -3,8 +3,18 @@
 To change what is kept, append to `MIGRATIONS`; never edit an entry that has been released.
 """
 
+import json
+import re
+from collections.abc import Callable
+from sqlite3 import Connection
+from typing import Any
+
 #: Marks the file as ours: "Scen".
 APPLICATION_ID = 0x5363656E
+
+#: The most JSON that a stored diagram unpacks to.
+_DIAGRAM_BYTES = 16 * 1024 * 1024
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _CHAINS = (
     # The listing columns stand before the blob: SQLite reads a row from its start and follows overflow pages only
@@ -270,5 +280,46 @@ _BY_CONTENT = (
     """,
 )
 
+
+def _index_webhooks(database: Connection) -> None:
+    """Note the webhooks of scenarios stored before version 2, in case no worker has run since."""
+    rows = database.execute(
+        "SELECT s.id, s.blob FROM scenarios_unindexed u JOIN scenarios s ON s.id = u.id"
+    ).fetchall()
+    database.executemany(
+        "INSERT INTO scenario_webhooks (uuid, scenario) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        [(uuid, id) for id, blob in rows for uuid in _webhooks_in(blob)],
+    )
+
+
+def _webhooks_in(blob: Any) -> set[str]:
+    """Return the UUIDs of the webhook steps in a stored diagram; none if it can't be read."""
+    import lz4.frame
+
+    try:
+        text = lz4.frame.LZ4FrameDecompressor().decompress(blob, max_length=_DIAGRAM_BYTES)
+        nodes = [node for node in json.loads(text)["nodes"] if node.get("type") == "webhook"]
+        uuids = {str((node.get("formData") or {}).get("uuid")).lower() for node in nodes}
+    except (RuntimeError, EOFError, ValueError, TypeError, KeyError, AttributeError):
+        # A damaged scenario waits for nothing, and must not keep the store from being opened.
+        return set()
+    return {uuid for uuid in uuids if _UUID.fullmatch(uuid)}
+
+
+_LEASES_OF_THIS_BOOT = (
+    _index_webhooks,
+    "DROP TABLE scenarios_unindexed",
+    # When the lease was granted: a moment ahead of the clock is of an earlier boot.
+    "ALTER TABLE leases ADD COLUMN granted INTEGER NOT NULL DEFAULT 0",
+    # Until now, each lease lasted ten seconds.
+    "UPDATE leases SET granted = max(0, deadline - 10000000000)",
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_CHAINS, _JOBS, _IN_ORDER_OF_CREATION, _BY_CONTENT)
+MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
+    _CHAINS,
+    _JOBS,
+    _IN_ORDER_OF_CREATION,
+    _BY_CONTENT,
+    _LEASES_OF_THIS_BOOT,
+)

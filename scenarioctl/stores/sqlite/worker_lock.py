@@ -9,7 +9,7 @@ from pathlib import Path
 _PATIENCE = 1.0
 
 
-class Presence:
+class WorkerLock:
     """A worker's sign that it serves the store at *store*, until it is closed."""
 
     def __init__(self, store: Path) -> None:
@@ -30,7 +30,7 @@ class Presence:
         os.close(self._file)
 
 
-def is_served(store: Path) -> bool:
+def is_locked(store: Path) -> bool:
     """Tell whether a worker is there for the store at *store*, one that is stopped by SIGSTOP too."""
     try:
         file = os.open(_beside(store), os.O_RDWR | os.O_CLOEXEC)

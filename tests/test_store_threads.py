@@ -1,4 +1,4 @@
-"""What holds for the store of a daemon alone: the event loop goes on, and writes share their way to the disk."""
+"""Threads of the SQLite store: the event loop goes on, and writes that come together share one fsync."""
 
 import asyncio
 import sqlite3
@@ -14,8 +14,8 @@ import pytest
 
 from scenarioctl.errors import Conflict, NotFound, StoreBusy, StoreFailed
 from scenarioctl.stores import StoredScenario
-from scenarioctl.stores.sqlite import database_file, served
-from scenarioctl.stores.sqlite.served import ServedStore
+from scenarioctl.stores.sqlite import database_file
+from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.test_stores import FIRST, SECOND
 
 
@@ -23,11 +23,11 @@ def numbered(number: int, *, size: int = 100) -> StoredScenario:
     return replace(FIRST, id=f"scenario-{number}", blob=bytes(size))
 
 
-def play(path: Path, story: Callable[[ServedStore], Awaitable[None]]) -> None:
+def play(path: Path, story: Callable[[SqliteStore], Awaitable[None]]) -> None:
     """Let *story* take place on an event loop, with a store that is closed at its end."""
 
     async def whole() -> None:
-        store = ServedStore(path)
+        store = SqliteStore(path)
         try:
             await story(store)
         finally:
@@ -46,7 +46,7 @@ def count_rows(path: Path) -> int:
 class Held:
     """Keeps the writer from its work until it is let go."""
 
-    def __init__(self, store: ServedStore) -> None:
+    def __init__(self, store: SqliteStore) -> None:
         self.let_go = threading.Event()
         self.begun = threading.Event()
         self.task = asyncio.ensure_future(store._write(self._hold))
@@ -79,7 +79,9 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_writes_that_come_together_share_one_transaction(path: Path) -> None:
-    async def story(store: ServedStore) -> None:
+    async def story(store: SqliteStore) -> None:
+        await store.put_scenario(FIRST)
+        assert store._writer is not None
         asked: list[str] = []
         store._writer._database.set_trace_callback(asked.append)
         async with Held(store):
@@ -88,7 +90,7 @@ def test_writes_that_come_together_share_one_transaction(path: Path) -> None:
         await asyncio.gather(*puts)
         store._writer._database.set_trace_callback(None)
 
-        assert count_rows(path) == 50
+        assert count_rows(path) == 51
         # That of what held them up, and theirs.
         assert [word for word in asked if word in ("BEGIN IMMEDIATE", "COMMIT")] == [
             "BEGIN IMMEDIATE",
@@ -99,7 +101,7 @@ def test_writes_that_come_together_share_one_transaction(path: Path) -> None:
 
 
 def test_an_answer_comes_once_the_write_is_on_the_disk(path: Path) -> None:
-    async def story(store: ServedStore) -> None:
+    async def story(store: SqliteStore) -> None:
         async def put(number: int) -> None:
             await store.put_scenario(numbered(number))
             with closing(sqlite3.connect(path)) as other:
@@ -112,7 +114,7 @@ def test_an_answer_comes_once_the_write_is_on_the_disk(path: Path) -> None:
 
 
 def test_one_that_is_refused_does_not_take_the_others_along(path: Path) -> None:
-    async def story(store: ServedStore) -> None:
+    async def story(store: SqliteStore) -> None:
         await store.put_scenario(FIRST)
         async with Held(store):
             work: list[Awaitable[Any]] = [
@@ -149,7 +151,7 @@ def test_the_loop_goes_on_while_another_process_locks_the_store(
 ) -> None:
     monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.2)
 
-    async def story(store: ServedStore) -> None:
+    async def story(store: SqliteStore) -> None:
         await store.put_scenario(SECOND)
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
@@ -171,7 +173,7 @@ def test_the_loop_goes_on_while_another_process_locks_the_store(
 
 
 def test_a_lock_that_is_let_go_in_time_is_waited_for(path: Path) -> None:
-    async def story(store: ServedStore) -> None:
+    async def story(store: SqliteStore) -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             put = asyncio.ensure_future(store.put_scenario(FIRST))
@@ -185,7 +187,7 @@ def test_a_lock_that_is_let_go_in_time_is_waited_for(path: Path) -> None:
 
 
 def test_what_takes_long_to_read_does_not_stop_the_loop(path: Path) -> None:
-    async def story(store: ServedStore) -> None:
+    async def story(store: SqliteStore) -> None:
         reads = [
             asyncio.ensure_future(store._read(lambda database: time.sleep(0.1), long=True)) for _ in range(2)
         ]
@@ -199,7 +201,7 @@ def test_what_takes_long_to_read_does_not_stop_the_loop(path: Path) -> None:
 
 
 def test_a_read_that_would_have_to_wait_goes_to_a_thread(path: Path) -> None:
-    async def story(store: ServedStore) -> None:
+    async def story(store: SqliteStore) -> None:
         threads: list[int] = []
 
         def read(database: sqlite3.Connection) -> str:
@@ -217,7 +219,7 @@ def test_a_read_that_would_have_to_wait_goes_to_a_thread(path: Path) -> None:
 
 
 def test_a_write_whose_caller_has_gone_before_its_turn_is_not_done(path: Path) -> None:
-    async def story(store: ServedStore) -> None:
+    async def story(store: SqliteStore) -> None:
         async with Held(store):
             gone = asyncio.ensure_future(store.put_scenario(FIRST))
             stays = asyncio.ensure_future(store.put_scenario(SECOND))
@@ -231,56 +233,9 @@ def test_a_write_whose_caller_has_gone_before_its_turn_is_not_done(path: Path) -
     play(path, story)
 
 
-def test_only_so_many_writes_are_under_way(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served, "_UNDER_WAY", 3)
-
-    async def story(store: ServedStore) -> None:
-        async with Held(store):
-            puts = [asyncio.ensure_future(store.put_scenario(numbered(n))) for n in range(20)]
-            await asyncio.sleep(0.01)
-            assert store._writer._queue.qsize() == 2
-            puts[0].cancel()
-            puts[19].cancel()
-            await asyncio.sleep(0.01)
-            assert store._writer._queue.qsize() == 3
-        await asyncio.gather(*puts, return_exceptions=True)
-
-        assert count_rows(path) == 18
-        assert store._room._value == 3
-
-    play(path, story)
-
-
-def test_one_that_goes_as_its_turn_comes_leaves_it_to_the_next(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(served, "_UNDER_WAY", 1)
-
-    async def story(store: ServedStore) -> None:
-        loop = asyncio.get_running_loop()
-        async with Held(store) as held:
-            gone = asyncio.ensure_future(store.put_scenario(FIRST))
-            stays = asyncio.ensure_future(store.put_scenario(SECOND))
-
-            def watch() -> None:
-                if held.task.done():
-                    gone.cancel()
-                else:
-                    loop.call_soon(watch)
-
-            await asyncio.sleep(0)
-            watch()
-        await asyncio.wait_for(stays, 5)
-
-        assert gone.cancelled()
-        assert [item.id for item in (await store.list_scenarios()).items] == [SECOND.id]
-
-    play(path, story)
-
-
 def test_closing_lets_what_is_under_way_end(path: Path) -> None:
     async def story() -> None:
-        store = ServedStore(path)
+        store = SqliteStore(path)
         puts = [asyncio.ensure_future(store.put_scenario(numbered(n))) for n in range(600)]
         await asyncio.sleep(0)
         await store.close()
@@ -296,7 +251,7 @@ def test_closing_lets_what_is_under_way_end(path: Path) -> None:
 
 
 def test_a_store_outlives_a_loop(path: Path) -> None:
-    store = ServedStore(path)
+    store = SqliteStore(path)
     asyncio.run(store.put_scenario(FIRST))
     asyncio.run(store.put_scenario(SECOND))
 
@@ -305,8 +260,9 @@ def test_a_store_outlives_a_loop(path: Path) -> None:
 
 
 def test_a_full_disk_refuses_what_has_no_room_and_keeps_the_rest(path: Path) -> None:
-    async def story(store: ServedStore) -> None:
+    async def story(store: SqliteStore) -> None:
         await store.put_scenario(FIRST)
+        assert store._writer is not None
         database = store._writer._database
         (pages,) = await store._write(lambda database: database.execute("PRAGMA page_count").fetchone())
 

@@ -1,0 +1,63 @@
+"""The cursor of a list of scenarios: the sort key of the last row of a page, which no later write moves."""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable
+from typing import Any
+
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.stores.validation import INTEGER_MAX, SORTS, check_text
+
+#: A part of a sort key.
+Value = str | int
+
+#: Sort -> the types of its key. Rows with the same time or summary follow each other in the order of their numbers.
+_KEYS: dict[str, tuple[type, ...]] = {"created": (int, int), "id": (str,), "summary": (str, int)}
+
+
+def write_cursor(*, id: str, summary: str, created: int, seq: int, sort: str, descending: bool) -> str:
+    """Return the cursor behind a row; *seq* is its number in the store."""
+    keys: dict[str, list[Value]] = {"created": [created, seq], "id": [id], "summary": [summary, seq]}
+    key = [
+        # A damaged row may have anything in its place, and the list has to go on behind it.
+        part if type(part) is kind else _write_damaged(part)
+        for part, kind in zip(keys[sort], _KEYS[sort], strict=True)
+    ]
+    text = json.dumps([sort, descending, *key], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def read_cursor(cursor: str, *, sort: str, descending: bool) -> list[Value]:
+    """Return the sort key that *cursor* holds; InvalidRequest if no list of this order has written it."""
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        given, direction, *key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        sound = given in SORTS and type(direction) is bool
+        for place, (part, kind) in enumerate(zip(key, _KEYS[given], strict=True)):
+            if type(part) is list:
+                key[place] = _read_damaged(*part)
+                continue
+            sound = sound and type(part) is kind and (not isinstance(part, int) or abs(part) <= INTEGER_MAX)
+            check_text(str(part), field="after")
+    except (ValueError, TypeError, KeyError, RecursionError, binascii.Error, InvalidRequest):
+        sound = False
+    if not sound:
+        raise InvalidRequest(f"after {shorten(cursor)} is not a cursor, expected the `next` of another page")
+    if (given, direction) != (sort, descending):
+        order = f"{given} {'descending' if direction else 'ascending'}"
+        raise InvalidRequest(
+            f"after {shorten(cursor)} belongs to a list sorted by {order}, expected that order again"
+        )
+    return list(key)
+
+
+def _write_damaged(value: object) -> list[str]:
+    if isinstance(value, bytes):
+        return ["blob", value.hex()]
+    return ["real", repr(value)] if isinstance(value, float) else ["text", str(value)]
+
+
+def _read_damaged(kind: str, value: str) -> Any:
+    readers: dict[str, Callable[[str], Any]] = {"blob": bytes.fromhex, "real": float, "text": str}
+    return readers[kind](check_text(value, field="after"))

@@ -1,0 +1,612 @@
+"""A store of plain Python objects, for tests: fast, and the proof that the contract asks for nothing of SQLite's.
+
+It lives on one event loop, where nothing comes between the statements of a method.  Reboots do not concern it.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from scenarioctl.errors import Conflict, NotFound, shorten
+from scenarioctl.model.jobs import (
+    NO_TRANSACTION,
+    Claim,
+    ClaimedJob,
+    FinishedRun,
+    Job,
+    JobState,
+    KeptRun,
+    LogLine,
+    MempoolEntry,
+    Retention,
+    WebhookEvent,
+)
+from scenarioctl.stores import (
+    DEFAULT_RETENTION,
+    JobPage,
+    ListedScenario,
+    ScenarioPage,
+    Statistics,
+    StoredScenario,
+)
+from scenarioctl.stores.cursors import Value, read_cursor, write_cursor
+from scenarioctl.stores.texts import PORTION, clean, cut_line
+from scenarioctl.stores.validation import (
+    INTEGER_MAX,
+    check_id,
+    check_job,
+    check_limit,
+    check_listing,
+    check_scenario,
+    check_text,
+)
+
+#: The share of a job's bytes, one in so many, that is kept free.
+_SPARE = 8
+
+
+@dataclass(kw_only=True)
+class MemoryState:
+    """What the stores of one test hold in common, as processes share a file."""
+
+    scenarios: dict[str, StoredScenario] = field(default_factory=dict)
+    #: Scenario -> its number, in the order of creation.
+    numbers: dict[str, int] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    #: Jobs that were claimed for their due time, and whether such a run has lines in the log.
+    begun: dict[str, bool] = field(default_factory=dict)
+    #: Owner -> when its lease runs out.
+    leases: dict[str, int] = field(default_factory=dict)
+    lines: list[LogLine] = field(default_factory=list)
+    drafts: list[MempoolEntry] = field(default_factory=list)
+    runs: list[tuple[str, KeptRun]] = field(default_factory=list)
+    events: list[WebhookEvent] = field(default_factory=list)
+    #: Job, webhook -> the newest event that the job has used.
+    used: dict[tuple[str, str], int] = field(default_factory=dict)
+    #: The last number that was given out.
+    last_number: int = 0
+    last_line: int = 0
+    last_draft: int = 0
+    last_event: int = 0
+    changes: int = 0
+
+
+class MemoryStore:
+    """A Store over *state*."""
+
+    def __init__(
+        self, state: MemoryState | None = None, *, clock: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        self._state = state or MemoryState()
+        #: Nanoseconds, by which leases run.
+        self._clock = clock
+        self._writes = 0
+
+    def _changed(self) -> None:
+        self._state.changes += 1
+        self._writes += 1
+
+    # -- scenarios
+
+    async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
+        await self.put_scenarios([scenario], replace=replace)
+
+    async def put_scenarios(self, scenarios: Iterable[StoredScenario], *, replace: bool = False) -> int:
+        added: dict[str, StoredScenario] = {}
+        count = 0
+        for scenario in scenarios:
+            check_scenario(scenario)
+            before = added.get(scenario.id) or self._state.scenarios.get(scenario.id)
+            if before is not None and not replace:
+                raise Conflict(f"scenario {scenario.id!r} is already in the store")
+            added[scenario.id] = _normal(scenario, before)
+            count += 1
+        for id in added:
+            if id not in self._state.numbers:
+                self._state.last_number += 1
+                self._state.numbers[id] = self._state.last_number
+        self._state.scenarios.update(added)
+        self._forget_events()
+        self._changed()
+        return count
+
+    async def keep_scenario(self, scenario: StoredScenario) -> str:
+        for id in sorted(self._state.scenarios, key=self._state.numbers.__getitem__):
+            if scenario.digest and self._state.scenarios[id].digest == scenario.digest:
+                return id
+        await self.put_scenario(scenario)
+        return scenario.id
+
+    async def get_scenario(self, id: str) -> StoredScenario:
+        return replace(self._find(id), digest=b"")
+
+    def _find(self, id: str) -> StoredScenario:
+        scenario = self._state.scenarios.get(check_id(id))
+        if scenario is None:
+            raise NotFound(f"scenario {id!r} is not in the store")
+        return scenario
+
+    async def delete_scenario(self, id: str) -> None:
+        self._find(id)
+        state, job = self._state, self._state.jobs.get(id)
+        if job is not None and job.state is JobState.RUNNING:
+            raise Conflict(
+                f"scenario {id!r} cannot be deleted, its job is running: stop it first, with job stop {id}"
+            )
+        for rows in (state.scenarios, state.numbers, state.jobs, state.begun):
+            rows.pop(id, None)
+        state.lines = [line for line in state.lines if line.job != id]
+        state.drafts = [entry for entry in state.drafts if entry.job != id]
+        state.runs = [run for run in state.runs if run[0] != id]
+        state.used = {key: event for key, event in state.used.items() if key[0] != id}
+        self._forget_events()
+        self._changed()
+
+    def _forget_events(self) -> None:
+        """Remove the events of webhooks that no scenario names any more."""
+        named = {uuid for scenario in self._state.scenarios.values() for uuid in scenario.webhooks}
+        self._state.events = [event for event in self._state.events if event.uuid in named]
+
+    async def list_scenarios(
+        self,
+        *,
+        limit: int = 50,
+        after: str = "",
+        chain: str = "",
+        search: str = "",
+        sort: str = "created",
+        descending: bool = False,
+    ) -> ScenarioPage:
+        check_listing(limit=limit, after=after, search=search, sort=sort)
+        check_text(chain, field="chain")
+
+        def key(scenario: StoredScenario) -> list[Value]:
+            number = self._state.numbers[scenario.id]
+            return {
+                "created": [scenario.created, number],
+                "id": [scenario.id],
+                "summary": [scenario.summary, number],
+            }[sort]  # type: ignore[return-value]
+
+        found = [
+            one
+            for one in self._state.scenarios.values()
+            if (not chain or chain in one.chains) and _matches(one, search)
+        ]
+        found.sort(key=key, reverse=descending)
+        rest = found
+        if after:
+            last = read_cursor(after, sort=sort, descending=descending)
+            rest = [one for one in found if (key(one) < last if descending else key(one) > last)]
+        page = rest[:limit]
+        following = ""
+        if len(rest) > limit:
+            end = page[-1]
+            following = write_cursor(
+                id=end.id,
+                summary=end.summary,
+                created=end.created,
+                seq=self._state.numbers[end.id],
+                sort=sort,
+                descending=descending,
+            )
+        return ScenarioPage(items=tuple(map(_listed, page)), total=len(found), next=following)
+
+    async def count_scenarios(self, chain: str = "") -> int:
+        check_text(chain, field="chain")
+        return sum(not chain or chain in scenario.chains for scenario in self._state.scenarios.values())
+
+    # -- jobs
+
+    async def start_job(self, job: Job) -> bool:
+        check_job(job)
+        self._find(job.id)
+        before = self._state.jobs.get(job.id)
+        if before is not None and before.state is JobState.RUNNING:
+            return False
+        self._state.jobs[job.id] = Job(
+            id=job.id,
+            state=JobState.RUNNING,
+            schedule=job.schedule,
+            changed=job.changed,
+            due=job.due,
+            planned=job.planned,
+            epoch=before.epoch + 1 if before else 1,
+            last_started=before.last_started if before else None,
+            last_finished=before.last_finished if before else None,
+        )
+        self._state.begun.pop(job.id, None)
+        self._changed()
+        return True
+
+    async def stop_job(self, id: str, *, now: int) -> bool:
+        self._find(id)
+        job = self._state.jobs.get(id)
+        if job is None or job.state is not JobState.RUNNING:
+            return False
+        self._change(id, state=JobState.STOPPED, due=None, planned=None, changed=now)
+        return True
+
+    def _change(self, id: str, **fields: Any) -> None:
+        self._state.jobs[id] = replace(self._state.jobs[id], **fields)
+        self._changed()
+
+    async def get_job(self, id: str) -> Job | None:
+        self._find(id)
+        return self._state.jobs.get(id)
+
+    async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
+        check_limit(limit)
+        if after:
+            check_id(after, field="after")
+        found = sorted(
+            (job for job in self._state.jobs.values() if state in (None, job.state)), key=lambda job: job.id
+        )
+        rest = [job for job in found if job.id > after]
+        items = tuple(rest[:limit])
+        return JobPage(items=items, total=len(found), next=items[-1].id if len(rest) > limit else "")
+
+    def _due(self, now: int) -> list[Job]:
+        """Return the jobs that nobody runs and that are due by *now*, those due first first."""
+        found = [
+            (job.due, job.id)
+            for job in self._state.jobs.values()
+            if job.state is JobState.RUNNING and not job.owner and job.due is not None and job.due <= now
+        ]
+        return [self._state.jobs[id] for _, id in sorted(found)]
+
+    async def next_due(self) -> int | None:
+        due = self._due(INTEGER_MAX)
+        return due[0].due if due else None
+
+    async def claim_jobs(self, claim: Claim) -> list[ClaimedJob]:
+        for owner in self._expired() - {claim.owner}:
+            await self.free_leases(owner)
+        claimed = []
+        for job in self._due(claim.now)[: claim.limit]:
+            logged = self._state.begun.get(job.id)
+            self._change(job.id, owner=claim.owner, epoch=job.epoch + 1, step="", last_started=claim.now)
+            self._state.begun[job.id] = bool(logged)
+            scenario = self._state.scenarios[job.id]
+            claimed.append(
+                ClaimedJob(
+                    job=self._state.jobs[job.id],
+                    blob=scenario.blob,
+                    summary=scenario.summary,
+                    interrupted=logged is not None,
+                    logged=bool(logged),
+                )
+            )
+        if claimed:
+            self._state.leases[claim.owner] = self._clock() + claim.lease
+        return claimed
+
+    def _expired(self) -> set[str]:
+        return {owner for owner, deadline in self._state.leases.items() if deadline <= self._clock()}
+
+    async def renew_leases(self, owner: str, *, lease: int) -> set[str]:
+        self._state.leases[owner] = self._clock() + lease
+        return {job.id for job in self._state.jobs.values() if job.owner == owner}
+
+    async def has_worker(self) -> bool:
+        return bool(set(self._state.leases) - self._expired())
+
+    async def lease_owners(self) -> set[str]:
+        return {job.owner for job in self._state.jobs.values() if job.owner}
+
+    async def free_leases(self, owner: str) -> int:
+        self._state.leases.pop(owner, None)
+        held = [job.id for job in self._state.jobs.values() if job.owner == owner]
+        for id in held:
+            self._change(id, owner="", step="")
+        return len(held)
+
+    async def replan(self, *, now: int) -> int:
+        moved = 0
+        for job in list(self._state.jobs.values()):
+            every = job.schedule.every
+            if job.state is not JobState.RUNNING or job.schedule.cron or not every or job.due is None:
+                continue
+            if job.due > now + every + job.schedule.jitter:
+                self._change(job.id, due=now + every, planned=now + every)
+                self._state.begun.pop(job.id, None)
+                moved += 1
+        return moved
+
+    async def plan_job(self, id: str, *, epoch: int, due: int, planned: int) -> bool:
+        job = self._state.jobs.get(id)
+        if job is None or job.epoch != epoch or job.state is not JobState.RUNNING or job.owner:
+            return False
+        self._change(id, due=due, planned=planned)
+        self._state.begun.pop(id, None)
+        return True
+
+    # -- what runs leave behind
+
+    async def mark_step(
+        self,
+        id: str,
+        *,
+        epoch: int,
+        step: str,
+        lines: tuple[str, ...] = (),
+        now: int = 0,
+        retention: Retention = DEFAULT_RETENTION,
+    ) -> bool:
+        job = self._state.jobs.get(id)
+        if job is None or job.epoch != epoch or not job.owner:
+            return False
+        self._change(id, step=clean(step))
+        if lines:
+            self._state.begun[id] = True
+            self._log(id, lines, now)
+            self._trim_lines(id, rows=0, size=retention.log_bytes)
+        return True
+
+    def _log(self, id: str, lines: Iterable[str], now: int) -> None:
+        for line in lines:
+            self._state.last_line += 1
+            self._state.lines.append(
+                LogLine(seq=self._state.last_line, job=id, written=now, text=cut_line(line))
+            )
+
+    def _trim_lines(self, id: str, *, rows: int, size: int) -> None:
+        held = [(line.seq, len(line.text.encode())) for line in self._state.lines if line.job == id]
+        gone = _oldest(held, rows, size)
+        self._state.lines = [line for line in self._state.lines if line.seq not in gone]
+
+    async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
+        state, job = self._state, self._state.jobs.get(run.job)
+        if run.job not in state.scenarios:
+            return False
+        if run.epoch is not None and (
+            job is None or job.epoch != run.epoch or not job.owner or run.owner not in ("", job.owner)
+        ):
+            return False
+        self._log(run.job, run.lines, run.finished)
+        self._trim_lines(run.job, rows=retention.log_lines, size=retention.log_bytes)
+        for draft in run.drafts:
+            state.last_draft += 1
+            texts: dict[str, Any] = {
+                name: clean(getattr(draft, name)) for name in ("chain", "amount", "node", "tx")
+            }
+            state.drafts.append(
+                MempoolEntry(seq=state.last_draft, job=run.job, draft=replace(draft, **texts))
+            )
+        held = [(entry.seq, len(entry.draft.tx)) for entry in state.drafts if entry.job == run.job]
+        gone = _oldest(held, retention.mempool_entries, retention.mempool_bytes)
+        state.drafts = [entry for entry in state.drafts if entry.seq not in gone]
+        if run.ran:
+            kept = KeptRun(
+                planned=run.planned,
+                started=run.started,
+                finished=run.finished,
+                drafts=len(run.drafts),
+                failure=clean(run.failure),
+            )
+            state.runs.append((run.job, kept))
+        for uuid, event in run.used_events.items():
+            state.used[run.job, uuid] = max(event, state.used.get((run.job, uuid), 0))
+        if job is not None and run.epoch is not None:
+            self._plan_next(job, run)
+        self._changed()
+        return True
+
+    def _plan_next(self, job: Job, run: FinishedRun) -> None:
+        failures, due, planned, paused = job.failures, run.due, run.next_planned, ""
+        state, changed = job.state, job.changed
+        if run.ran:
+            failures = failures + 1 if run.failure else 0
+        if state is not JobState.RUNNING:
+            due = planned = None
+        elif due is None or 0 < job.schedule.pause_after <= failures:
+            state, due, planned, changed = JobState.PAUSED, None, None, run.finished
+            paused = run.failure or "its schedule has no further time"
+        ran = (
+            {"runs": job.runs + 1, "last_started": run.started, "last_finished": run.finished}
+            if run.ran
+            else {}
+        )
+        reason = clean(paused or run.failure) if run.ran or paused else job.reason
+        self._change(
+            job.id,
+            state=state,
+            due=due,
+            planned=planned,
+            changed=changed,
+            failures=failures,
+            reason=reason,
+            owner="",
+            step="",
+            **ran,
+        )
+        self._state.begun.pop(job.id, None)
+
+    async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
+        if id is not None:
+            self._find(id)
+        found = [line for line in self._state.lines if id in (None, line.job) and line.seq > after]
+        return found[: limit or None]
+
+    async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
+        if id is not None:
+            self._find(id)
+        found, room = [], PORTION
+        for entry in self._state.drafts:
+            if id not in (None, entry.job) or entry.seq <= after:
+                continue
+            found.append(entry)
+            room -= len(entry.draft.tx)
+            if limit and (room <= 0 or len(found) == limit):
+                break
+        return found
+
+    async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
+        if id is not None:
+            self._find(id)
+        numbers = (
+            [line.seq for line in self._state.lines if id in (None, line.job)],
+            [entry.seq for entry in self._state.drafts if id in (None, entry.job)],
+        )
+        line, entry = (
+            each[-count - 1] if len(each) > count else 0
+            for each, count in zip(numbers, (lines, entries), strict=True)
+        )
+        return line, entry
+
+    async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
+        return [run for job, run in reversed(self._state.runs) if job == check_id(id)][:limit]
+
+    async def drafted_for(self) -> list[tuple[str, int]]:
+        return sorted(
+            {
+                (entry.draft.chain, entry.draft.spec_version)
+                for entry in self._state.drafts
+                if not entry.flag and entry.draft.spec_version is not None
+            }
+        )
+
+    async def read_drafts(
+        self, chain: str, spec_version: int, *, after: int = 0, limit: int = 500
+    ) -> list[MempoolEntry]:
+        return [
+            entry
+            for entry in self._state.drafts
+            if (entry.draft.chain, entry.draft.spec_version) == (chain, spec_version)
+            and not entry.flag
+            and entry.seq > after
+            and entry.draft.tx != NO_TRANSACTION
+        ][:limit]
+
+    async def flag_drafts(self, flags: dict[int, str], *, now: int, lines: dict[str, list[str]]) -> None:
+        flagged = set()
+        for place, entry in enumerate(self._state.drafts):
+            if entry.seq in flags and not entry.flag:
+                self._state.drafts[place] = replace(entry, flag=clean(flags[entry.seq]))
+                flagged.add(entry.job)
+        for job, texts in lines.items():
+            if (job in flagged or not flags) and job in self._state.scenarios:
+                self._log(job, texts, now)
+        self._changed()
+
+    # -- webhooks
+
+    async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
+        await self.check_webhook(uuid)
+        self._state.last_event += 1
+        event = WebhookEvent(
+            id=self._state.last_event, uuid=uuid, received=now, content=json.loads(json.dumps(content))
+        )
+        self._state.events.append(event)
+        held = [(one.id, len(json.dumps(one.content))) for one in self._state.events if one.uuid == uuid]
+        gone = _oldest(held, retention.webhook_events, retention.webhook_bytes)
+        self._state.events = [one for one in self._state.events if one.id not in gone]
+        self._changed()
+        return event
+
+    async def newest_event(self, uuid: str, *, job: str, after: int | None = None) -> WebhookEvent | None:
+        check_text(uuid, field="webhook")
+        last = max(after or 0, self._state.used.get((job, uuid), 0))
+        found = [event for event in self._state.events if event.uuid == uuid and event.id > last]
+        return found[-1] if found else None
+
+    async def check_webhook(self, uuid: str) -> None:
+        check_text(uuid, field="webhook")
+        if not any(uuid in scenario.webhooks for scenario in self._state.scenarios.values()):
+            raise NotFound(f"webhook {shorten(uuid)} is not named by any scenario in the store")
+
+    async def list_events(self, uuid: str) -> list[WebhookEvent]:
+        await self.check_webhook(uuid)
+        return [event for event in self._state.events if event.uuid == uuid]
+
+    async def get_event(self, id: int) -> WebhookEvent:
+        for event in self._state.events:
+            if event.id == id:
+                return event
+        raise NotFound(f"event {shorten(id)} is not in the store, it may have expired")
+
+    # -- the store as a whole
+
+    async def prune(self, *, now: int, retention: Retention) -> int:
+        state = self._state
+        before = len(state.lines) + len(state.drafts) + len(state.events)
+        state.lines = [
+            line for line in state.lines if not retention.log_age or line.written >= now - retention.log_age
+        ]
+        state.drafts = [
+            entry
+            for entry in state.drafts
+            if not retention.mempool_age or entry.draft.date >= now - retention.mempool_age
+        ]
+        state.events = [
+            event
+            for event in state.events
+            if not retention.webhook_age or event.received >= now - retention.webhook_age
+        ]
+        for id in state.scenarios:
+            gone = _oldest([(line.seq, 0) for line in state.lines if line.job == id], retention.log_lines)
+            state.lines = [line for line in state.lines if line.seq not in gone]
+            held = [(entry.seq, 0) for entry in state.drafts if entry.job == id]
+            gone = _oldest(held, retention.mempool_entries)
+            state.drafts = [entry for entry in state.drafts if entry.seq not in gone]
+        return before - len(state.lines) - len(state.drafts) - len(state.events)
+
+    async def statistics(self) -> Statistics:
+        states = [job.state for job in self._state.jobs.values()]
+        return Statistics(
+            scenarios=len(self._state.scenarios),
+            jobs={state: states.count(state) for state in JobState},
+            next_due=await self.next_due(),
+            writes=self._writes,
+        )
+
+    async def health(self) -> str:
+        return ""
+
+    async def change_token(self) -> str:
+        return str(self._state.changes)
+
+    async def close(self) -> None:
+        pass
+
+
+def _normal(scenario: StoredScenario, before: StoredScenario | None) -> StoredScenario:
+    """Return *scenario* as it is read back; *before* is the one that it replaces."""
+    return replace(
+        scenario,
+        chains=tuple(sorted(set(scenario.chains))),
+        webhooks=tuple(sorted(set(scenario.webhooks))),
+        created=before.created if before else scenario.created,
+    )
+
+
+def _matches(scenario: StoredScenario, search: str) -> bool:
+    # Lower case of bytes: ASCII letters alone are alike in both cases.
+    text = search.encode().lower()
+    return any(text in each.encode().lower() for each in (scenario.id, scenario.summary, scenario.name))
+
+
+def _listed(scenario: StoredScenario) -> ListedScenario:
+    return ListedScenario(
+        id=scenario.id,
+        summary=scenario.summary,
+        chains=scenario.chains,
+        created=scenario.created,
+        updated=scenario.updated,
+        size=len(scenario.blob),
+        name=scenario.name,
+    )
+
+
+def _oldest(rows: list[tuple[int, int]], limit: int, size: int = 0) -> set[int]:
+    """Return the numbers of the oldest *rows* (number, bytes) beyond *limit* rows or *size* bytes; 0 is no bound."""
+    kept: set[int] = set()
+    left = size - size // _SPARE
+    for number, length in reversed(rows):
+        left -= length
+        if (limit and len(kept) == limit) or (size and left < 0 and kept):
+            break
+        kept.add(number)
+    return {number for number, _ in rows} - kept

@@ -1,0 +1,324 @@
+"""What runs leave behind, in SQLite: plain functions over a connection, whose transactions are the caller's."""
+
+from collections.abc import Iterable, Sequence
+from sqlite3 import Connection
+from types import NoneType
+from typing import Any
+
+from scenarioctl.model.jobs import (
+    NO_TRANSACTION,
+    FinishedRun,
+    JobState,
+    KeptRun,
+    LogLine,
+    MempoolDraft,
+    MempoolEntry,
+    Retention,
+)
+from scenarioctl.stores import DEFAULT_RETENTION
+from scenarioctl.stores.sqlite.database_file import one_moment
+from scenarioctl.stores.sqlite.job_rows import pause_after
+from scenarioctl.stores.sqlite.retention import DRAFTS, LINES, RUNS, prune, trim_bytes, trim_rows
+from scenarioctl.stores.sqlite.scenario_rows import exists, unknown
+from scenarioctl.stores.texts import PORTION, clean, cut_line
+from scenarioctl.stores.validation import INTEGER_MAX
+
+#: Rows that one statement inserts: each statement costs a turn of the threads.
+_ROWS_AT_ONCE = 50
+
+_ENTRY = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node FROM mempool"
+
+
+def mark_step(
+    database: Connection,
+    id: str,
+    *,
+    epoch: int,
+    step: str,
+    lines: Sequence[str],
+    now: int,
+    retention: Retention,
+) -> bool:
+    marked = database.execute(
+        "UPDATE jobs SET step = ?, begun = CASE WHEN ? THEN 2 ELSE begun END"
+        " WHERE id = ? AND epoch = ? AND owner <> ''",
+        (clean(step), bool(lines), id, epoch),
+    )
+    if marked.rowcount and lines:
+        _log(database, id, lines, now, retention)
+    return bool(marked.rowcount)
+
+
+def finish(database: Connection, run: FinishedRun, *, retention: Retention) -> bool:
+    row = database.execute(
+        "SELECT s.id, t.lines, t.entries, t.runs, j.state, j.epoch, j.owner, j.failures, j.schedule"
+        " FROM scenarios s LEFT JOIN tallies t ON t.job = s.id LEFT JOIN jobs j ON j.id = s.id WHERE s.id = ?",
+        (run.job,),
+    ).fetchone()
+    if row is None:
+        return False
+    _, lines, entries, runs, state, epoch, owner, failures, schedule = row
+    if run.epoch is not None and (epoch != run.epoch or not owner or run.owner not in ("", owner)):
+        return False
+    _keep(database, run)
+    lines = trim_rows(
+        database, LINES, run.job, count=(lines or 0) + len(run.lines), limit=retention.log_lines
+    )
+    lines -= trim_bytes(
+        database, LINES, run.job, added=run.lines, limit=retention.log_bytes, rows=retention.log_lines
+    )
+    entries = trim_rows(
+        database, DRAFTS, run.job, count=(entries or 0) + len(run.drafts), limit=retention.mempool_entries
+    )
+    entries -= trim_bytes(
+        database,
+        DRAFTS,
+        run.job,
+        added=[draft.tx for draft in run.drafts],
+        limit=retention.mempool_bytes,
+        rows=retention.mempool_entries,
+    )
+    runs = (runs or 0) + run.ran
+    # Nobody sees whether some more are kept of these.
+    if runs > retention.runs + retention.runs // 16:
+        runs = trim_rows(database, RUNS, run.job, count=runs, limit=retention.runs)
+    database.execute(
+        "INSERT INTO tallies (job, lines, entries, runs) VALUES (?, ?, ?, ?) ON CONFLICT (job) DO UPDATE"
+        " SET lines = excluded.lines, entries = excluded.entries, runs = excluded.runs",
+        (run.job, lines, entries, runs),
+    )
+    if run.epoch is not None:
+        _plan_next(database, run, state=state, failures=failures, schedule=schedule)
+    return True
+
+
+def _plan_next(database: Connection, run: FinishedRun, *, state: str, failures: int, schedule: str) -> None:
+    due, planned, changed, paused = run.due, run.next_planned, None, ""
+    if run.ran:
+        failures = failures + 1 if run.failure else 0
+    if state != JobState.RUNNING:
+        due, planned = None, None
+    elif due is None or 0 < pause_after(schedule) <= failures:
+        state, due, planned, changed = JobState.PAUSED, None, None, run.finished
+        paused = run.failure or "its schedule has no further time"
+    database.execute(
+        "UPDATE jobs SET state = ?, due = ?, planned = ?, changed = coalesce(?, changed), owner = '', step = '',"
+        " begun = 0, failures = ?, runs = runs + ?, last_started = CASE WHEN ? THEN ? ELSE last_started END,"
+        " last_finished = CASE WHEN ? THEN ? ELSE last_finished END, reason = CASE WHEN ? THEN ? ELSE reason END WHERE id = ?",
+        (
+            *(str(state), due, planned, changed, failures, run.ran),
+            *(run.ran, run.started, run.ran, run.finished),
+            *(run.ran or bool(paused), clean(paused or run.failure), run.job),
+        ),
+    )
+
+
+def read_log(database: Connection, id: str | None, *, after: int, limit: int) -> list[LogLine]:
+    rows = _rows_after(database, "seq, job, written, text FROM log_lines", id, after=after, limit=limit)
+    return [_read_line(row) for row in rows]
+
+
+def find_tail(database: Connection, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
+    if id is not None and not exists(database, id):
+        raise unknown(id)
+    return _seq_before(database, "FROM log_lines", id, lines), _seq_before(
+        database, "FROM mempool", id, entries
+    )
+
+
+def _seq_before(database: Connection, source: str, id: str | None, count: int) -> int:
+    """Return the seq of the row before the newest *count*; 0 where there is none."""
+    condition, values = ("", ()) if id is None else ("WHERE job = ?", (id,))
+    row = database.execute(
+        f"SELECT seq {source} {condition} ORDER BY seq DESC LIMIT 1 OFFSET ?", (*values, count)
+    ).fetchone()
+    return row[0] if row else 0
+
+
+def last_runs(database: Connection, id: str, *, limit: int) -> list[KeptRun]:
+    rows = database.execute(
+        "SELECT planned, started, finished, drafts, failure FROM runs WHERE job = ? ORDER BY seq DESC LIMIT ?",
+        (id, limit),
+    ).fetchall()
+    return [
+        KeptRun(planned=planned, started=started, finished=finished, drafts=drafts, failure=failure)
+        for planned, started, finished, drafts, failure in rows
+        # A damaged one is no reason to tell of none.
+        if tuple(map(type, (planned, started, finished, drafts, failure))) == (int, int, int, int, str)
+    ]
+
+
+def read_mempool(database: Connection, id: str | None, *, after: int, limit: int) -> list[MempoolEntry]:
+    found = []
+    room = PORTION
+    # Each may be as long as a transaction.
+    for row in _rows_after(database, _ENTRY, id, after=after, limit=limit):
+        found.append(_read_entry(row))
+        room -= len(found[-1].draft.tx)
+        if limit and room <= 0:
+            break
+    return found
+
+
+def drafted_for(database: Connection) -> list[tuple[str, int]]:
+    # Each step goes to the next pair in the index, past all the drafts of the one before.
+    found: list[tuple[str, int]] = []
+    following = (
+        "SELECT chain, spec_version FROM mempool WHERE flag = '' AND spec_version IS NOT NULL"
+        " AND (chain, spec_version) > (?, ?) ORDER BY chain, spec_version LIMIT 1"
+    )
+    with one_moment(database):
+        while row := database.execute(following, found[-1] if found else ("", -1)).fetchone():
+            found.append(row)
+    return [(chain, version) for chain, version in found if type(version) is int]
+
+
+def read_drafts(
+    database: Connection, chain: str, spec_version: int, *, after: int, limit: int
+) -> list[MempoolEntry]:
+    rows = database.execute(
+        f"SELECT {_ENTRY} WHERE flag = '' AND spec_version IS NOT NULL AND chain = ? AND spec_version = ?"
+        " AND seq > ? ORDER BY seq LIMIT ?",
+        (chain, spec_version, after, limit),
+    )
+    return [entry for entry in map(_read_entry, rows) if entry.draft.tx != NO_TRANSACTION]
+
+
+def flag_drafts(
+    database: Connection, flags: dict[int, str], *, now: int, lines: dict[str, list[str]]
+) -> None:
+    flagged: set[str] = set()
+    for seq, why in flags.items():
+        # Two processes may have noticed; the log tells it once.
+        changed = database.execute(
+            "UPDATE mempool SET flag = ? WHERE seq = ? AND flag = ''", (clean(why), seq)
+        )
+        if changed.rowcount:
+            (job,) = database.execute("SELECT job FROM mempool WHERE seq = ?", (seq,)).fetchone()
+            flagged.add(job)
+    for job, texts in lines.items():
+        if (job in flagged or not flags) and exists(database, job):
+            _log(database, job, texts, now, DEFAULT_RETENTION)
+
+
+def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
+    """Remove some of what is too old or too much; 0 once nothing is."""
+    return prune(database, LINES, now=now, age=retention.log_age, limit=retention.log_lines) or prune(
+        database, DRAFTS, now=now, age=retention.mempool_age, limit=retention.mempool_entries
+    )
+
+
+def _keep(database: Connection, run: FinishedRun) -> None:
+    _insert(
+        database,
+        "log_lines (job, written, text)",
+        [(run.job, run.finished, cut_line(line)) for line in run.lines],
+    )
+    _insert(
+        database,
+        "mempool (job, chain, amount, tx_type, date, spec_version, expires, node, flag, tx)",
+        [
+            (
+                run.job,
+                clean(draft.chain),
+                clean(draft.amount),
+                draft.tx_type,
+                draft.date,
+                draft.spec_version,
+                draft.expires,
+                clean(draft.node),
+                "",
+                clean(draft.tx),
+            )
+            for draft in run.drafts
+        ],
+    )
+    if run.ran:
+        database.execute(
+            "INSERT INTO runs (job, epoch, planned, started, finished, lines, drafts, failure)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                run.job,
+                run.epoch,
+                run.planned,
+                run.started,
+                run.finished,
+                len(run.lines),
+                len(run.drafts),
+                clean(run.failure),
+            ),
+        )
+    if run.used_events:
+        database.executemany(
+            "INSERT INTO webhook_marks (job, uuid, event) VALUES (?, ?, ?)"
+            " ON CONFLICT (job, uuid) DO UPDATE SET event = max(event, excluded.event)",
+            [(run.job, uuid, event) for uuid, event in run.used_events.items()],
+        )
+
+
+def _log(database: Connection, job: str, texts: Sequence[str], now: int, retention: Retention) -> None:
+    """Add to a log between two runs, or in the middle of one."""
+    _insert(database, "log_lines (job, written, text)", [(job, now, cut_line(text)) for text in texts])
+    database.execute(
+        "INSERT INTO tallies (job, lines, entries, runs) VALUES (?, ?, 0, 0)"
+        " ON CONFLICT (job) DO UPDATE SET lines = lines + excluded.lines",
+        (job, len(texts)),
+    )
+    removed = trim_bytes(
+        database, LINES, job, added=texts, limit=retention.log_bytes, rows=retention.log_lines
+    )
+    if removed:
+        database.execute("UPDATE tallies SET lines = lines - ? WHERE job = ?", (removed, job))
+
+
+def _insert(database: Connection, into: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        some = rows[first : first + _ROWS_AT_ONCE]
+        marks = ", ".join([f"({', '.join('?' * len(some[0]))})"] * len(some))
+        database.execute(f"INSERT INTO {into} VALUES {marks}", [value for row in some for value in row])  # noqa: S608
+
+
+def _rows_after(
+    database: Connection, what: str, id: str | None, *, after: int, limit: int
+) -> Iterable[tuple[Any, ...]]:
+    condition, values = ("", []) if id is None else ("job = ? AND", [id])
+    rows = database.execute(
+        f"SELECT {what} WHERE {condition} seq > ? ORDER BY seq LIMIT ?",
+        (*values, max(-1, min(after, INTEGER_MAX)), min(limit, INTEGER_MAX) or -1),
+    )
+    first = rows.fetchone()
+    if first is not None:
+        yield first
+        yield from rows
+    elif id is not None and not exists(database, id):
+        raise unknown(id)
+
+
+def _read_line(row: tuple[Any, ...]) -> LogLine:
+    seq, job, written, text = row
+    if type(written) is not int or type(text) is not str:
+        written, text = 0, "This line is damaged in the store"
+    return LogLine(seq=seq, job=job, written=written, text=text)
+
+
+def _read_entry(row: tuple[Any, ...]) -> MempoolEntry:
+    seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node = row
+    texts, times = (flag, chain, amount, tx_type, tx, node), (spec_version, expires)
+    if {*map(type, texts)} != {str} or type(date) is not int or not {*map(type, times)} <= {int, NoneType}:
+        draft = MempoolDraft(chain=str(chain), amount="0", tx_type=str(tx_type), date=0, tx=NO_TRANSACTION)
+        return MempoolEntry(seq=seq, job=job, flag="this draft is damaged in the store", draft=draft)
+    return MempoolEntry(
+        seq=seq,
+        job=job,
+        flag=flag,
+        draft=MempoolDraft(
+            chain=chain,
+            amount=amount,
+            tx_type=tx_type,
+            date=date,
+            tx=tx,
+            spec_version=spec_version,
+            expires=expires,
+            node=node,
+        ),
+    )

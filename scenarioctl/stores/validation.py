@@ -1,0 +1,88 @@
+"""What every store refuses, in the same sentences."""
+
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.jobs import Job
+from scenarioctl.stores import StoredScenario
+
+#: What a list may be sorted by.
+SORTS = ("created", "id", "summary")
+#: The longest page.
+LIMIT_MAX = 1000
+
+_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+_SEARCH_MAX = 200
+#: The largest integer that a column holds.
+INTEGER_MAX = 2**63 - 1
+
+
+def check_scenario(scenario: StoredScenario) -> None:
+    """Refuse what no store can keep."""
+    check_id(scenario.id)
+    check_storable(scenario.summary, field="summary")
+    check_storable(scenario.name, field="name")
+    for chain in scenario.chains:
+        if not check_storable(chain, field="chain"):
+            raise InvalidRequest("chain '' is empty, expected a chain's name")
+    for uuid in scenario.webhooks:
+        if not check_storable(uuid, field="webhook"):
+            raise InvalidRequest("webhook '' is empty, expected a webhook's uuid")
+    check_moment(scenario.created, field="created")
+    check_moment(scenario.updated, field="updated")
+
+
+def check_job(job: Job) -> None:
+    """Refuse what no store can keep."""
+    check_id(job.id)
+    for field, moment in (("due", job.due), ("planned", job.planned), ("changed", job.changed)):
+        if moment is not None:
+            check_moment(moment, field=field)
+
+
+def check_moment(moment: int, *, field: str) -> None:
+    """Refuse a time that no store can keep."""
+    if not 0 <= moment <= INTEGER_MAX:
+        raise InvalidRequest(f"{field} {shorten(moment)} is not a time in nanoseconds since 1970")
+
+
+def check_id(id: object, *, field: str = "id") -> str:
+    """Return *id* if it can name a scenario: 1 to 64 of `A-Z a-z 0-9 _ -`."""
+    if not isinstance(id, str) or not 1 <= len(id) <= 64 or not _ID_CHARACTERS.issuperset(id):
+        raise InvalidRequest(
+            f"{field} {shorten(id)} cannot name a scenario, expected 1 to 64 letters, digits, - or _"
+        )
+    return id
+
+
+def check_listing(*, limit: object, after: object, search: object, sort: object) -> None:
+    """Refuse what no store can list by."""
+    check_limit(limit)
+    if sort not in SORTS:
+        raise InvalidRequest(f"sort {shorten(sort)} is unknown, expected one of: {', '.join(SORTS)}")
+    check_text(after, field="after")
+    if len(check_text(search, field="search")) > _SEARCH_MAX:
+        raise InvalidRequest(
+            f"search {shorten(search)} is too long, expected at most {_SEARCH_MAX} characters"
+        )
+
+
+def check_limit(limit: object) -> None:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LIMIT_MAX:
+        raise InvalidRequest(f"limit {shorten(limit)} is out of range, expected 1 to {LIMIT_MAX}")
+
+
+def check_text(value: object, *, field: str) -> str:
+    """Return *value* if it is text that can be written as UTF-8: JSON can spell text that cannot."""
+    try:
+        if isinstance(value, str) and value.encode() is not None:
+            return value
+    except UnicodeEncodeError:
+        pass
+    raise InvalidRequest(f"{field} {shorten(value)} is not valid text")
+
+
+def check_storable(value: object, *, field: str) -> str:
+    """Return *value* if it is text that every store can hold: PostgreSQL has no NUL characters."""
+    text = check_text(value, field=field)
+    if "\0" in text:
+        raise InvalidRequest(f"{field} {shorten(text)} has a NUL character, which cannot be stored")
+    return text
