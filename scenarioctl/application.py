@@ -303,13 +303,15 @@ class Application:
         return client
 
     def _new_client(self, chain: Chain) -> "Client":
+        from scenarioctl.chains.client import Client
+
         pool = self._pools.get(chain)
         if pool is None:
             from scenarioctl.chains.pool import Pool
 
             known, cache = self.known_runtime(chain), self.runtime_directory(chain)
             pool = self._pools[chain] = Pool(chain, known=known, cache=cache)
-        return pool.client()
+        return Client(pool)
 
     def runtime_directory(self, chain: Chain) -> Path:
         """Return where the tables of *chain* are kept: apart from others, since forks and test chains share a genesis."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, shorten, suggest
 
 APPLICATION = "scenarioctl"
 
@@ -300,10 +300,12 @@ def read_config(path: Path, *, required: bool = False) -> dict[str, Any]:
 
 def suggest_setting(key: str, known: Sequence[str]) -> str:
     """Return which of *known* may have been meant by *key*; all of them would flood a terminal."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(key[:60].replace("-", "_"), known, n=1, cutoff=0.7)
-    return f"did you mean {close[0]}?" if close else "scenarioctl config show lists those that there are"
+    return suggest(
+        key.replace("-", "_"),
+        known,
+        otherwise="scenarioctl config show lists those that there are",
+        cutoff=0.7,
+    )
 
 
 def parse_config(text: bytes, path: Path) -> dict[str, Any]:

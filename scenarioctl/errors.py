@@ -3,7 +3,7 @@
 Every message is one sentence that names the field, the value, and what would have worked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 
 class ScenarioctlError(Exception):
@@ -159,3 +159,18 @@ def shorten(value: object, limit: int = 60) -> str:
     else:
         text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def closest(word: str, known: Iterable[str], *, count: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Return the *count* names of *known* that are most like *word*; fewer if others are less like it than *cutoff*."""
+    from difflib import get_close_matches
+
+    return get_close_matches(word[:80], known, n=count, cutoff=cutoff)
+
+
+def suggest(word: str, known: Sequence[str], *, otherwise: str | None = None, cutoff: float = 0.6) -> str:
+    """Return a question for the name of *known* that *word* may mean; without one *otherwise*, or the whole list."""
+    close = closest(word, known, cutoff=cutoff)
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"expected one of: {', '.join(known)}" if otherwise is None else otherwise

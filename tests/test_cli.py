@@ -17,8 +17,8 @@ from click.shell_completion import BashComplete
 
 from scenarioctl import __version__
 from scenarioctl.chains.registry import ROLES
-from scenarioctl.cli.base import OneOption
 from scenarioctl.cli.main import cli
+from scenarioctl.cli.options import OneOption
 from scenarioctl.cli.pictures import WAYS
 from scenarioctl.config import SETTINGS
 from scenarioctl.server.access import SCOPES

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import connect
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
@@ -27,7 +28,7 @@ def polkadot_at(*endpoints: str) -> Chain:
 def fetch_runtime(chain: Chain, known: RuntimeTable | None, cache: Path) -> RuntimeTable:
     pool = Pool(chain, known=known, cache=cache)
     try:
-        return finish(pool.client().table())
+        return finish(Client(pool).table())
     finally:
         finish(pool.close())
 
@@ -88,7 +89,7 @@ def test_an_upgrade_is_noticed_by_a_client_that_stays_connected(tmp_path: Path) 
 
     with Node(answers(state_getRuntimeVersion=lambda: dict(now))) as node:
         pool = Pool(polkadot_at(node.url), known=bundled, cache=tmp_path)
-        client = pool.client()
+        client = Client(pool)
         # As if a second passed between any two questions.
         pool.believed = 0
         before = finish(client.table())
@@ -107,7 +108,7 @@ def test_a_node_of_another_version_does_not_answer_for_one_that_went_away(tmp_pa
 
     with Node(gone) as first, Node(other) as second:
         pool = Pool(polkadot_at(first.url, second.url), known=load_bundled("polkadot"), cache=tmp_path)
-        client = pool.client()
+        client = Client(pool)
         with pytest.raises(ChainUnreachable) as refused:
             finish(client.storage("System", "Number"))
         again = finish(client.storage("System", "Number"))
@@ -126,7 +127,7 @@ def test_a_client_believes_the_version_for_a_moment(tmp_path: Path) -> None:
 
     with Node(answers(state_getRuntimeVersion=version)) as node:
         pool = Pool(polkadot_at(node.url), known=bundled, cache=tmp_path)
-        client = pool.client()
+        client = Client(pool)
         pool.believed = 60
         for _ in range(3):
             finish(client.table())

@@ -105,7 +105,7 @@ def polkadot_at(*endpoints: str) -> Chain:
 def client_of(tmp_path: Path, *endpoints: str, timeouts: Timeouts = HURRIED) -> Iterator[Client]:
     pool = Pool(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path, timeouts=timeouts)
     try:
-        yield pool.client()
+        yield Client(pool)
     finally:
         finish(pool.close())
 
@@ -149,7 +149,7 @@ def test_under_a_daemon_too_it_is_left_for_the_next(tmp_path: Path) -> None:
     async def play(*endpoints: str) -> Any:
         pool = Pool(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path)
         try:
-            client = pool.client()
+            client = Client(pool)
             client.timeouts = HURRIED
             async with asyncio.timeout(5):
                 return await client.storage("System", "Number")

@@ -11,8 +11,8 @@ import pytest
 
 import scenarioctl.operations
 from scenarioctl import errors
-from scenarioctl.cli.base import GlobalOptions
 from scenarioctl.cli.main import COMMANDS, cli
+from scenarioctl.cli.options import GlobalOptions
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.operations.results import Result
 from scenarioctl.server.endpoints import ENDPOINTS

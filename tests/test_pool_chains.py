@@ -126,7 +126,7 @@ def test_nothing_is_opened_until_a_chain_is_asked_and_then_kept(tmp_path: Path) 
     async def story() -> None:
         with slow(chain_getBlock="a block") as one:
             async with pool_of(tmp_path, one.url) as pool:
-                first, second = pool.client(), pool.client()
+                first, second = Client(pool), Client(pool)
                 before = one.most
                 said = [await first.call("chain_getBlock"), await second.call("chain_getBlock")]
                 opened = one.most
@@ -141,7 +141,7 @@ def test_as_many_connections_as_the_pool_has_are_used_and_others_wait(tmp_path: 
         gate = Gate("late")
         with slow(chain_getBlock=gate) as one:
             async with pool_of(tmp_path, one.url, size=3) as pool:
-                asking = [asyncio.create_task(pool.client().call("chain_getBlock")) for _ in range(10)]
+                asking = [asyncio.create_task(Client(pool).call("chain_getBlock")) for _ in range(10)]
                 await gate.reached(3)
                 await asyncio.sleep(0.05)
                 waiting = one.asked.count("chain_getBlock")
@@ -158,7 +158,7 @@ def test_the_event_loop_goes_on_while_a_node_takes_its_time(tmp_path: Path) -> N
         gate = Gate("late")
         with slow(chain_getBlock=gate) as one:
             async with pool_of(tmp_path, one.url) as pool:
-                asking = asyncio.create_task(pool.client().call("chain_getBlock"))
+                asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
                 await gate.reached()
                 longest, last = 0.0, time.perf_counter()
                 for _ in range(20):
@@ -177,13 +177,13 @@ def test_who_waits_too_long_for_a_connection_is_told_so(tmp_path: Path) -> None:
         gate = Gate("late")
         with slow(chain_getBlock=gate) as one:
             async with pool_of(tmp_path, one.url, size=1, patience=0.05) as pool:
-                asking = asyncio.create_task(pool.client().call("chain_getBlock"))
+                asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
                 await gate.reached()
                 with pytest.raises(ChainUnreachable) as refused:
-                    await pool.client().call("chain_getHeader")
+                    await Client(pool).call("chain_getHeader")
                 gate.open.set()
                 said = await asking
-                after = await pool.client().call("chain_getHeader")
+                after = await Client(pool).call("chain_getHeader")
 
         assert str(refused.value) == (
             "polkadot is being asked too much: its 1 connections were in use for 0.05 seconds, try again"
@@ -198,10 +198,10 @@ def test_a_client_that_rests_keeps_nobody_from_asking(tmp_path: Path) -> None:
         with slow(chain_getBlock="a block") as one:
             async with pool_of(tmp_path, one.url, size=1, patience=0.05) as pool:
                 # As runs do that wait for a webhook, or for another chain.
-                resting = [pool.client() for _ in range(20)]
+                resting = [Client(pool) for _ in range(20)]
                 for client in resting:
                     await client.table()
-                said = await pool.client().call("chain_getBlock")
+                said = await Client(pool).call("chain_getBlock")
 
         assert said == "a block"
 
@@ -213,14 +213,14 @@ def test_who_goes_away_leaves_the_connection_to_nobody(tmp_path: Path) -> None:
         gate = Gate("for whoever went away")
         with slow(chain_getBlock=gate, chain_getHeader="mine") as one:
             async with pool_of(tmp_path, one.url, size=1) as pool:
-                client = pool.client()
+                client = Client(pool)
                 asking = asyncio.create_task(client.call("chain_getBlock"))
                 await gate.reached()
                 asking.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await asking
                 gate.open.set()
-                other = await pool.client().call("chain_getHeader")
+                other = await Client(pool).call("chain_getHeader")
                 # The same client goes on too, as after a timeout of one step.
                 same = await client.call("chain_getHeader")
 
@@ -234,13 +234,13 @@ def test_who_goes_away_while_a_chain_is_being_reached_ends_the_attempt(tmp_path:
         gate = Gate(CURRENT)
         with slow(state_getRuntimeVersion=gate) as one:
             async with pool_of(tmp_path, one.url, size=1) as pool:
-                asking = asyncio.create_task(pool.client().call("chain_getHeader"))
+                asking = asyncio.create_task(Client(pool).call("chain_getHeader"))
                 await gate.reached()
                 asking.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await asking
                 gate.open.set()
-                said = await pool.client().call("chain_getHeader")
+                said = await Client(pool).call("chain_getHeader")
 
         assert said == {"number": "0x14"}
 
@@ -249,7 +249,7 @@ def test_who_goes_away_while_a_chain_is_being_reached_ends_the_attempt(tmp_path:
 
 def test_everybody_hears_the_answer_to_their_own_question_whoever_goes_away(tmp_path: Path) -> None:
     async def ask(pool: Pool, number: int) -> Any:
-        client = pool.client()
+        client = Client(pool)
         try:
             async with asyncio.timeout((number % 7) / 500 if number % 2 else None):
                 return await client.call("echo", number)
@@ -263,7 +263,7 @@ def test_everybody_hears_the_answer_to_their_own_question_whoever_goes_away(tmp_
                 said = await asyncio.gather(*(ask(pool, number) for number in range(400)))
                 most = one.most
                 # None of the four is lost.
-                again = await asyncio.gather(*(pool.client().call("echo", number) for number in range(8)))
+                again = await asyncio.gather(*(Client(pool).call("echo", number) for number in range(8)))
                 idle = len(pool.idle)
 
         assert said == list(range(400))
@@ -280,7 +280,7 @@ def test_a_pool_is_closed_at_once_whatever_its_clients_wait_for(tmp_path: Path) 
         opening, answering = Gate(CURRENT), Gate("late")
         with slow(state_getRuntimeVersion=opening) as first, slow(chain_getBlock=answering) as second:
             async with pool_of(tmp_path, first.url) as one, pool_of(tmp_path, second.url) as other:
-                asking = [asyncio.create_task(pool.client().call("chain_getBlock")) for pool in (one, other)]
+                asking = [asyncio.create_task(Client(pool).call("chain_getBlock")) for pool in (one, other)]
                 await opening.reached()
                 await answering.reached()
                 started = time.perf_counter()
@@ -306,7 +306,7 @@ def test_what_a_node_refuses_costs_no_connection(tmp_path: Path) -> None:
             async with pool_of(tmp_path, one.url) as pool:
                 for _ in range(3):
                     with pytest.raises(ChainRefused):
-                        await pool.client().call("chain_getBlock")
+                        await Client(pool).call("chain_getBlock")
 
         assert one.asked.count("state_getRuntimeVersion") == 1
 
@@ -324,7 +324,7 @@ def test_a_connection_lost_in_the_middle_is_replaced_and_the_question_asked_agai
     async def story() -> None:
         with node(chain_getBlock=sometimes) as one:
             async with pool_of(tmp_path, one.url) as pool:
-                said = [await pool.client().call("chain_getBlock") for _ in range(2)]
+                said = [await Client(pool).call("chain_getBlock") for _ in range(2)]
 
         assert said == ["a block", "a block"]
         assert one.asked.count("state_getRuntimeVersion") == 2
@@ -337,8 +337,8 @@ def test_what_acts_is_not_asked_twice_where_the_connection_is_lost(tmp_path: Pat
         with node(author_submitExtrinsic=lambda _: (_ for _ in ()).throw(Gone("killed"))) as one:
             async with pool_of(tmp_path, one.url) as pool:
                 with pytest.raises(ChainUnreachable):
-                    await pool.client().submit("author_submitExtrinsic", "0x00")
-                after = await pool.client().call("chain_getHeader")
+                    await Client(pool).submit("author_submitExtrinsic", "0x00")
+                after = await Client(pool).call("chain_getHeader")
 
         assert one.asked.count("author_submitExtrinsic") == 1
         assert after == {"number": "0x14"}
@@ -355,9 +355,9 @@ def test_a_connection_that_died_while_idle_is_replaced_before_anything_is_sent(
         with node(author_submitExtrinsic="0xhash") as second, ExitStack() as until_killed:
             first = until_killed.enter_context(node())
             async with pool_of(tmp_path, first.url, second.url) as pool:
-                await pool.client().table()
+                await Client(pool).table()
                 until_killed.close()
-                said = await pool.client().submit("author_submitExtrinsic", "0x00")
+                said = await Client(pool).submit("author_submitExtrinsic", "0x00")
 
         assert said == "0xhash"
         assert second.asked == [
@@ -379,10 +379,10 @@ def test_an_endpoint_that_stalls_after_a_rest_costs_less_than_a_second(
         gate = Gate(CURRENT)
         with slow() as first, slow(chain_getBlock="of the second") as second:
             async with pool_of(tmp_path, first.url, second.url) as pool:
-                await pool.client().call("chain_getHeader")
+                await Client(pool).call("chain_getHeader")
                 first.answers["state_getRuntimeVersion"] = gate
                 started = time.perf_counter()
-                said = await pool.client().call("chain_getBlock")
+                said = await Client(pool).call("chain_getBlock")
                 passed = time.perf_counter() - started
 
         assert said == "of the second"
@@ -398,7 +398,7 @@ def test_a_subscription_goes_on_beside_other_questions(tmp_path: Path) -> None:
     async def story() -> None:
         with node(chain_subscribeNewHeads=lambda: Feed([1, 2, 3]), chain_getBlock="a block") as one:
             async with pool_of(tmp_path, one.url, size=1, patience=0.2) as pool:
-                following, other = pool.client(), pool.client()
+                following, other = Client(pool), Client(pool)
                 seen = []
                 async with aclosing(following.subscribe("chain_subscribeNewHeads")) as heads:
                     async for head in heads:
@@ -419,7 +419,7 @@ def test_waiting_for_a_notice_can_be_given_up(tmp_path: Path) -> None:
     async def story() -> None:
         with node(chain_subscribeNewHeads=lambda: Feed([1]), chain_getBlock="a block") as one:
             async with pool_of(tmp_path, one.url) as pool:
-                client = pool.client()
+                client = Client(pool)
                 seen = []
                 with pytest.raises(TimeoutError):
                     async with (
@@ -516,22 +516,22 @@ def test_one_attempt_is_made_for_all_who_ask_and_success_ends_the_wait(tmp_path:
         backoff = Backoff(clock=clock, chance=lambda: 1.0)
         async with pool_of(tmp_path, NOWHERE, backoff=backoff) as pool:
             ended = await asyncio.gather(
-                *(pool.client().call("chain_getHeader") for _ in range(50)), return_exceptions=True
+                *(Client(pool).call("chain_getHeader") for _ in range(50)), return_exceptions=True
             )
             reasons = {str(error) for error in ended}
             with slow(state_getRuntimeVersion=(gate := Gate(CURRENT))) as one:
                 # The node comes back.
                 pool.chain = polkadot_at(one.url)
                 clock.now += 0.5
-                probing = asyncio.create_task(pool.client().call("chain_getHeader"))
+                probing = asyncio.create_task(Client(pool).call("chain_getHeader"))
                 # It has its address from the pool.
                 await gate.reached()
                 herd = await asyncio.gather(
-                    *(pool.client().call("chain_getHeader") for _ in range(50)), return_exceptions=True
+                    *(Client(pool).call("chain_getHeader") for _ in range(50)), return_exceptions=True
                 )
                 gate.open.set()
                 first = await probing
-                after = await asyncio.gather(*(pool.client().call("chain_getHeader") for _ in range(8)))
+                after = await asyncio.gather(*(Client(pool).call("chain_getHeader") for _ in range(8)))
                 probes = one.asked.count("chain_getBlockHash")
 
         assert reasons == {REFUSED, f"{REFUSED}, tried again in 1 s"}
@@ -546,9 +546,9 @@ def test_a_connection_that_is_there_is_used_whatever_became_of_another(tmp_path:
     async def story() -> None:
         with node(chain_getBlock="a block") as one:
             async with pool_of(tmp_path, one.url) as pool:
-                await pool.client().table()
+                await Client(pool).table()
                 pool.backoff.failed("too many connections")
-                said = await pool.client().call("chain_getBlock")
+                said = await Client(pool).call("chain_getBlock")
 
         assert said == "a block"
 
@@ -562,7 +562,7 @@ def test_a_node_that_lies_about_its_genesis_is_not_asked_again_and_again(tmp_pat
                 said = []
                 for _ in range(3):
                     with pytest.raises(ChainUnreachable) as refused:
-                        await pool.client().table()
+                        await Client(pool).table()
                     said.append(str(refused.value))
             lie = (
                 f"polkadot cannot be reached ({liar.url} serves another chain: "
@@ -583,7 +583,7 @@ def test_all_clients_of_a_pool_share_a_table(tmp_path: Path) -> None:
         older = {"specName": "polkadot", "specVersion": 1006000}
         with node(state_getRuntimeVersion=older) as one:
             async with pool_of(tmp_path, one.url) as pool:
-                tables = await asyncio.gather(*(pool.client().table() for _ in range(12)))
+                tables = await asyncio.gather(*(Client(pool).table() for _ in range(12)))
 
         assert {table.spec_version for table in tables} == {1006000}
         assert len({id(table) for table in tables}) == 1
@@ -601,7 +601,7 @@ def test_a_table_told_of_a_moment_ago_costs_no_question(tmp_path: Path) -> None:
         with node() as one:
             async with pool_of(tmp_path, one.url) as pool:
                 pool.believed = 60
-                await pool.client().table()
+                await Client(pool).table()
                 asked = list(one.asked)
                 # No other task had a turn: nothing was waited for.
                 turns = 0
@@ -614,7 +614,7 @@ def test_a_table_told_of_a_moment_ago_costs_no_question(tmp_path: Path) -> None:
 
                 counting = asyncio.create_task(count())
                 for _ in range(1000):
-                    await pool.client().table()
+                    await Client(pool).table()
                 counting.cancel()
 
         assert one.asked == asked
@@ -630,12 +630,12 @@ def test_what_one_node_told_is_not_believed_of_another(tmp_path: Path) -> None:
         with slow(chain_getBlock=gate) as first, node(state_getRuntimeVersion=older) as second:
             async with pool_of(tmp_path, first.url, second.url) as pool:
                 pool.believed = 60
-                table = await pool.client().table()
+                table = await Client(pool).table()
                 # While the connection to the first is in use, another one is opened, to the second.
-                asking = asyncio.create_task(pool.client().call("chain_getBlock"))
+                asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
                 await gate.reached()
                 pool.chain = polkadot_at(second.url)
-                other = await pool.client().table()
+                other = await Client(pool).table()
                 gate.open.set()
                 await asking
 
@@ -650,9 +650,9 @@ def test_a_question_begun_with_one_runtime_is_not_asked_of_a_node_with_another(t
         gate = Gate("late")
         with slow(chain_getBlock=gate) as first, node(state_getRuntimeVersion=older) as second:
             async with pool_of(tmp_path, first.url, second.url) as pool:
-                client = pool.client()
+                client = Client(pool)
                 await client.table()
-                asking = asyncio.create_task(pool.client().call("chain_getBlock"))
+                asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
                 await gate.reached()
                 pool.chain = polkadot_at(second.url)
                 with pytest.raises(ChainUnreachable) as refused:
@@ -688,7 +688,7 @@ def test_nothing_is_built_with_the_runtime_before_an_upgrade(tmp_path: Path, bel
     async def work(pool: Pool) -> None:
         while not upgraded or time.monotonic() < upgraded[0] + believed + 0.15:
             started = time.monotonic()
-            table, data = await build(pool.client())
+            table, data = await build(Client(pool))
             assert data == table.encode_call(table.decode_call(data))
             built.append((started, table.spec_version, id(table)))
             await asyncio.sleep(0.001)
@@ -697,7 +697,7 @@ def test_nothing_is_built_with_the_runtime_before_an_upgrade(tmp_path: Path, bel
         with node(state_getRuntimeVersion=lambda: dict(runs)) as one:
             async with pool_of(tmp_path, one.url) as pool:
                 pool.believed = believed
-                await pool.client().table()
+                await Client(pool).table()
                 working = [asyncio.create_task(work(pool)) for _ in range(20)]
                 # However busy the machine is, some have to be built before.
                 while len(built) < len(working):

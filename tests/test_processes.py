@@ -83,8 +83,11 @@ def test_help_and_completion_import_no_command(
     assert of("scenarioctl", modules) == [
         "scenarioctl",
         "scenarioctl.cli",
-        "scenarioctl.cli.base",
+        "scenarioctl.cli.commands",
+        "scenarioctl.cli.failure",
         "scenarioctl.cli.main",
+        "scenarioctl.cli.options",
+        "scenarioctl.cli.output",
         "scenarioctl.errors",
     ]
     assert [

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.chains.client import Client
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.probing import probe
 from scenarioctl.chains.registry import Registry
@@ -259,7 +260,7 @@ def lives(tmp_path: Path, table: RuntimeTable, address: bytes, storage: dict[str
     with Node(answers("polkadot", storage, state_getRuntimeVersion=version)) as node:
         pool = pool_of(node, table, tmp_path)
         try:
-            return finish(is_contract(pool.client(), address))
+            return finish(is_contract(Client(pool), address))
         finally:
             finish(pool.close())
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scenarioctl.chains.client import Client
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainUnreachable
@@ -48,7 +49,7 @@ def genesis() -> str:
 def test_its_metadata_becomes_a_table_and_is_kept(tmp_path: Path) -> None:
     pool = Pool(rococo(genesis=genesis()), known=None, cache=tmp_path)
 
-    table = finish(pool.client().table())
+    table = finish(Client(pool).table())
     finish(pool.close())
 
     assert (table.spec_name, table.spec_version, table.metadata_version) == ("statemine", 900, 14)
@@ -59,7 +60,7 @@ def test_its_metadata_becomes_a_table_and_is_kept(tmp_path: Path) -> None:
 
 def test_its_storage_is_read_by_name(tmp_path: Path) -> None:
     pool = Pool(rococo(), known=None, cache=tmp_path)
-    client = pool.client()
+    client = Client(pool)
 
     para_id = finish(client.storage("ParachainInfo", "ParachainId"))
     version = finish(client.storage("System", "LastRuntimeUpgrade"))

@@ -52,7 +52,7 @@ def client_of(tmp_path: Path, *nodes: Node, timeouts: Timeouts = HURRIED) -> Ite
     chain = polkadot_at(*(node.url for node in nodes))
     pool = Pool(chain, known=bundled("polkadot"), cache=tmp_path, timeouts=timeouts)
     try:
-        yield pool.client()
+        yield Client(pool)
     finally:
         finish(pool.close())
 
@@ -94,7 +94,7 @@ def test_a_slow_node_is_waited_for_where_there_is_no_other(tmp_path: Path, other
     ):
         chain = polkadot_at(slow.url, NOWHERE if other == "none that answers" else another.url)
         pool = Pool(chain, known=bundled("polkadot"), cache=tmp_path, timeouts=HURRIED)
-        client = pool.client()
+        client = Client(pool)
         # Too short for the slow one to be reached a second time meanwhile.
         finish(client.version())
         client.timeouts = replace(HURRIED, opening=0.1)
@@ -171,12 +171,12 @@ def test_a_subscription_is_not_cut_for_a_slow_answer_beside_it(tmp_path: Path) -
 
 def test_under_a_daemon_too_a_silent_node_is_left_soon(tmp_path: Path) -> None:
     async def story(pool: Pool) -> tuple[list[Any], str]:
-        clients = [pool.client() for _ in range(3)]
+        clients = [Client(pool) for _ in range(3)]
         for client in clients:
             client.timeouts = HURRIED
         said = await asyncio.gather(*(client.storage("System", "Number") for client in clients))
         # Those that ask later get the connections that were opened instead.
-        later = pool.client()
+        later = Client(pool)
         said.append(await later.storage("System", "Number"))
         return said, later.endpoint
 
@@ -205,7 +205,7 @@ def test_nobody_waits_for_the_farewell_of_a_node(tmp_path: Path) -> None:
 
     with Node(answers("polkadot", chain_getBlock=answer_and_sleep)) as node:
         pool = Pool(polkadot_at(node.url), known=bundled("polkadot"), cache=tmp_path)
-        said = finish(pool.client().call("chain_getBlock"))
+        said = finish(Client(pool).call("chain_getBlock"))
         started = time.monotonic()
         finish(pool.close())
         passed = time.monotonic() - started

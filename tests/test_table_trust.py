@@ -10,6 +10,7 @@ import pytest
 import tomli_w
 
 from scenarioctl.chains import client
+from scenarioctl.chains.client import Client
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainUnreachable
@@ -55,7 +56,7 @@ def polkadot_at(*endpoints: str) -> Chain:
 def fetch(tmp_path: Path, *endpoints: str) -> RuntimeTable:
     pool = Pool(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path)
     try:
-        return finish(pool.client().table())
+        return finish(Client(pool).table())
     finally:
         finish(pool.close())
 
@@ -149,7 +150,7 @@ def test_a_table_that_is_not_confirmed_is_asked_for_again(
     late = {"specName": "polkadot", "specVersion": 2000000}
     with runs(NEWER) as one, runs(NEWER, state_getRuntimeVersion=lambda *_: dict(late)) as two:
         pool = Pool(polkadot_at(one.url, two.url), known=bundled("polkadot"), cache=tmp_path)
-        asking = pool.client()
+        asking = Client(pool)
         before = finish(asking.table()).told_by
         late["specVersion"] = 3000000
         after = finish(asking.table()).told_by
@@ -210,7 +211,7 @@ def test_a_daemon_that_stops_does_not_wait_for_a_second_endpoint(tmp_path: Path)
 
     async def go(*endpoints: str) -> float:
         pool = Pool(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path)
-        asking = asyncio.create_task(pool.client().table())
+        asking = asyncio.create_task(Client(pool).table())
         async with asyncio.timeout(5):
             while "state_call" not in second.asked:
                 await asyncio.sleep(0.01)

@@ -1,6 +1,6 @@
 """The connections to one chain: few, kept, and each used for one exchange at a time.
 
-Every command, request and run has a client of its own (`Pool.client`), which borrows a connection for one exchange with the
+Every command, request and run has a client of its own (`client.py`), which borrows a connection for one exchange with the
 node: a run that waits an hour for a webhook keeps nobody from asking.  A client gets the connection again that it had before,
 if that is idle.
 """
@@ -8,7 +8,6 @@ if that is idle.
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scenarioctl.chains.backoff import Backoff
 from scenarioctl.chains.connection import TIMEOUTS, Connection, Timeouts, connect
@@ -17,9 +16,6 @@ from scenarioctl.chains.rpc_errors import PoolClosed
 from scenarioctl.chains.tables import Tables
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.runtime.table import RuntimeTable
-
-if TYPE_CHECKING:
-    from scenarioctl.chains.client import Client
 
 #: Connections for questions, and besides them those on which a subscription tells of blocks.
 SIZE, SUBSCRIPTIONS = 4, 16
@@ -59,12 +55,6 @@ class Pool:
         self._opening: set[asyncio.Task[Connection]] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._retired = self._closed = False
-
-    def client(self) -> "Client":
-        """Return a client for one command, request or run."""
-        from scenarioctl.chains.client import Client
-
-        return Client(self)
 
     def retire(self) -> None:
         """Keep no connection any more; exchanges in progress go on."""

@@ -5,17 +5,11 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import (
-    Command,
-    argument,
-    draw_facts,
-    draw_json,
-    field_option,
-    option,
-    perform,
-    print_answer,
-    read_tx,
-)
+from scenarioctl.cli.commands import Command
+from scenarioctl.cli.execution import perform, print_answer
+from scenarioctl.cli.input import read_tx
+from scenarioctl.cli.options import argument, field_option, option
+from scenarioctl.cli.output import draw_facts, draw_json
 
 
 @click.command(

@@ -5,17 +5,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scenarioctl.chains.registry import ROLES
-from scenarioctl.cli.base import (
-    Group,
-    argument,
-    asked_for_json,
-    draw_table,
-    dump_json,
-    open_application,
-    option,
-    perform,
-    run,
-)
+from scenarioctl.cli.commands import Group
+from scenarioctl.cli.execution import asked_for_json, open_application, perform, run
+from scenarioctl.cli.options import argument, option
+from scenarioctl.cli.output import draw_table, dump_json
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.operations.chains import SORT_KEYS, source_of
 from scenarioctl.operations.outcomes import OUTCOMES

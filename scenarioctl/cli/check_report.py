@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarioctl.cli.base import asked_for_json, option, printable
+from scenarioctl.cli.execution import asked_for_json
+from scenarioctl.cli.options import option
+from scenarioctl.cli.output import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

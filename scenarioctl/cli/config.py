@@ -6,18 +6,10 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import (
-    Group,
-    asked_for_json,
-    complete_scopes,
-    complete_settings,
-    draw_table,
-    dump_json,
-    open_application,
-    option,
-    say,
-    wants_json,
-)
+from scenarioctl.cli.commands import Group, wants_json
+from scenarioctl.cli.execution import asked_for_json, open_application
+from scenarioctl.cli.options import complete_scopes, complete_settings, option
+from scenarioctl.cli.output import draw_table, dump_json, say
 from scenarioctl.errors import Conflict, NotFound, shorten
 
 

@@ -2,7 +2,11 @@
 
 import click
 
-from scenarioctl.cli.base import Group, draw_table, option, perform, print_answer, read_text
+from scenarioctl.cli.commands import Group
+from scenarioctl.cli.execution import perform, print_answer
+from scenarioctl.cli.input import read_text
+from scenarioctl.cli.options import option
+from scenarioctl.cli.output import draw_table
 
 #: Contract metadata with the code blob in it stays below this.
 ABI_LIMIT = 16 * 1024 * 1024

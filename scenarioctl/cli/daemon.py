@@ -5,7 +5,9 @@ import sys
 
 import click
 
-from scenarioctl.cli.base import Command, option, say
+from scenarioctl.cli.commands import Command
+from scenarioctl.cli.options import option
+from scenarioctl.cli.output import say
 from scenarioctl.errors import InvalidRequest, ScenarioctlError
 
 #: Role -> the option that says where its server listens.

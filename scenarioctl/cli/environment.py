@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
+
+from scenarioctl.errors import closest
 
 PREFIX = "SCENARIOCTL_"
 #: Variables that are no setting: where config.toml is, and whether a bug shows its traceback.
@@ -19,7 +20,7 @@ def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[s
     # Compared without the prefix, which would make any two alike.
     known = [name.removeprefix(PREFIX) for name in (*(each.variable for each in SETTINGS), *_OTHERS)]
     for name in sorted({name.removeprefix(PREFIX) for name in found}.difference(known)):
-        close = get_close_matches(name[:60], known, n=1, cutoff=0.7)
+        close = closest(name, known, cutoff=0.7)
         hint = f"did you mean {PREFIX}{close[0]}?" if close else "scenarioctl config show lists the settings"
         # Its value is not shown: it may be a mistyped token.
         yield f"unknown environment variable {PREFIX}{name[:60]}; {hint}"

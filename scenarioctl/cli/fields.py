@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from scenarioctl.cli.base import option
+from scenarioctl.cli.options import option
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -4,7 +4,10 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Group, argument, draw_table, field_option, option, perform, print_answer
+from scenarioctl.cli.commands import Group
+from scenarioctl.cli.execution import perform, print_answer
+from scenarioctl.cli.options import argument, field_option, option
+from scenarioctl.cli.output import draw_table
 
 
 @click.group(cls=Group)

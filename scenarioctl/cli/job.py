@@ -4,19 +4,10 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import (
-    Group,
-    asked_for_json,
-    draw_facts,
-    draw_table,
-    dump_json,
-    field_option,
-    option,
-    perform,
-    print_answer,
-    printable,
-    say,
-)
+from scenarioctl.cli.commands import Group
+from scenarioctl.cli.execution import asked_for_json, perform, print_answer
+from scenarioctl.cli.options import field_option, option
+from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say
 from scenarioctl.errors import DaemonUnreachable, NotReady, ScenarioctlError, StoreBusy
 from scenarioctl.model.jobs import RUN_FAILED
 

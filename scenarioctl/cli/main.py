@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from scenarioctl import __version__
-from scenarioctl.cli.base import Group, fail, prepare_output, printable, say, wants_json
+from scenarioctl.cli.commands import Group, wants_json
+from scenarioctl.cli.failure import fail
+from scenarioctl.cli.output import prepare_output, printable, say
 from scenarioctl.errors import ScenarioctlError
 
 if TYPE_CHECKING:

@@ -6,7 +6,10 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Command, asked_for_json, dump_json, option, perform, printable, say
+from scenarioctl.cli.commands import Command
+from scenarioctl.cli.execution import asked_for_json, perform
+from scenarioctl.cli.options import option
+from scenarioctl.cli.output import dump_json, printable, say
 from scenarioctl.errors import InvalidRequest, shorten
 
 _ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}

@@ -4,7 +4,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from scenarioctl.cli.base import open_application, printable, read_settings, say
+from scenarioctl.cli.execution import open_application, read_settings
+from scenarioctl.cli.output import printable, say
 
 
 @contextmanager

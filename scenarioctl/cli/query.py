@@ -7,22 +7,17 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import (
-    Command,
-    argument,
+from scenarioctl.cli.commands import Command
+from scenarioctl.cli.execution import (
     asked_for_json,
-    draw_json,
-    dump_json,
-    field_option,
     open_application,
-    option,
     perform,
     print_answer,
-    printable,
     read_settings,
     run,
-    say,
 )
+from scenarioctl.cli.options import argument, field_option, option
+from scenarioctl.cli.output import draw_json, dump_json, printable, say
 from scenarioctl.errors import (
     ChainRefused,
     ChainUnreachable,

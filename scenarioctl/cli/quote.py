@@ -5,8 +5,11 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Command, draw_facts, field_option, option, perform, print_answer
+from scenarioctl.cli.commands import Command
+from scenarioctl.cli.execution import perform, print_answer
 from scenarioctl.cli.fields import swap_options
+from scenarioctl.cli.options import field_option, option
+from scenarioctl.cli.output import draw_facts
 
 
 @click.command(

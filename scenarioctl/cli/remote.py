@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, unquote, urlsplit
 
 from scenarioctl import __version__, errors
-from scenarioctl.cli.base import printable, say
+from scenarioctl.cli.output import printable, say
 from scenarioctl.errors import DaemonUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.operations.results import Result
 from scenarioctl.server.access import is_loopback

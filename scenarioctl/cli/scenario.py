@@ -4,24 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarioctl.cli.base import (
-    Command,
-    Group,
-    argument,
-    asked_for_json,
-    draw_facts,
-    draw_table,
-    dump_json,
-    field_option,
-    option,
-    perform,
-    print_answer,
-    printable,
-    read_text,
-    say,
-)
 from scenarioctl.cli.check_report import check_option, show_check
+from scenarioctl.cli.commands import Command, Group
+from scenarioctl.cli.execution import asked_for_json, perform, print_answer
 from scenarioctl.cli.fields import yes_option
+from scenarioctl.cli.input import read_text
+from scenarioctl.cli.options import argument, field_option, option
+from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say
 from scenarioctl.cli.preview import preview
 from scenarioctl.cli.signing_options import transaction_options
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge, shorten

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from scenarioctl.cli.base import option
+from scenarioctl.cli.options import option
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -2,7 +2,9 @@
 
 import click
 
-from scenarioctl.cli.base import Group, argument, perform, print_answer
+from scenarioctl.cli.commands import Group
+from scenarioctl.cli.execution import perform, print_answer
+from scenarioctl.cli.options import argument
 
 
 @click.group(cls=Group)

@@ -4,17 +4,11 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import (
-    Group,
-    asked_for_json,
-    draw_json,
-    field_option,
-    option,
-    perform,
-    print_answer,
-    printable,
-    read_tx,
-)
+from scenarioctl.cli.commands import Group
+from scenarioctl.cli.execution import asked_for_json, perform, print_answer
+from scenarioctl.cli.input import read_tx
+from scenarioctl.cli.options import field_option, option
+from scenarioctl.cli.output import draw_json, printable
 from scenarioctl.cli.signing_options import signer_options
 from scenarioctl.cli.tx_assemble import assemble
 from scenarioctl.cli.tx_check import check

@@ -4,16 +4,10 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import (
-    TX_LIMIT,
-    Command,
-    field_option,
-    option,
-    perform,
-    print_answer,
-    read_text,
-    read_tx,
-)
+from scenarioctl.cli.commands import Command
+from scenarioctl.cli.execution import perform, print_answer
+from scenarioctl.cli.input import TX_LIMIT, read_text, read_tx
+from scenarioctl.cli.options import field_option, option
 from scenarioctl.cli.signing_options import signer_options
 
 

@@ -4,9 +4,12 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import Command, field_option, option, perform, print_answer, read_tx
 from scenarioctl.cli.check_report import draw_check
+from scenarioctl.cli.commands import Command
+from scenarioctl.cli.execution import perform, print_answer
 from scenarioctl.cli.fields import RAW, transfer_options, xcm_version_option, yes_option
+from scenarioctl.cli.input import read_tx
+from scenarioctl.cli.options import field_option, option
 
 
 @click.command(

@@ -4,16 +4,11 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.base import (
-    Group,
-    argument,
-    asked_for_json,
-    draw_table,
-    dump_json,
-    perform,
-    print_answer,
-    read_text,
-)
+from scenarioctl.cli.commands import Group
+from scenarioctl.cli.execution import asked_for_json, perform, print_answer
+from scenarioctl.cli.input import read_text
+from scenarioctl.cli.options import argument
+from scenarioctl.cli.output import draw_table, dump_json
 
 #: Larger than any event that is taken: the setting webhook_limit says what is.
 _CONTENT_LIMIT = 16 * 1024 * 1024

@@ -3,14 +3,13 @@
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
 
 import msgspec
 
-from scenarioctl.errors import BadRequest, InvalidRequest, shorten
+from scenarioctl.errors import BadRequest, InvalidRequest, shorten, suggest
 from scenarioctl.server.endpoints import Endpoint
 
 #: Another spelling of a field -> the field, where a request has it.
@@ -171,13 +170,8 @@ class Decoder:
     def _refuse_unknown(self, name: str) -> None:
         if name in self.in_path:
             raise InvalidRequest(f"{name} is given in the path already: leave it out")
-        close = get_close_matches(name[:60], self._known, n=1)
-        if close:
-            hint = f"did you mean {close[0]}?"
-        elif self._known:
-            hint = f"expected one of: {', '.join(self.given)}"
-        else:
-            hint = "expected none"
+        otherwise = f"expected one of: {', '.join(self.given)}" if self._known else "expected none"
+        hint = suggest(name, list(self._known), otherwise=otherwise)
         raise InvalidRequest(f"there is no field {shorten(name)}, {hint}")
 
     def _refuse_missing(self, given: Mapping[str, Any]) -> None:

@@ -1,11 +1,10 @@
 """What is said of a path that a server does not have, or not for this method."""
 
 from collections.abc import Container, Mapping, Sequence
-from difflib import get_close_matches
 
 from aiohttp import web
 
-from scenarioctl.errors import MethodNotAllowed, NotFound, shorten
+from scenarioctl.errors import MethodNotAllowed, NotFound, closest, shorten
 
 
 class Paths:
@@ -74,8 +73,7 @@ def _paths_of(router: web.UrlDispatcher) -> list[str]:
 
 
 def _closest(path: str, paths: Sequence[str]) -> str:
-    close = get_close_matches(path[:80].rstrip("/"), paths, n=1)
-    return close[0] if close else ""
+    return next(iter(closest(path.rstrip("/"), paths)), "")
 
 
 def _shown(path: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, closest, shorten
 from scenarioctl.runtime.storage_keys import HASHERS, StorageKey, read_key, storage_key
 from scenarioctl.runtime.table import fold
 from scenarioctl.runtime.table_entries import ApiMethod, StorageEntry
@@ -317,10 +317,8 @@ def _unknown_method(
 
 def _suggestion(name: object, groups: Sequence[tuple[str, Sequence[str]]]) -> str:
     """Return what may have been meant by *name*, or all that it could have been."""
-    from difflib import get_close_matches
-
     folded = {fold(each): each for _, names in groups for each in names}
-    close = get_close_matches(fold(name[:60]), folded, n=3, cutoff=0.75) if isinstance(name, str) else []
+    close = closest(fold(name[:80]), folded, count=3, cutoff=0.75) if isinstance(name, str) else []
     if close:
         return f"did you mean {' or '.join(folded[each] for each in close)}?"
     listed = "; ".join(f"{plural}: {', '.join(names)}" for plural, names in groups if names)

@@ -1,0 +1,88 @@
+"""The classes of commands and groups: both take the global options, before and after the command."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from scenarioctl.cli.options import GlobalOptions
+from scenarioctl.errors import InvalidRequest, shorten, suggest
+
+
+def wants_json(arguments: Sequence[str], flags: Mapping[str, Any]) -> bool:
+    """Tell whether JSON is wanted, even where the line could not be parsed or the settings not be read."""
+    if "--json" in arguments or flags.get("json"):
+        return True
+    return os.environ.get("SCENARIOCTL_JSON", "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+def take_global_options(context: click.Context) -> None:
+    """Keep the global flags given to *context*'s command; one after the command wins over one before it."""
+    kept = context.find_root().ensure_object(dict)
+    for each in GlobalOptions.OPTIONS:
+        value = context.params.pop(str(each.name), None)
+        if value is not None:
+            kept[each.name] = value
+
+
+class Command(click.Command):
+    """A command that takes the global options too, and names the operation it is an edge of."""
+
+    def __init__(self, *args: Any, operation: str = "", example: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        #: `module.handler` under scenarioctl.operations; empty for what works on this machine alone.
+        self.operation = operation
+        if example:
+            self.epilog = f"\b\nExample:\n  {example}"
+        self.params = [*self.params, *GlobalOptions.OPTIONS]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # For an error, which may be one of the line.
+        ctx.find_root().ensure_object(dict)["operation"] = self.operation
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        take_global_options(ctx)
+        if not self.operation and ctx.find_root().ensure_object(dict).get("url"):
+            raise InvalidRequest(
+                f"url does not go with {ctx.command_path.partition(' ')[2]}, which is about this machine: leave --url out"
+            )
+        ctx.meta["scenarioctl.field"] = ctx.params.pop("field", None)
+        return super().invoke(ctx)
+
+
+class Group(click.Group):
+    """A group of commands; the group and each command take the global options."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # It runs alone too, to print its help; its usage line says what it is for.
+        kwargs.setdefault("subcommand_metavar", "COMMAND [ARGS]...")
+        kwargs["invoke_without_command"] = True
+        super().__init__(*args, **kwargs)
+        self.params = [*self.params, *GlobalOptions.OPTIONS]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        take_global_options(ctx)
+        result = super().invoke(ctx)
+        if ctx.invoked_subcommand is None:
+            self.invoke_alone(ctx)
+        return result
+
+    def invoke_alone(self, ctx: click.Context) -> None:
+        """Answer a line that ends with the group: print its help, or say in JSON that a command is missing."""
+        if wants_json((), ctx.find_root().ensure_object(dict)):
+            raise click.UsageError(
+                f"a command is missing, expected one of: {', '.join(self.list_commands(ctx))}", ctx
+            )
+        click.echo(ctx.get_help())
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            raise click.UsageError(f"there is no command {shorten(args[0])}, {suggest(args[0], known)}", ctx)
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,81 @@
+"""How a command fails: one sentence on stderr or JSON on stdout, and the exit code of its error."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import NoReturn
+
+import click
+
+from scenarioctl.cli.output import discard_output, dump_json, printable, say
+from scenarioctl.errors import ScenarioctlError, shorten
+
+#: Options that take a protection away.
+_NEVER_SUGGESTED = frozenset(("--yes", "--force", "--exact-minimum"))
+
+
+def fail(error: Exception, *, as_json: bool, operation: str = "") -> NoReturn:
+    """End the program with the sentence and the exit code of *error*, which *operation* met."""
+    from scenarioctl.operations.outcomes import OUTCOMES
+
+    details: Mapping[str, object] = {}
+    if isinstance(error, ScenarioctlError):
+        code, sentence, details = error.code, str(error), error.details
+    elif isinstance(error, OSError) and error.filename is None:
+        # Not of a file: of what the answer is written to. What it still holds can be written nowhere.
+        code, sentence = "invalid_request", f"the answer cannot be written: {error.strerror}"
+        discard_output(1)
+    elif isinstance(error, click.ClickException):
+        code, sentence = "invalid_request", usage_sentence(error)
+    else:
+        code, sentence = "bug", _explain_bug(error)
+    sentence = printable(sentence)
+    if as_json:
+        try:
+            said = {**details, **_flag(operation), "error": sentence, "code": code}
+            sys.stdout.write(dump_json(said) + "\n")
+            sys.stdout.flush()
+        except OSError:
+            discard_output(1)
+    else:
+        say(f"Error: {sentence}")
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            say(f"Try '{error.ctx.command_path} --help'.")
+    sys.exit(OUTCOMES[code].exit)
+
+
+def _flag(operation: str) -> dict[str, bool]:
+    """Return what an endpoint's answer has beside an error: its documented `success`, false."""
+    from scenarioctl.server.endpoints import ENDPOINTS
+
+    return {each.flag: False for each in ENDPOINTS if each.flag and each.operation == operation}
+
+
+def usage_sentence(error: click.ClickException) -> str:
+    """Return click's own complaints about a line in the words of all others."""
+    if isinstance(error, click.NoSuchOption):
+        # A slip of the finger must not become a confirmation.
+        possible = [name for name in error.possibilities or () if name not in _NEVER_SUGGESTED]
+        close = f", did you mean {possible[0]}?" if possible else ""
+        return f"there is no option {shorten(error.option_name)}{close}"
+    if isinstance(error, click.MissingParameter) and error.param is not None and error.ctx is not None:
+        return f"{error.param.make_metavar(error.ctx)} is missing, expected: {_usage(error.ctx)}"
+    return error.format_message().rstrip(".")
+
+
+def _usage(context: click.Context) -> str:
+    """Return the line that the command of *context* expects."""
+    return " ".join((context.command_path, *context.command.collect_usage_pieces(context)))
+
+
+def _explain_bug(error: Exception) -> str:
+    if os.environ.get("SCENARIOCTL_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    # A note says what happened before; without one, nothing did.
+    done = "; ".join(getattr(error, "__notes__", ())) or "nothing was sent or signed"
+    return (
+        f"this is a bug in scenarioctl, not in what you typed ({type(error).__name__}: {shorten(str(error), 200)}); "
+        f"{done}; SCENARIOCTL_DEBUG=1 shows the traceback for a report"
+    )

@@ -1,0 +1,41 @@
+"""Text that a command reads from a file or stdin."""
+
+import sys
+from pathlib import Path
+
+from scenarioctl.errors import InvalidRequest, NotFound, TooLarge, shorten
+
+#: The largest transaction that a chain takes is smaller than this, as hex.
+TX_LIMIT = 16 * 1024 * 1024
+
+
+def read_tx(tx: str) -> str:
+    """Return a transaction's hex as the line gives it, or stdin for `-`."""
+    return read_text(tx, field="tx", limit=TX_LIMIT).strip() if tx == "-" else tx
+
+
+def read_text(path: str, *, field: str, limit: int) -> str:
+    """Return the text of the file *path*, or of stdin for `-`."""
+    if not path:
+        raise InvalidRequest(f"{field} '' is empty, expected the path of a file, or - for stdin")
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(limit + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(limit + 1)
+    except FileNotFoundError:
+        raise NotFound(
+            f"{field} {shorten(path, 200)} is not there, expected the path of a file, or - for stdin"
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no path holds a NUL character"
+        raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be read: {reason}") from None
+    if len(data) > limit:
+        raise TooLarge(f"{field} {shorten(path, 200)} is larger than {limit} bytes, the limit for it")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(
+            f"{field} {shorten(path, 200)} is not UTF-8 text: byte {error.start} is wrong"
+        ) from None
