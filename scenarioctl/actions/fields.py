@@ -1,9 +1,9 @@
-"""The fields of a request or of a flow's step on their way into a form: judged now, unless a webhook fills them."""
+"""The fields of a request, of a flow file's step, or of a form: one parser for chains, assets, amounts and accounts."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.placeholders import has_placeholder
+from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_number, to_raw, to_text
 from scenarioctl.model.diagram import name_of
@@ -15,21 +15,27 @@ if TYPE_CHECKING:
 
 
 class Fields:
-    """What was given, by the interface's names; errors name `steps[0].amount`, or `amount` alone."""
+    """Values by their keys; errors name `steps[0].amount`, `source.amount`, or `amount` alone.
 
-    def __init__(self, values: Mapping[str, Any], place: str) -> None:
-        self._values = values
+    Of a request and of a flow file's step, a value may be a placeholder that a run fills in.  With *final* they are one
+    side of a form that is drafted now: a placeholder is refused, and so is a chain, an asset or an amount that is missing.
+    """
+
+    def __init__(self, values: Mapping[str, Any], place: str, *, final: bool = False) -> None:
+        self.values = values
         self._place = place
+        self._final = final
 
     def name(self, key: str) -> str:
         return f"{self._place}.{key}" if self._place else key
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self._values.get(key, default)
+        value = self.values.get(key, default)
+        return require_filled(value, field=self.name(key)) if self._final else value
 
     def text(self, key: str, default: str = "") -> str:
         """Return a text; a number is taken as its digits."""
-        value = self._values.get(key, default)
+        value = self.values.get(key, default)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         if not isinstance(value, str):
@@ -44,44 +50,65 @@ class Fields:
         return value
 
     def flag(self, key: str) -> bool:
-        value = self._values.get(key, False)
+        value = self.values.get(key, False)
         if not isinstance(value, bool):
             raise InvalidRequest(f"{self.name(key)} is {name_of(value)}, expected true or false")
         return value
 
     def chain(self, app: "Application", key: str, default: str = "") -> "Chain":
-        return app.registry.find(self._values.get(key, default), field=self.name(key))
+        return app.registry.find(self._given(key, "the name of a chain", default), field=self.name(key))
 
-    def asset(self, app: "Application", chain: "Chain", key: str) -> "Asset | str":
-        """Return the asset, or the text with the placeholder that will name it."""
-        value = self._values.get(key)
-        if isinstance(value, str) and has_placeholder(value):
-            return value
-        return app.assets.find(chain, value, field=self.name(key))
+    def asset(self, app: "Application", chain: "Chain", key: str) -> "Asset":
+        """Return the asset that is named by id, or by symbol where a form has no id."""
+        asset_id, symbol = self.get(key), self.get("symbol") if self._final else None
+        if asset_id is None or asset_id == "":
+            asset_id = symbol
+        if self._final and (asset_id is None or asset_id == ""):
+            raise InvalidRequest(f"{self.name(key)} is missing, expected the id or the symbol of an asset")
+        beside = symbol if isinstance(symbol, str) else ""
+        return app.assets.find(chain, asset_id, symbol=beside, field=self.name(key), diagram=self._final)
 
-    def account(self, key: str, chain: "Chain") -> tuple[str, bytes | None]:
-        """Return an address as it was written and the account on *chain* that it names; None where a placeholder will name it."""
-        value = self._values.get(key)
-        if isinstance(value, str) and has_placeholder(value):
-            return value, None
+    def amount(self, key: str, asset: "Asset") -> tuple[str, int]:
+        """Return whole tokens as text, exact in *asset*'s decimals, and in the smallest unit."""
+        field, value = self.name(key), self._given(key, "whole tokens, like 1.5")
+        number = parse_number(value, field=field)
+        raw = to_raw(number, known_decimals(asset, field, value), field=field, symbol=asset.display_name)
+        return to_text(number), raw
+
+    def account(self, key: str, chain: "Chain") -> tuple[str, bytes]:
+        """Return an address as it was written, and the account on *chain* that it names."""
+        value = self._given(key, "the receiver's address")
         account = chain.account_format.parse(value, field=self.name(key))
         return str(value), account
 
-    def amount(self, key: str, asset: "Asset | str") -> str:
-        """Return whole tokens as text, exact in *asset*'s decimals."""
-        return self.scaled_amount(key, asset)[0]
+    def open_asset(self, app: "Application", chain: "Chain", key: str) -> "Asset | str":
+        """Return the asset, or the text with the placeholder that will name it."""
+        value = self.get(key)
+        if isinstance(value, str) and has_placeholder(value):
+            return value
+        return self.asset(app, chain, key)
 
-    def scaled_amount(self, key: str, asset: "Asset | str") -> tuple[str, int | None]:
+    def open_amount(self, key: str, asset: "Asset | str") -> tuple[str, int | None]:
         """Return whole tokens as text, and in the smallest unit; None where a placeholder has to come first."""
-        value = self._values.get(key)
+        value = self.get(key)
         if isinstance(value, str) and has_placeholder(value):
             return value, None
-        field = self.name(key)
-        number = parse_number(value, field=field)
-        raw = None
-        if not isinstance(asset, str):
-            raw = to_raw(number, known_decimals(asset, field, value), field=field, symbol=asset.display_name)
-        return to_text(number), raw
+        if isinstance(asset, str):
+            return to_text(parse_number(value, field=self.name(key))), None
+        return self.amount(key, asset)
+
+    def open_account(self, key: str, chain: "Chain") -> tuple[str, bytes | None]:
+        """Return an address as it was written, and the account that it names; None where a placeholder will name it."""
+        value = self.get(key)
+        if isinstance(value, str) and has_placeholder(value):
+            return value, None
+        return self.account(key, chain)
+
+    def _given(self, key: str, expected: str, default: Any = None) -> Any:
+        value = self.get(key, default)
+        if self._final and (value is None or value == ""):
+            raise InvalidRequest(f"{self.name(key)} is missing, expected {expected}")
+        return value
 
 
 def note_native(given: object, asset: "Asset", field: str) -> tuple[str, ...]:

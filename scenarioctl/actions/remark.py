@@ -51,7 +51,7 @@ def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     source = read_side(diagram, node, "source")
-    chain = source.chain(app)
+    chain = source.chain(app, "chain")
     text = source.get("target")
     if text is None or text == "":
         raise InvalidRequest("the Remark has no text, expected it in actionData.source.target")

@@ -1,66 +1,26 @@
 """The two sides of an action: where value leaves, and where it arrives."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import all_steps
-from scenarioctl.actions.fields import known_decimals
+from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import require_filled
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.model.amounts import parse_number, to_raw
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
-    from scenarioctl.chains.assets import Asset
-    from scenarioctl.chains.registry import Chain
 
 _CHAIN = frozenset({"chain"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Side:
-    """What a form says of one side, as it stands there."""
-
-    #: `source` or `target`, for error sentences.
-    place: str
-    values: Mapping[str, Any]
-
-    def get(self, key: str) -> Any:
-        """Return a value that need not be there, without placeholders."""
-        return require_filled(self.values.get(key), field=f"{self.place}.{key}")
-
-    def require(self, key: str, expected: str) -> Any:
-        """Return a value that has to be there, without placeholders."""
-        value = self.get(key)
-        if value is None or value == "":
-            raise InvalidRequest(f"{self.place}.{key} is missing, expected {expected}")
-        return value
-
-    def chain(self, app: "Application") -> "Chain":
-        name = self.require("chain", "the name of a chain")
-        return app.registry.find(name, field=f"{self.place}.chain")
-
-    def asset(self, app: "Application", chain: "Chain") -> "Asset":
-        """Return the asset that the side names by id, or by symbol where it has no id."""
-        asset_id, symbol = self.get("assetId"), self.get("symbol")
-        if asset_id is None or asset_id == "":
-            asset_id = symbol
-        if asset_id is None or asset_id == "":
-            raise InvalidRequest(
-                f"{self.place}.assetId is missing, expected the id or the symbol of an asset"
-            )
-        beside = symbol if isinstance(symbol, str) else ""
-        return app.assets.find(chain, asset_id, symbol=beside, field=f"{self.place}.assetId", diagram=True)
-
-
-def read_sides(diagram: Diagram, node: Node) -> tuple[Side, Side]:
+def read_sides(diagram: Diagram, node: Node) -> tuple[Fields, Fields]:
     """Return the source and the target of an action, from its own form or from its neighbours."""
     return read_side(diagram, node, "source"), read_side(diagram, node, "target")
 
 
-def read_side(diagram: Diagram, node: Node, place: str) -> Side:
+def read_side(diagram: Diagram, node: Node, place: str) -> Fields:
     """Return one side of an action: `source` or `target`."""
     data = node.form.get("actionData")
     if data is None:
@@ -74,7 +34,7 @@ def read_side(diagram: Diagram, node: Node, place: str) -> Side:
         raise InvalidRequest(
             f"actionData.{place} is {name_of(values)}, expected an object with chain and assetId"
         )
-    return Side(place=place, values=values)
+    return Fields(values, place, final=True)
 
 
 def action_data(node: Node) -> Mapping[str, Any]:
@@ -105,12 +65,10 @@ def outline_source(app: "Application", diagram: Diagram, node: Node) -> tuple[st
     name, amount = "", "0"
     try:
         source = read_side(diagram, node, "source")
-        chain = source.chain(app)
+        chain = source.chain(app, "chain")
         name = chain.name
-        asset = source.asset(app, chain)
-        given = source.require("amount", "whole tokens")
-        decimals = known_decimals(asset, "source.amount", given)
-        amount = str(to_raw(parse_number(given, field="source.amount"), decimals, field="source.amount"))
+        _, raw = source.amount("amount", source.asset(app, chain, "assetId"))
+        amount = str(raw)
     except ScenarioctlError:
         pass
     return name, amount

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_rows, tokens
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_swap
-from scenarioctl.actions.fields import Fields, known_decimals
+from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import one_line, side_texts
 from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_placeholder, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any
@@ -16,7 +16,7 @@ from scenarioctl.actions.sides import action_data, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX
-from scenarioctl.model.amounts import parse_number, parse_raw, to_raw, to_text
+from scenarioctl.model.amounts import parse_number, parse_raw, to_text
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def minimum_text(app: "Application", diagram: Diagram, node: Node) -> str:
     try:
         raw = parse_raw(given, field="minAmountOut")
         _, target = read_sides(diagram, node)
-        asset = target.asset(app, target.chain(app))
+        asset = target.asset(app, target.chain(app, "chain"), "assetId")
     except ScenarioctlError:
         return one_line(given)
     return asset.amount(raw)
@@ -81,17 +81,14 @@ def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     """Return the transaction; with a *sender* its quote is held against a dry run of theirs."""
     source, target = read_sides(diagram, node)
-    chain, destination = source.chain(app), target.chain(app)
+    chain, destination = source.chain(app, "chain"), target.chain(app, "chain")
     check_exchange(app, chain, "source.chain")
     if destination.name != chain.name:
         raise InvalidRequest(
             f"target.chain {destination.name!r} is not the chain of the swap, expected {chain.name!r}"
         )
-    asset_in, asset_out = source.asset(app, chain), target.asset(app, chain)
-    given = source.require("amount", "whole tokens, like 1.5")
-    amount = parse_number(given, field="source.amount")
-    decimals = known_decimals(asset_in, "source.amount", given)
-    raw = to_raw(amount, decimals, field="source.amount", symbol=asset_in.display_name)
+    asset_in, asset_out = source.asset(app, chain, "assetId"), target.asset(app, chain, "assetId")
+    amount, raw = source.amount("amount", asset_in)
     check_pair(asset_in, asset_out, "target.assetId")
     options = action_data(node)
     transaction = await draft_swap(
@@ -109,7 +106,7 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         txtype=TX_TYPE,
         summary=f"{chain.name} > swap > {chain.name}",
         asset=asset_in.id,
-        amount=to_text(amount),
+        amount=amount,
         raw_amount=raw,
         source_chain=chain.name,
         dest_chain=chain.name,
@@ -143,10 +140,10 @@ def draw(
     fields = Fields(values, place)
     chain = fields.chain(app, "chain", default="hydraDx")
     check_exchange(app, chain, fields.name("chain"))
-    asset_in, asset_out = fields.asset(app, chain, "assetin"), fields.asset(app, chain, "assetout")
+    asset_in, asset_out = fields.open_asset(app, chain, "assetin"), fields.open_asset(app, chain, "assetout")
     if not isinstance(asset_in, str) and not isinstance(asset_out, str):
         check_pair(asset_in, asset_out, fields.name("assetout"))
-    amount = fields.amount("amount", asset_in)
+    amount = fields.open_amount("amount", asset_in)[0]
     data: dict[str, Any] = {
         "actionType": "swap",
         "source": {

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_rows, shorten_middle, tokens
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_transfer
-from scenarioctl.actions.fields import Fields, known_decimals, note_native, read_xcm_version
+from scenarioctl.actions.fields import Fields, note_native, read_xcm_version
 from scenarioctl.actions.form_text import side_texts
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
-from scenarioctl.actions.sides import Side, action_data, outline_source, read_sides
+from scenarioctl.actions.sides import action_data, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
-from scenarioctl.model.amounts import parse_number, to_raw, to_text
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
 
@@ -62,58 +61,32 @@ def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     """Return the transaction; with a *sender* it is built for them, and checked."""
-    source_side, target_side = read_sides(diagram, node)
-    source, destination = source_side.chain(app), target_side.chain(app)
-    asset = source_side.asset(app, source)
-    _check_target_asset(app, asset, source_side, target_side, destination)
-    given = source_side.require("amount", "whole tokens, like 1.5")
-    amount = parse_number(given, field="source.amount")
-    decimals = known_decimals(asset, "source.amount", given)
-    raw = to_raw(amount, decimals, field="source.amount", symbol=asset.display_name)
-    address = target_side.require("address", "the receiver's address")
-    beneficiary = destination.account_format.parse(address, field="target.address")
-    check_receiver(
-        beneficiary,
-        address,
-        field="target.address",
-        confirmed=_confirms(node, destination, beneficiary),
-        confirm="create the scenario with --yes (yes) if you mean it",
-    )
-    version = require_filled(action_data(node).get("xcmVersion"), field="xcmVersion")
-    transaction = await draft_transfer(
-        app,
-        source=source,
-        destination=destination,
-        asset=asset,
-        amount=raw,
-        beneficiary=beneficiary,
-        xcm_version=read_xcm_version(version, "xcmVersion"),
-        sender=sender,
-    )
-    notes = note_native(source_side.get("assetId"), asset, "source.assetId")
-    transaction = replace(transaction, notes=(*transaction.notes, *notes))
+    transfer = _parse_node(app, diagram, node)
+    source, destination = transfer.source, transfer.destination
+    if isinstance(transfer.asset, str) or transfer.raw is None:
+        raise _placeholder_left()
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
         summary=f"{source.name} > xTransfer > {destination.name}",
-        asset=app.assets.answered_id(source, asset),
-        amount=to_text(amount),
-        raw_amount=raw,
+        asset=app.assets.answered_id(source, transfer.asset),
+        amount=transfer.amount,
+        raw_amount=transfer.raw,
         source_chain=source.name,
         dest_chain=destination.name,
-        transaction=transaction,
+        transaction=await draft_parsed(app, transfer, sender),
     )
 
 
 def draw(
     builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
 ) -> tuple[str, str]:
-    return draw_plan(builder, plan(app, values, place=place), app, start=start)
+    return draw_parsed(builder, parse_transfer(app, values, place=place), app, start=start)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The fields of a transfer, judged one by one."""
+class ParsedTransfer:
+    """The fields of a transfer, of a request or of a node's form."""
 
     source: "Chain"
     destination: "Chain"
@@ -137,14 +110,14 @@ class Plan:
         return isinstance(self.asset, str) or self.raw is None or self.account is None
 
 
-def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> Plan:
+def parse_transfer(app: "Application", values: Mapping[str, Any], *, place: str = "") -> ParsedTransfer:
     """Return what *values* say, by the keys of `STEP.flow`."""
     fields = Fields(values, place)
     source = fields.chain(app, "source_chain")
     destination = fields.chain(app, "dest_chain")
-    asset = fields.asset(app, source, "assetid")
-    amount, raw = fields.scaled_amount("amount", asset)
-    address, account = fields.account("destination_address", destination)
+    asset = fields.open_asset(app, source, "assetid")
+    amount, raw = fields.open_amount("amount", asset)
+    address, account = fields.open_account("destination_address", destination)
     confirmed = fields.flag("yes")
     if account is not None:
         check_receiver(
@@ -165,7 +138,7 @@ def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> P
     notes = (
         () if isinstance(asset, str) else note_native(fields.get("assetid"), asset, fields.name("assetid"))
     )
-    return Plan(
+    return ParsedTransfer(
         source=source,
         destination=destination,
         asset=asset,
@@ -179,34 +152,72 @@ def plan(app: "Application", values: Mapping[str, Any], *, place: str = "") -> P
     )
 
 
-async def draft_plan(app: "Application", planned: Plan, sender: bytes | None = None) -> "UnsignedTransaction":
-    """Return the transaction of a transfer that waits for no placeholder; with a *sender* it is checked."""
-    if isinstance(planned.asset, str) or planned.raw is None or planned.account is None:
-        raise InvalidRequest("the transfer has a placeholder, expected none")
-    return await draft_transfer(
-        app,
-        source=planned.source,
-        destination=planned.destination,
-        asset=planned.asset,
-        amount=planned.raw,
-        beneficiary=planned.account,
-        xcm_version=planned.xcm_version,
-        sender=sender,
+def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTransfer:
+    """Return what the form of *node* says, or the chains beside it."""
+    source, target = read_sides(diagram, node)
+    chain, destination = source.chain(app, "chain"), target.chain(app, "chain")
+    asset = source.asset(app, chain, "assetId")
+    _check_target_asset(app, asset, source, target, destination)
+    amount, raw = source.amount("amount", asset)
+    address, account = target.account("address", destination)
+    confirmed = _confirms(node, destination, account)
+    check_receiver(
+        account,
+        address,
+        field=target.name("address"),
+        confirmed=confirmed,
+        confirm="create the scenario with --yes (yes) if you mean it",
+    )
+    version = require_filled(action_data(node).get("xcmVersion"), field="xcmVersion")
+    return ParsedTransfer(
+        source=chain,
+        destination=destination,
+        asset=asset,
+        amount=amount,
+        raw=raw,
+        address=address,
+        account=account,
+        confirmed=confirmed,
+        xcm_version=read_xcm_version(version, "xcmVersion"),
+        notes=note_native(source.get("assetId"), asset, source.name("assetId")),
     )
 
 
-def draw_document(app: "Application", planned: Plan) -> dict[str, Any]:
+async def draft_parsed(
+    app: "Application", transfer: ParsedTransfer, sender: bytes | None = None
+) -> "UnsignedTransaction":
+    """Return the transaction of a transfer that waits for no placeholder; with a *sender* it is checked."""
+    if isinstance(transfer.asset, str) or transfer.raw is None or transfer.account is None:
+        raise _placeholder_left()
+    transaction = await draft_transfer(
+        app,
+        source=transfer.source,
+        destination=transfer.destination,
+        asset=transfer.asset,
+        amount=transfer.raw,
+        beneficiary=transfer.account,
+        xcm_version=transfer.xcm_version,
+        sender=sender,
+    )
+    return replace(transaction, notes=(*transaction.notes, *transfer.notes))
+
+
+def _placeholder_left() -> InvalidRequest:
+    return InvalidRequest("the transfer has a placeholder, expected none")
+
+
+def draw_document(app: "Application", transfer: ParsedTransfer) -> dict[str, Any]:
     """Return the diagram of a transfer alone."""
     builder = DiagramBuilder()
-    draw_plan(builder, planned, app)
+    draw_parsed(builder, transfer, app)
     return builder.document()
 
 
-def draw_plan(
-    builder: "DiagramBuilder", planned: Plan, app: "Application", *, start: str = ""
+def draw_parsed(
+    builder: "DiagramBuilder", transfer: ParsedTransfer, app: "Application", *, start: str = ""
 ) -> tuple[str, str]:
-    source, destination, asset = planned.source, planned.destination, planned.asset
-    amount, address = planned.amount, planned.address
+    source, destination, asset = transfer.source, transfer.destination, transfer.asset
+    amount, address = transfer.amount, transfer.address
     arriving = None if isinstance(asset, str) else app.assets.counterpart(asset, destination)
     first = draw_chain(builder, source, asset, amount=amount, start=start)
     action = builder.add(
@@ -228,7 +239,7 @@ def draw_plan(
                     "address": address,
                     "symbol": None if arriving is None else arriving.symbol,
                 },
-                **_options(planned),
+                **_options(transfer),
             },
         },
     )
@@ -253,14 +264,14 @@ def confirm_receivers(diagram: Diagram) -> Diagram:
     return replace(diagram, nodes=tuple(nodes))
 
 
-def _options(planned: Plan) -> dict[str, Any]:
+def _options(transfer: ParsedTransfer) -> dict[str, Any]:
     """Return what `actionData` keeps beside the two sides; nothing for most."""
     kept: dict[str, Any] = {}
-    if planned.confirmed:
+    if transfer.confirmed:
         # The address, and no flag: whoever edits the receiver later has to confirm the new one.
-        kept["confirmedReceiver"] = planned.address
-    if planned.xcm_version is not None:
-        kept["xcmVersion"] = planned.xcm_version
+        kept["confirmedReceiver"] = transfer.address
+    if transfer.xcm_version is not None:
+        kept["xcmVersion"] = transfer.xcm_version
     return kept
 
 
@@ -275,13 +286,13 @@ def _confirms(node: Node, destination: "Chain", beneficiary: bytes) -> bool:
 
 
 def _check_target_asset(
-    app: "Application", asset: "Asset", source: Side, target: Side, destination: "Chain"
+    app: "Application", asset: "Asset", source: Fields, target: Fields, destination: "Chain"
 ) -> None:
     """Refuse a diagram whose target names another asset; none there means the same one."""
     given = target.get("assetId")
     if given is None or given == "" or _repeats_id(source, target):
         return
-    other = target.asset(app, destination)
+    other = target.asset(app, destination, "assetId")
     if not app.assets.same_asset(asset, other):
         raise InvalidRequest(
             f"source asset {asset.id} and target asset {other.id} are not the same asset: "
@@ -289,7 +300,7 @@ def _check_target_asset(
         )
 
 
-def _repeats_id(source: Side, target: Side) -> bool:
+def _repeats_id(source: Fields, target: Fields) -> bool:
     """Return whether the target only repeats the source's id.
 
     The API that the editor came with writes the source's asset id on both sides, with no symbol beside it.

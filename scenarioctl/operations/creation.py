@@ -13,7 +13,7 @@ from scenarioctl.operations.signing_fields import check_output_format, payload_w
 from scenarioctl.operations.stored_diagrams import store_document
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable
 
     from scenarioctl.actions.flow_files import DrawnFlow
     from scenarioctl.model.calls import UnsignedTransaction
@@ -52,7 +52,7 @@ class CreatedScenario(TypedDict):
 
 
 async def create_scenario(app: Application, request: CreateScenario) -> Result[CreatedScenario]:
-    from scenarioctl.actions.transfer import draft_plan, draw_document, plan
+    from scenarioctl.actions.transfer import draft_parsed, draw_document, parse_transfer
 
     fields = {
         "source_chain": request.source_chain,
@@ -63,13 +63,13 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
         "yes": request.yes,
         "xcm_version": request.xcm_version,
     }
-    planned = plan(app, fields)
+    transfer = parse_transfer(app, fields)
     sender = check_sender(request.check, request.sender)
-    if planned.has_placeholder:
-        _read_single(draw_document(app, planned))
-    transaction = await _draft(app, sender, lambda app: draft_plan(app, planned, sender))
-    created = await _store(app, draw_document(app, planned), transaction)
-    return replace(created, notes=planned.notes)
+    if transfer.has_placeholder:
+        _read_single(draw_document(app, transfer))
+    transaction = await _draft(draft_parsed(_drafting(app, sender), transfer, sender), sender)
+    created = await _store(app, draw_document(app, transfer), transaction)
+    return replace(created, notes=transfer.notes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +166,7 @@ async def create_remark(app: Application, request: CreateRemark) -> Result[Creat
     document = draw_single(app, "Remark", chain=request.chain, text=request.text, plain=request.plain)
     sender = check_sender(request.check, request.sender)
     diagram = _read_single(document)
-    transaction = await _draft(app, sender, lambda app: _draft_only(app, diagram, sender))
+    transaction = await _draft(_draft_only(_drafting(app, sender), diagram, sender), sender)
     return await _store(app, document, transaction, diagram)
 
 
@@ -312,18 +312,23 @@ async def _draft_only(app: Application, diagram: Diagram, sender: bytes | None) 
     return (await draft_first(app, diagram, sender=sender)).transaction
 
 
-async def _draft(
-    app: Application, sender: bytes | None, draft: "Callable[[Application], Awaitable[UnsignedTransaction]]"
-) -> "UnsignedTransaction | None":
-    """Return what *draft* makes; without a *sender* no node is asked, and it is None where a runtime is not known.
+def _drafting(app: Application, sender: bytes | None) -> Application:
+    """Return the application to draft with: no node is asked unless the draft is checked for a *sender*."""
+    return app if sender is not None else app.unconnected()
 
-    A scenario can be written where there is no network: its first run then judges it.
+
+async def _draft(
+    drafting: "Awaitable[UnsignedTransaction]", sender: bytes | None
+) -> "UnsignedTransaction | None":
+    """Return the transaction; without a *sender*, None if the chain's runtime is not known here.
+
+    A scenario can be written without a network: its first run then judges it.
     """
-    if sender is not None:
-        return await draft(app)
     try:
-        return await draft(app.unconnected())
+        return await drafting
     except ChainUnreachable:
+        if sender is not None:
+            raise
         return None
 
 
