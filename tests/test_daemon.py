@@ -23,7 +23,7 @@ from scenarioctl.server.daemon import make_room
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Address, open_listeners, parse_address, take_activated
 from scenarioctl.server.logs import Journal, Line, is_for_journal
-from scenarioctl.server.systemd_notify import Supervisor
+from scenarioctl.server.systemd_notify import SystemdNotifier
 from tests.daemons import PROGRAM, Daemon, NotifySocket, daemon, start, wait_until
 
 # -- where it listens ----------------------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ def test_systemd_hears_of_readiness_reloads_and_stops(tmp_path: Path, kind: str)
     environment = {"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "3000000", "WATCHDOG_PID": str(os.getpid())}
 
     with NotifySocket(address) as systemd:
-        supervisor = Supervisor(environment)
+        supervisor = SystemdNotifier(environment)
         supervisor.ready("Serving")
         supervisor.reloading()
         supervisor.beat("Serving")
@@ -359,11 +359,11 @@ def test_systemd_hears_of_readiness_reloads_and_stops(tmp_path: Path, kind: str)
 
 
 def test_nothing_is_said_where_nobody_listens(tmp_path: Path) -> None:
-    Supervisor({}).ready("Serving")
-    Supervisor({"NOTIFY_SOCKET": str(tmp_path / "none")}).ready("Serving")
+    SystemdNotifier({}).ready("Serving")
+    SystemdNotifier({"NOTIFY_SOCKET": str(tmp_path / "none")}).ready("Serving")
 
-    assert Supervisor({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}).watchdog == 0.0
-    assert Supervisor({"WATCHDOG_USEC": "soon"}).watchdog == 0.0
+    assert SystemdNotifier({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}).watchdog == 0.0
+    assert SystemdNotifier({"WATCHDOG_USEC": "soon"}).watchdog == 0.0
 
 
 # -- what it logs --------------------------------------------------------------------------------------------------

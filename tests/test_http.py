@@ -548,6 +548,14 @@ def test_the_short_path_of_the_channels_swallows_no_other(served: Serving) -> No
     assert refused(known)[:2] == (503, "chain_unreachable")
 
 
+def test_a_path_that_is_spelled_out_is_no_parameter_of_another(served: Serving) -> None:
+    reply = served.get("/api/webhooks/replay")
+    asked = served.send("OPTIONS", "/api/webhooks/replay")
+
+    assert (reply.status, reply.headers["allow"]) == (405, "POST, OPTIONS")
+    assert (asked.status, asked.headers["allow"]) == (204, "POST, OPTIONS")
+
+
 def test_a_path_of_the_other_server_says_who_has_it(tmp_path: Path) -> None:
     with Serving(tmp_path, role="api") as serving:
         asked = serving.post("/job/start", {"id": "x"})
@@ -1288,7 +1296,7 @@ def creating(served: Serving) -> socket.socket:
 def test_a_write_that_waits_for_its_place_is_dropped_with_its_client(tmp_path: Path) -> None:
     with Serving(tmp_path, requests=1) as served:
         limits = served.limits
-        place = limits.place()
+        place = limits.slots()
         served.wait_for(lambda _: place.enter())
         with creating(served):
             wait_until(lambda: limits.waiting == 1)

@@ -8,7 +8,7 @@ import pytest
 
 from scenarioctl.config import Settings
 from scenarioctl.errors import RateLimited
-from scenarioctl.server.limits import Limits, Turns
+from scenarioctl.server.limits import Limits, RequestSlots
 
 SETTINGS = Settings(config=Path("c.toml"), store=Path("s.db"), cache=Path("cache"))
 
@@ -42,7 +42,7 @@ def test_without_a_rate_nobody_is_counted() -> None:
     for _ in range(1000):
         limits.admit("a")
 
-    assert limits._clients._left == {}
+    assert len(limits._clients) == 0
 
 
 def test_clients_that_are_quiet_are_forgotten() -> None:
@@ -54,7 +54,7 @@ def test_clients_that_are_quiet_are_forgotten() -> None:
     moment[0] += 2
     limits.admit("another")
 
-    assert list(limits._clients._left) == ["another"]
+    assert len(limits._clients) == 1
 
 
 def test_a_change_of_the_rate_holds_at_once() -> None:
@@ -71,7 +71,7 @@ def test_a_change_of_the_rate_holds_at_once() -> None:
 
 def test_requests_beyond_those_at_once_wait_in_line() -> None:
     async def play() -> list[str]:
-        turns, seen = Turns(2), list[str]()
+        turns, seen = RequestSlots(2), list[str]()
         gate = asyncio.Event()
 
         async def work(name: str) -> None:
@@ -97,7 +97,7 @@ def test_requests_beyond_those_at_once_wait_in_line() -> None:
 
 def test_the_line_has_an_end() -> None:
     async def play() -> str:
-        turns = Turns(1)
+        turns = RequestSlots(1)
 
         async def wait() -> None:
             async with turns:
@@ -122,7 +122,7 @@ def test_who_waits_too_long_is_sent_away_and_leaves_no_gap(monkeypatch: pytest.M
     monkeypatch.setattr("scenarioctl.server.limits.WAITING_SECONDS", 0.02)
 
     async def play() -> tuple[str, int, int]:
-        turns = Turns(1)
+        turns = RequestSlots(1)
         async with turns:
             with pytest.raises(RateLimited) as refused:
                 async with turns:
@@ -141,7 +141,7 @@ def test_who_waits_too_long_is_sent_away_and_leaves_no_gap(monkeypatch: pytest.M
 @pytest.mark.parametrize("given_first", [True, False])
 def test_a_turn_that_comes_as_its_client_goes_is_passed_on(given_first: bool) -> None:
     async def play() -> tuple[int, int]:
-        turns = Turns(1)
+        turns = RequestSlots(1)
 
         async def wait() -> None:
             async with turns:
@@ -170,7 +170,7 @@ def test_a_higher_limit_lets_in_those_that_wait() -> None:
         gate = asyncio.Event()
 
         async def work() -> None:
-            async with limits.place():
+            async with limits.slots():
                 await gate.wait()
 
         first = asyncio.create_task(work())

@@ -120,9 +120,10 @@ def test_a_flood_is_refused_webhook_by_webhook(tmp_path: Path) -> None:
 
 
 def test_a_flood_of_names_is_not_remembered_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from scenarioctl import token_buckets
     from scenarioctl.operations import webhooks
 
-    monkeypatch.setattr(webhooks, "_WATCHED", 10)
+    monkeypatch.setattr(token_buckets, "TRACKED", 10)
 
     async def story() -> None:
         async with Inbox(tmp_path) as inbox:

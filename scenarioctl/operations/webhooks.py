@@ -14,11 +14,9 @@ from scenarioctl.operations.request_fields import read_number
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.runs import retention_of
 from scenarioctl.stores import Store
+from scenarioctl.token_buckets import TokenBuckets
 
 __all__ = ["list_events", "post_event", "replay_event"]
-
-#: So many webhooks are watched at once for floods; of more, those that have been quiet are forgotten.
-_WATCHED = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,16 +112,8 @@ def _check_uuid(value: str) -> str:
         raise NotFound(f"webhook {shorten(value)} is not in any stored scenario") from None
 
 
-@dataclass(kw_only=True)
-class _Bucket:
-    """Events that a webhook may still take at once, and when that was so."""
-
-    tokens: float
-    moment: int
-
-
 #: Of each store that is open in this process.
-_buckets: "WeakKeyDictionary[Store, dict[str, _Bucket]]" = WeakKeyDictionary()
+_buckets: "WeakKeyDictionary[Store, TokenBuckets]" = WeakKeyDictionary()
 
 
 def _take_one(store: Store, uuid: str, rate: int, now: int, *, count: int = 1) -> None:
@@ -131,23 +121,9 @@ def _take_one(store: Store, uuid: str, rate: int, now: int, *, count: int = 1) -
 
     With a *count* of 0, only tell whether it might come.
     """
-    if not rate:
-        return
-    buckets = _buckets.setdefault(store, {})
-    bucket = buckets.get(uuid)
-    if bucket is None:
-        if len(buckets) >= _WATCHED:
-            quiet = [name for name, each in buckets.items() if abs(now - each.moment) >= SECOND]
-            for name in quiet or list(buckets):
-                del buckets[name]
-        bucket = buckets[uuid] = _Bucket(tokens=rate, moment=now)
-    # A clock that was set back counts as no time, one that jumped ahead as a second.
-    passed = min(max(now - bucket.moment, 0), SECOND)
-    bucket.tokens, bucket.moment = min(float(rate), bucket.tokens + passed * rate / SECOND), now
-    if bucket.tokens < 1:
-        wait = (1 - bucket.tokens) / rate
+    wait = _buckets.setdefault(store, TokenBuckets()).take(uuid, rate, now / SECOND, count=count)
+    if wait:
         raise RateLimited(
             f"webhook {uuid} takes {rate} events per second, try again later",
             details={"retry_after": max(1, round(wait))},
         )
-    bucket.tokens -= count

@@ -18,7 +18,7 @@ from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import WebRequest
 from scenarioctl.outgoing.failures import AttemptFailed
 from scenarioctl.outgoing.guard import Guard
-from scenarioctl.outgoing.metering import MeteredConnector, Turns
+from scenarioctl.outgoing.metering import MeteredConnector, RoundRobin
 from scenarioctl.outgoing.response_body import Body, read_body
 
 #: Responses that may be better the next time.
@@ -38,7 +38,12 @@ class Attempt:
     """Sends one request once."""
 
     def __init__(
-        self, request: WebRequest, host: str, guard: Guard, turns: Turns, lookups: ThreadPoolExecutor
+        self,
+        request: WebRequest,
+        host: str,
+        guard: Guard,
+        round_robin: RoundRobin,
+        lookups: ThreadPoolExecutor,
     ) -> None:
         self._request = request
         self._host = host
@@ -52,7 +57,7 @@ class Attempt:
         self._door = GuardedSockets(guard, self._url.raw_host or "")
         self._connector = MeteredConnector(
             host,
-            turns,
+            round_robin,
             resolver=Resolver(lookups),
             use_dns_cache=False,
             force_close=True,

@@ -14,7 +14,7 @@ from scenarioctl.outgoing.failures import AttemptFailed
 from scenarioctl.outgoing.guard import Guard
 
 if TYPE_CHECKING:
-    from scenarioctl.outgoing.metering import Turns
+    from scenarioctl.outgoing.metering import RoundRobin
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -44,7 +44,7 @@ class Outgoing:
         self._guard = Guard(private_targets)
         self._lookups: ThreadPoolExecutor | None = None
         self._places: asyncio.Semaphore | None = None
-        self._turns: Turns | None = None
+        self._round_robin: RoundRobin | None = None
 
     async def send(self, request: WebRequest, *, sleep: Sleep = asyncio.sleep) -> WebAnswer:
         """Return the answer, or raise RequestFailed: a status of 300 and above is a failure too, and so is one below 200.
@@ -86,14 +86,14 @@ class Outgoing:
 
     async def _try(self, request: WebRequest) -> tuple[int, dict[str, str], Any]:
         from scenarioctl.outgoing.attempt import Attempt
-        from scenarioctl.outgoing.metering import Turns
+        from scenarioctl.outgoing.metering import RoundRobin
 
-        if self._turns is None:
-            self._turns = Turns()
+        if self._round_robin is None:
+            self._round_robin = RoundRobin()
         if self._lookups is None:
             self._lookups = ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="outgoing")
         host = place_of(request.url).partition("/")[0]
-        return await Attempt(request, host, self._guard, self._turns, self._lookups).send()
+        return await Attempt(request, host, self._guard, self._round_robin, self._lookups).send()
 
 
 def place_of(url: str) -> str:

@@ -27,7 +27,7 @@ _AHEAD = 64 * 1024
 _TURN = 0.005
 
 
-class Turns:
+class RoundRobin:
     """Shares the event loop's time among all connections that have something for aiohttp: a piece of each in turn."""
 
     def __init__(self) -> None:
@@ -58,8 +58,8 @@ class Turns:
 class Meter(asyncio.Protocol):
     """Stands between a connection's transport and aiohttp's protocol."""
 
-    def __init__(self, transport: asyncio.Transport, host: str, turns: Turns) -> None:
-        self._turns = turns
+    def __init__(self, transport: asyncio.Transport, host: str, round_robin: RoundRobin) -> None:
+        self._round_robin = round_robin
         self._transport = transport
         self._protocol = cast("asyncio.Protocol", transport.get_protocol())
         self._host = host
@@ -102,7 +102,7 @@ class Meter(asyncio.Protocol):
         self._waiting += data
         if not self._feeding:
             self._feeding = True
-            self._turns.ask(self)
+            self._round_robin.ask(self)
         if len(self._waiting) > _AHEAD:
             # Again, where aiohttp has resumed it; an error where it has paused or closed it.
             self._paused = True
@@ -145,7 +145,7 @@ class Meter(asyncio.Protocol):
                 self._transport.resume_reading()
         self._feeding = bool(self._waiting)
         if self._feeding:
-            self._turns.ask(self)
+            self._round_robin.ask(self)
         else:
             self._finish()
 
@@ -170,9 +170,9 @@ class Meter(asyncio.Protocol):
 class MeteredConnector(aiohttp.TCPConnector):
     """Opens connections, each with a Meter; of one request, it has one."""
 
-    def __init__(self, host: str, turns: Turns, **options: Any) -> None:
+    def __init__(self, host: str, round_robin: RoundRobin, **options: Any) -> None:
         super().__init__(**options)
-        self._turns = turns
+        self._round_robin = round_robin
         self._named = host
         self.meter: Meter | None = None
 
@@ -180,5 +180,5 @@ class MeteredConnector(aiohttp.TCPConnector):
         connection = await super().connect(*request, **options)
         transport = connection.transport
         if transport is not None:
-            self.meter = Meter(transport, self._named, self._turns)
+            self.meter = Meter(transport, self._named, self._round_robin)
         return connection

@@ -22,7 +22,7 @@ from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Listener, open_listeners, take_activated
 from scenarioctl.server.logs import set_level, start_logging
 from scenarioctl.server.preloading import preload, settle
-from scenarioctl.server.systemd_notify import Supervisor
+from scenarioctl.server.systemd_notify import SystemdNotifier
 
 log = logging.getLogger("scenarioctl.daemon")
 
@@ -61,7 +61,7 @@ def run_daemon(
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     settings = load()
     start_logging(settings.log_level, environment=environment)
-    supervisor = Supervisor(environment)
+    supervisor = SystemdNotifier(environment)
     if supervisor.watchdog:
         # What the watchdog ends (SIGABRT) says in the log where it stood.
         faulthandler.enable()
@@ -158,7 +158,7 @@ class Daemon:
         access: Access,
         limits: Limits,
         listeners: dict[str, list[Listener]],
-        supervisor: Supervisor,
+        supervisor: SystemdNotifier,
         *,
         load: Callable[[], Settings],
         role: str,

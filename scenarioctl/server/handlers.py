@@ -19,7 +19,7 @@ from scenarioctl.server.bodies import (
 from scenarioctl.server.context import ServerContext
 from scenarioctl.server.decoding import decoder_of, read_pairs
 from scenarioctl.server.endpoints import Endpoint, find_handler
-from scenarioctl.server.limits import Turns
+from scenarioctl.server.limits import RequestSlots
 from scenarioctl.server.responses import JSON, encode, encode_large, write_sentences
 
 
@@ -104,7 +104,7 @@ class OperationHandler:
         return self._decoder.join(self._decoder.read_query(read_pairs(query)), fields)
 
     async def _perform(self, decoded: Any) -> Any:
-        place = self._context.limits.place(waits=self._row.waits)
+        place = self._context.limits.slots(waits=self._row.waits)
         if self._row.scope == "read":
             async with place, self._context.app.session() as session:
                 return await self._operation(session, decoded)
@@ -112,7 +112,7 @@ class OperationHandler:
         await place.enter()
         return await self._context.finish(self._write(place, decoded))
 
-    async def _write(self, place: Turns, decoded: Any) -> Any:
+    async def _write(self, place: RequestSlots, decoded: Any) -> Any:
         try:
             async with self._context.app.session() as session:
                 return await self._operation(session, decoded)

@@ -10,6 +10,7 @@ from types import TracebackType
 
 from scenarioctl.config import Settings
 from scenarioctl.errors import RateLimited
+from scenarioctl.token_buckets import TokenBuckets
 
 log = logging.getLogger("scenarioctl.daemon")
 
@@ -17,8 +18,6 @@ log = logging.getLogger("scenarioctl.daemon")
 WAITING_PER_REQUEST = 4
 #: … so many seconds.
 WAITING_SECONDS = 10.0
-#: Clients whose rate is remembered, before those that are quiet are forgotten.
-_REMEMBERED = 10_000
 #: Seconds for which the log is silent about connections that are closed, once it has been told.
 _SILENCE = 60.0
 
@@ -27,10 +26,10 @@ class Limits:
     """The limits in force, which a reload changes, and how much of them is taken."""
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clients = Rates(settings.rate, clock)
-        self._turns = Turns(settings.requests)
+        self._clients = TokenBuckets()
+        self._short = RequestSlots(settings.requests)
         #: Of requests that wait for others than the daemon: as many, besides.
-        self._long = Turns(settings.requests)
+        self._long = RequestSlots(settings.requests)
         #: Connections that are open …
         self.open = 0
         #: … and how many of them each client has.
@@ -42,8 +41,8 @@ class Limits:
 
     def change(self, settings: Settings) -> None:
         """Take over the limits of *settings*."""
-        self._clients.per_second = settings.rate
-        self._turns.at_once = self._long.at_once = settings.requests
+        self._rate = settings.rate
+        self._short.at_once = self._long.at_once = settings.requests
         self.connections = settings.connections
         self.client_connections = settings.client_connections
         self.seconds = float(settings.request_seconds)
@@ -81,53 +80,26 @@ class Limits:
 
     def admit(self, client: str) -> None:
         """Count a request of *client*, as `Access` names it; RateLimited where it sends too many."""
-        wait = self._clients.take(client)
+        wait = self._clients.take(client, self._rate, self._clock())
         if wait:
-            raise _limited(
-                f"this client sends more than {self._clients.per_second} requests per second", wait
-            )
+            raise _limited(f"this client sends more than {self._rate} requests per second", wait)
 
-    def place(self, *, waits: bool = False) -> "Turns":
-        """`async with limits.place():` around the work on a request, not around the sending of its answer."""
-        return self._long if waits else self._turns
+    def slots(self, *, waits: bool = False) -> "RequestSlots":
+        """`async with limits.slots():` around the work on a request, not around the sending of its answer."""
+        return self._long if waits else self._short
 
     @property
     def busy(self) -> int:
         """Requests that are worked on."""
-        return self._turns.busy + self._long.busy
+        return self._short.busy + self._long.busy
 
     @property
     def waiting(self) -> int:
         """Requests that wait for their turn."""
-        return self._turns.waiting + self._long.waiting
+        return self._short.waiting + self._long.waiting
 
 
-class Rates:
-    """Token buckets: each key may do *per_second* things a second, and as many at once; 0 is without limit."""
-
-    def __init__(self, per_second: int, clock: Callable[[], float]) -> None:
-        self.per_second = per_second
-        self._clock = clock
-        #: Key -> what is left, and when that was so.
-        self._left: dict[str, tuple[float, float]] = {}
-
-    def take(self, key: str) -> float:
-        """Return how many seconds are to wait; 0 where *key* may go on, which is then counted."""
-        if not self.per_second:
-            return 0.0
-        now = self._clock()
-        left, since = self._left.get(key, (float(self.per_second), now))
-        left = min(float(self.per_second), left + (now - since) * self.per_second)
-        if left < 1:
-            return (1 - left) / self.per_second
-        if len(self._left) >= _REMEMBERED:
-            # After a second without a request a bucket is full, as it is for somebody new.
-            self._left = {each: kept for each, kept in self._left.items() if now - kept[1] < 1}
-        self._left[key] = (left - 1, now)
-        return 0.0
-
-
-class Turns:
+class RequestSlots:
     """So many at once; the next wait in line, and those beyond the line are sent away."""
 
     def __init__(self, at_once: int) -> None:

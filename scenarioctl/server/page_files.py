@@ -12,7 +12,7 @@ from scenarioctl.formats.documents import parse_json
 from scenarioctl.server.bodies import ask_for_body, check_type, read_body
 from scenarioctl.server.context import Route, ServerContext
 from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.limits import Turns
+from scenarioctl.server.limits import RequestSlots
 from scenarioctl.server.responses import JSON, encode
 from scenarioctl.threads import Threads
 
@@ -63,7 +63,7 @@ class VaultCodes:
     def __init__(self, context: ServerContext) -> None:
         self._context = context
         #: A large payload takes seconds: only one at a time, so that the others hardly notice, and few wait for it.
-        self._turn = Turns(1)
+        self._turn = RequestSlots(1)
         self._thread = Threads(1, name="vault")
 
     async def answer(self, request: web.Request) -> web.Response:
@@ -72,7 +72,7 @@ class VaultCodes:
         body, too_large = await read_body(request, b"", PAYLOAD_LIMIT, self._context.limits.seconds)
         if too_large:
             raise TooLarge(f"the body has more than {PAYLOAD_LIMIT} bytes, which is the limit")
-        async with self._context.limits.place(), self._turn:
+        async with self._context.limits.slots(), self._turn:
             given = await self._context.app.aside(parse_json, body, field="the body")
             payload = given.get("payload") if isinstance(given, dict) else None
             drawn = await self._thread.run(draw_codes, _read_hex(payload))

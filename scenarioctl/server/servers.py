@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -154,12 +155,26 @@ def routes_of(server: str, served: set[str], context: ServerContext) -> list[Rou
 
 
 def _add_routes(router: web.UrlDispatcher, routes: Iterable[Route]) -> dict[web.AbstractRoute, Endpoint]:
+    routes = list(routes)
+    literals = [path for row, _ in routes for path in (row.path, *row.also) if "{" not in path]
     rows: dict[web.AbstractRoute, Endpoint] = {}
     for row, handler in routes:
         for path in (row.path, *row.also):
+            pattern = _exclude(literals, path)
             for method in ("GET", "HEAD") if row.method == "GET" else (row.method,):
-                rows[router.add_route(method, path, handler, expect_handler=expect_nothing)] = row
+                rows[router.add_route(method, pattern, handler, expect_handler=expect_nothing)] = row
     return rows
+
+
+def _exclude(literals: Iterable[str], path: str) -> str:
+    """Return *path* as a pattern of aiohttp's whose parameter matches none of *literals*, whatever their method."""
+    before, brace, rest = path.partition("{")
+    name, _, after = rest.partition("}")
+    taken = [each for each in literals if brace and each.startswith(before) and each.endswith(after)]
+    words = [re.escape(each[len(before) : len(each) - len(after)]) for each in taken]
+    if not words:
+        return path
+    return f"{before}{{{name}:(?!(?:{'|'.join(words)}){re.escape(after)}$)[^{{}}/]+}}{after}"
 
 
 async def _unused(request: web.Request) -> web.StreamResponse:  # noqa: ARG001 - as aiohttp calls it

@@ -6,7 +6,7 @@ import time
 from collections.abc import MutableMapping
 
 
-class Supervisor:
+class SystemdNotifier:
     """The socket in `NOTIFY_SOCKET`; silent where there is none.
 
     The variables are taken out of *environment*: what the daemon starts has no business with them.
