@@ -717,11 +717,11 @@ def test_a_worker_that_was_frozen_alone_goes_on_with_its_runs(bench: Bench) -> N
 def test_leases_of_a_dead_worker_are_freed_at_once(bench: Bench) -> None:
     ended = subprocess.Popen([sys.executable, "-c", "pass"])
     ended.wait()
-    boot, namespace, _, _, _ = new_owner().split(":")
+    host, boot, namespace, _, _, _ = new_owner().split(":")
 
     async def before() -> None:
         await bench.start("one", every="1h")
-        owner = f"{boot}:{namespace}:{ended.pid}:1:dead"
+        owner = f"{host}:{boot}:{namespace}:{ended.pid}:1:dead"
         await bench.store.claim_jobs(Claim(owner=owner, now=bench.time.now, lease=3600 * SECOND))
 
     asyncio.run(before())
@@ -1191,26 +1191,33 @@ def test_an_owner_that_lives_is_not_gone() -> None:
     assert new_owner() != new_owner()
 
 
-def test_an_owner_is_gone_whose_process_or_boot_is() -> None:
+def test_an_owner_is_gone_whose_process_is() -> None:
     ended = subprocess.Popen([sys.executable, "-c", "pass"])
     ended.wait()
-    boot, namespace, pid, start, dice = new_owner().split(":")
+    host, boot, namespace, pid, start, dice = new_owner().split(":")
 
-    assert is_gone(f"{boot}:{namespace}:{ended.pid}:{start}:{dice}")
-    assert is_gone(f"{boot}:{namespace}:{pid}:{int(start) + 1}:{dice}")
-    assert is_gone(f"another:{namespace}:{pid}:{start}:{dice}")
+    assert is_gone(f"{host}:{boot}:{namespace}:{ended.pid}:{start}:{dice}")
+    assert is_gone(f"{host}:{boot}:{namespace}:{pid}:{int(start) + 1}:{dice}")
 
 
 def test_what_cannot_be_known_of_an_owner_is_left_to_its_lease() -> None:
-    boot, _, _, start, dice = new_owner().split(":")
+    ended = subprocess.Popen([sys.executable, "-c", "pass"])
+    ended.wait()
+    host, boot, namespace, _, start, dice = new_owner().split(":")
+    process = f"{ended.pid}:{start}:{dice}"
 
-    assert not is_gone(f"{boot}:1:999999:{start}:{dice}")
+    # The same numbers, on another host, after a reboot, in another container.
+    assert not is_gone(f"another:{boot}:{namespace}:{process}")
+    assert not is_gone(f"{host}:another:{namespace}:{process}")
+    assert not is_gone(f"{host}:{boot}:1:{process}")
+    # As an earlier version wrote it.
+    assert not is_gone(f"{boot}:{namespace}:{process}")
     assert not is_gone("somebody else")
     assert not is_gone("")
 
 
 def test_a_zombie_is_gone() -> None:
-    boot, namespace, _, _, dice = new_owner().split(":")
+    host, boot, namespace, _, _, dice = new_owner().split(":")
     child = subprocess.Popen([sys.executable, "-c", "pass"], stdout=subprocess.PIPE)
     start = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19]
     assert child.stdout is not None
@@ -1218,7 +1225,7 @@ def test_a_zombie_is_gone() -> None:
     child.stdout.close()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     try:
-        assert is_gone(f"{boot}:{namespace}:{child.pid}:{start}:{dice}")
+        assert is_gone(f"{host}:{boot}:{namespace}:{child.pid}:{start}:{dice}")
     finally:
         child.wait()
 
@@ -1233,4 +1240,5 @@ def test_without_proc_the_process_number_tells(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(identity, "_start", lambda pid: "-")
 
     assert not is_gone(new_owner())
-    assert is_gone(f"-:-:{ended.pid}:-:dice")
+    host = new_owner().partition(":")[0]
+    assert is_gone(f"{host}:-:-:{ended.pid}:-:dice")

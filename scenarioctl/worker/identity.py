@@ -1,6 +1,7 @@
-"""Who a worker is, and whether another one still lives: `BOOT:PID NAMESPACE:PID:START:RANDOM`.
+"""Who a worker is, and whether another one still lives: `HOST:BOOT:PID NAMESPACE:PID:START:RANDOM`.
 
-A lease runs out by itself; this lets go of those of a killed worker at once.  What cannot be known is left to the lease.
+Every lease runs out by itself.  A worker that finds the process of another one gone frees its leases at once, but it can
+only know that of processes of its own host, boot and PID namespace.
 """
 
 import os
@@ -14,20 +15,17 @@ _UNKNOWN = "-"
 def new_owner() -> str:
     """Return the name of this process as the owner of leases, another one at each call."""
     pid = os.getpid()
-    return f"{_boot()}:{_namespace()}:{pid}:{_start(pid)}:{secrets.token_hex(8)}"
+    return f"{_host()}:{_boot()}:{_namespace()}:{pid}:{_start(pid)}:{secrets.token_hex(8)}"
 
 
 def is_gone(owner: str) -> bool:
-    """Tell whether *owner* certainly lives no more; False where that cannot be known from here."""
+    """Return whether *owner* has certainly ended; False if that can't be known from here."""
     parts = owner.split(":")
-    if len(parts) != 5 or not (parts[2].isascii() and parts[2].isdigit()):
+    if len(parts) != 6 or not (parts[3].isascii() and parts[3].isdigit()):
         return False
-    boot, namespace, pid, start, _ = parts
-    here = _boot()
-    if _UNKNOWN not in (boot, here) and boot != here:
-        return True
-    if boot != here or namespace != _namespace():
-        # Of another machine or container: its numbers mean nothing here.
+    host, boot, namespace, pid, start, _ = parts
+    if (host, boot, namespace) != (_host(), _boot(), _namespace()):
+        # Its process number means nothing here.
         return False
     try:
         os.kill(int(pid), 0)
@@ -37,6 +35,10 @@ def is_gone(owner: str) -> bool:
         pass
     now = _start(int(pid))
     return _UNKNOWN not in (start, now) and start != now
+
+
+def _host() -> str:
+    return os.uname().nodename.replace(":", "-")
 
 
 def _boot() -> str:
