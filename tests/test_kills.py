@@ -33,7 +33,8 @@ WORKER = """
 import asyncio, signal, sys
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
-from scenarioctl.worker.loop import Pace, Worker
+from scenarioctl.worker.loop import Worker
+from scenarioctl.worker.pace import Pace
 
 async def main():
     app = Application(load_settings({"offline": True, "store": sys.argv[1]}), served=True)

@@ -173,13 +173,15 @@ def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: Path) 
             await start_job(inbox.app, StartJob(id=inbox.id, every="1s"))
             worker = Worker(inbox.app)
             run = asyncio.create_task(worker.run_next())
-            for _ in range(100):
+            step = ""
+            for _ in range(500):
                 await asyncio.sleep(0.01)
-                if worker.waiting:
+                job = await inbox.app.store.get_job(inbox.id)
+                assert job is not None
+                step = job.step
+                if step:
                     break
-            job = await inbox.app.store.get_job(inbox.id)
-            assert job is not None
-            assert job.step.startswith("webhook")
+            assert step.startswith("webhook")
             await inbox.post({"amount": 5})
             await asyncio.wait_for(run, 5)
 
@@ -190,7 +192,7 @@ def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: Path) 
             await asyncio.sleep(0.1)
             assert worker.waiting == 1
             again.cancel()
-            for live in list(worker._live.values()):
+            for live in list(worker._runs.values()):
                 assert live.task is not None
                 live.task.cancel()
             await asyncio.sleep(0)

@@ -34,7 +34,8 @@ from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.memory import MemoryStore
 from scenarioctl.worker.identity import is_gone, new_owner
-from scenarioctl.worker.loop import Pace, Worker
+from scenarioctl.worker.loop import Worker
+from scenarioctl.worker.pace import Pace
 
 START = 1_790_000_000 * SECOND
 
@@ -330,7 +331,7 @@ def test_runs_that_hang_do_not_hold_up_the_others_for_long(bench: Bench) -> None
         assert worker.running == 5
         await bench.time.let_pass(700)
         assert [await bench.runs(id) for id in ids] == [1] * 5
-        assert (worker.running, worker._busy) == (0, 0)
+        assert (worker.running, worker.capacity.busy) == (0, 0)
 
     play(bench, worker, story=story)
 
@@ -902,7 +903,7 @@ def test_nothing_of_a_worker_goes_on_after_its_stop(bench: Bench, monkeypatch: p
 
     FakeRun.plays = {"one": upgraded}
     worker = bench.worker()
-    monkeypatch.setattr(worker, "check_drafts", look)
+    monkeypatch.setattr(worker._draft_checks, "check", look)
 
     async def told() -> None:
         stop = asyncio.Event()

@@ -15,7 +15,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 
 if TYPE_CHECKING:
-    from scenarioctl.worker.loop import Counts
+    from scenarioctl.worker.counts import Counts
 
 #: Seconds that the store may take.
 _STORE = 2.0

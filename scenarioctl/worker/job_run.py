@@ -1,0 +1,263 @@
+"""What a run does: from a claimed job to what the store keeps of it.
+
+Whoever decides when a job runs, and who runs it, hands the claimed job over to this.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from scenarioctl.application import Application
+from scenarioctl.errors import ScenarioctlError, shorten
+from scenarioctl.model.jobs import ClaimedJob, FinishedRun, Job, MempoolDraft, Overlap
+from scenarioctl.operations.runs import carry_out, closing_lines, retention_of
+from scenarioctl.operations.stored_diagrams import open_blob
+from scenarioctl.schedules import COUNTED, Times, caught_up, next_times
+from scenarioctl.worker.capacity import Capacity, Place
+from scenarioctl.worker.counts import Counts
+from scenarioctl.worker.pace import Pace
+
+if TYPE_CHECKING:
+    from scenarioctl.actions.running import Run
+
+log = logging.getLogger("scenarioctl.worker")
+
+STARTING = "Starting worker"
+SLEEPING = "Sleeping"
+#: Why a run is not kept, or given up.
+NOT_OURS = "its scenario was deleted, it was started anew, or another worker has it"
+
+
+@dataclass(kw_only=True)
+class _Outcome:
+    """What a run has come to, as far as it got."""
+
+    planned: int
+    started: int
+    lines: list[str]
+    drafts: tuple[MempoolDraft, ...] = ()
+    used: dict[str, int] = field(default_factory=dict)
+    failure: str = ""
+    #: False for a time that was left out.
+    ran: bool = True
+    #: The run itself; None until its scenario has been read.
+    run: "Run | None" = None
+
+
+class JobRun:
+    """One run of a claimed job."""
+
+    def __init__(
+        self,
+        app: Application,
+        claimed: ClaimedJob,
+        *,
+        owner: str,
+        pace: Pace,
+        counts: Counts,
+        capacity: Capacity,
+    ) -> None:
+        self.claimed = claimed
+        self.place: Place = capacity.take()
+        #: What it waits for.
+        self.step = ""
+        #: All is done but keeping it, which must not be cut short by a renewal that saw the old state.
+        self.finishing = False
+        #: The task that performs it.
+        self.task: asyncio.Task[None] | None = None
+        self._app = app
+        self._owner = owner
+        self._pace = pace
+        self._counts = counts
+        self._capacity = capacity
+        #: Lines that are in the log already.
+        self._logged = 0
+        #: Tells the store of a wait.
+        self._noting: asyncio.Task[None] | None = None
+
+    async def perform(self) -> FinishedRun:
+        """Run the claimed job and return what the store has kept of it, whatever happens to the run."""
+        run = await self._execute()
+        self.finishing = True
+        if self._noting is not None:
+            # It may have been on its way when the run was cut short.
+            await asyncio.wait({self._noting})
+            run = replace(run, lines=run.lines[self._logged :])
+        await self._keep(run)
+        return run
+
+    async def _execute(self) -> FinishedRun:
+        claimed, job = self.claimed, self.claimed.job
+        started = self._app.clock()
+        outcome = _Outcome(planned=_planned(job, started), started=started, lines=[])
+        try:
+            due = started if job.due is None else job.due
+            if claimed.interrupted:
+                # However late that is; what it sent to web servers may be sent again.
+                outcome.lines.append("This run was begun before and did not come to its end: it is run again")
+            else:
+                planned, missed = caught_up(job.schedule, outcome.planned, due, started, first=not job.runs)
+                if missed:
+                    self._counts.left_out += missed
+                    whom = "it" if missed == 1 else "them"
+                    outcome.lines.append(f"{_planned_runs(missed, job)} missed while no worker ran {whom}")
+                if planned is None:
+                    outcome.ran = False
+                    return self._finished(outcome)
+                outcome.planned = planned
+            if not job.runs and not claimed.logged:
+                outcome.lines.insert(0, STARTING)
+            if outcome.lines and not claimed.logged:
+                # What the run does may take hours, and a client looks meanwhile.
+                await self._log(outcome.lines)
+            await self._run(outcome)
+        except ScenarioctlError as error:
+            outcome.failure = str(error)
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and self.task is not None and self.task.cancelling():
+                raise
+            # A bug in one job must not take the other jobs down with it.  Nor may a run that nobody cancelled end
+            # unkept, for something that it shared was given up: its job would be ours for ever.
+            outcome.failure = self._report(job.id, error)
+        return self._finished(outcome)
+
+    async def _run(self, outcome: _Outcome) -> None:
+        from scenarioctl.actions.running import Run
+
+        claimed, job = self.claimed, self.claimed.job
+        async with self._app.session() as session:
+            run = Run(
+                session,
+                job.id,
+                await open_blob(session, claimed.blob, job.id),
+                summary=claimed.summary,
+                on_wait=lambda step: self._wait(step, [*outcome.lines, *run.lines]),
+                on_step=lambda: self._log([*outcome.lines, *run.lines]),
+            )
+            outcome.run = run
+            try:
+                await carry_out(run, timeout=job.schedule.timeout)
+                outcome.failure = run.failure
+            finally:
+                outcome.lines += run.lines
+                outcome.drafts = tuple(run.drafts)
+                outcome.used = dict(run.used_events)
+
+    def _finished(self, outcome: _Outcome) -> FinishedRun:
+        """Return what is kept of a run, with the time of the next."""
+        job = self.claimed.job
+        finished = self._app.clock()
+        lines = [*outcome.lines, *(closing_lines(outcome.run, outcome.failure) if outcome.ran else ())]
+        times: Times | None = None
+        failures = job.failures + 1
+        if outcome.failure and 0 < job.schedule.pause_after <= failures:
+            lines.append(
+                "Paused: the run failed" if failures == 1 else f"Paused: {failures} runs in a row failed"
+            )
+        else:
+            # What is left out must not be made up for either.
+            schedule = job.schedule if outcome.ran else replace(job.schedule, overlap=Overlap.SKIP)
+            try:
+                times = next_times(schedule, outcome.planned, finished)
+            except Exception as error:
+                # The time zone may be gone from the machine.
+                lines.append(self._report(job.id, error))
+                lines.append("Paused: there is no next time")
+        if times is not None:
+            if outcome.ran and times.missed:
+                skipped = _planned_runs(times.missed, job)
+                lines.append(f"{skipped} skipped, this one took longer than the interval")
+            lines.append(SLEEPING)
+        return FinishedRun(
+            job=job.id,
+            epoch=job.epoch,
+            owner=self._owner,
+            planned=outcome.planned,
+            started=outcome.started,
+            finished=finished,
+            lines=tuple(lines),
+            drafts=outcome.drafts,
+            used_events=outcome.used,
+            failure=outcome.failure,
+            due=times.due if times else None,
+            next_planned=times.planned if times else None,
+            ran=outcome.ran,
+        )
+
+    def _report(self, id: str, error: BaseException) -> str:
+        """Log a bug with its traceback, and return what the job's own log says of it."""
+        self._counts.bugs += 1
+        log.error("a bug showed in job %s", id, exc_info=error)
+        return (
+            f"this is a bug in scenarioctl ({type(error).__name__}: {shorten(str(error), 200)}); "
+            "the daemon's log has the traceback"
+        )
+
+    async def _keep(self, run: FinishedRun) -> None:
+        """Give *run* to the store, as often as it takes: nothing of it may get lost while its job is ours."""
+        delay = self._pace.retry
+        retention = retention_of(self._app.settings)
+        while True:
+            try:
+                kept = await self._app.store.finish_run(run, retention=retention)
+                break
+            except ScenarioctlError as error:
+                self._counts.store_errors += 1
+                trouble = "a run of job %s is not kept yet, the next try comes in %.1f s: %s"
+                log.error(trouble, run.job, delay, error)  # noqa: TRY400
+            except Exception as error:
+                # The store takes something in it for impossible: the rest is kept.
+                sentence = self._report(run.job, error)
+                lines = (*closing_lines(None, sentence), SLEEPING)
+                run = replace(run, lines=lines, drafts=(), used_events={}, failure=sentence)
+            await self._app.sleep(delay)
+            delay = min(delay * 2, self._pace.patience)
+        if not kept:
+            self._counts.lost += 1
+            log.warning("a run of job %s is not kept: %s", run.job, NOT_OURS)
+        elif run.ran:
+            self._counts.executed += 1
+            self._counts.failed += bool(run.failure)
+
+    async def _wait(self, step: str, lines: list[str]) -> None:
+        """Note what a run waits for, and what it has logged; while it waits, its place is free for another."""
+        if step:
+            self._capacity.release(self.place)
+        else:
+            await self._capacity.take_again(self.place)
+        if step == self.step:
+            return
+        self.step = step
+        await self._log(lines)
+
+    async def _log(self, lines: list[str]) -> None:
+        """Write what a run has logged so far, and what it waits for, while it goes on."""
+        self._noting = asyncio.create_task(self._note(self.step, lines))
+        # However the run is cut short, its lines must not be written twice, or not at all.
+        await asyncio.shield(self._noting)
+
+    async def _note(self, step: str, lines: list[str]) -> None:
+        job = self.claimed.job
+        fresh = tuple(lines[self._logged :])
+        try:
+            if await self._app.store.mark_step(
+                job.id, epoch=job.epoch, step=step, lines=fresh, now=self._app.clock()
+            ):
+                self._logged += len(fresh)
+        except ScenarioctlError as error:
+            # The lines come with those of the run's end.
+            log.warning("the step of job %s was not noted: %s", job.id, error)
+
+
+def _planned(job: Job, now: int) -> int:
+    if job.planned is not None:
+        return job.planned
+    return now if job.due is None else job.due
+
+
+def _planned_runs(count: int, job: Job) -> str:
+    """Return the beginning of a sentence on so many runs."""
+    if job.schedule.cron and count >= COUNTED:
+        return f"{COUNTED} or more planned runs were"
+    return "1 planned run was" if count == 1 else f"{count} planned runs were"
