@@ -158,7 +158,10 @@ async def serve_site(folder: Path) -> None:
     from scenarioctl.server.servers import build_servers
 
     settings = Settings(
-        config=folder / "config.toml", store=folder / "scenarios.db", cache=folder / "cache", offline=True
+        config=folder / "config.toml",
+        store=str(folder / "scenarios.db"),
+        cache=folder / "cache",
+        offline=True,
     )
     app = Application(settings, served=True)
     servers = build_servers(app, Access(settings), Limits(settings))

@@ -55,7 +55,7 @@ def make_diagram(count: int) -> dict[str, Any]:
 
 async def warm(folder: Path, rounds: int) -> None:
     """Time the handler on an event loop, as a daemon runs it."""
-    settings = Settings(config=folder / "c", store=folder / "s.db", cache=folder / "r", offline=True)
+    settings = Settings(config=folder / "c", store=str(folder / "s.db"), cache=folder / "r", offline=True)
     app = Application(settings, served=True)
     try:
         for count in SIZES:
@@ -80,7 +80,7 @@ def cold(folder: Path, rounds: int) -> None:
 
     async def store() -> str:
         app = Application(
-            Settings(config=folder / "c", store=folder / "cold.db", cache=folder / "r", offline=True)
+            Settings(config=folder / "c", store=str(folder / "cold.db"), cache=folder / "r", offline=True)
         )
         try:
             return await store_document(app, make_diagram(5))

@@ -35,7 +35,7 @@ class Setting:
 
 
 SETTINGS = (
-    Setting(name="store", kind="path", default="", help="the scenario store, a file", everywhere=True),
+    Setting(name="store", kind="store", default="", help="the scenario store, a file", everywhere=True),
     Setting(name="cache", kind="path", default="", help="where runtime tables of connected chains are kept"),
     Setting(name="offline", kind="switch", default="false", help="never ask a node", everywhere=True),
     Setting(
@@ -192,7 +192,8 @@ class Settings:
     """The settings in force."""
 
     config: Path
-    store: Path
+    #: The path of a file, or a URL, which may hold a password.
+    store: str = field(repr=False)
     cache: Path
     offline: bool = False
     json: bool = False
@@ -241,7 +242,7 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str] | Non
             values[setting.name] = read_value(setting, given, origin)
         origins[setting.name] = origin
     if "store" not in values:
-        values["store"] = user_directory("data") / "scenarios.db"
+        values["store"] = str(user_directory("data") / "scenarios.db")
     if "cache" not in values:
         values["cache"] = user_directory("cache")
     return Settings(
@@ -353,6 +354,8 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
         raise InvalidRequest(
             f"{setting.name} {shorten(value)} ({origin}) is not a path, expected one like /path/to/{setting.name}"
         )
+    if "://" in os.fspath(value) and setting.kind == "store":
+        return os.fspath(value)
     if "://" in os.fspath(value):
         # A path would swallow one of the slashes; the rest of a URL may hold a password.
         scheme = os.fspath(value).partition("://")[0]
@@ -363,7 +366,18 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
         raise InvalidRequest(
             f"{setting.name} {shorten(value)} ({origin}) holds a NUL character, no path does"
         )
-    return Path(value).expanduser()
+    path = Path(value).expanduser()
+    return str(path) if setting.kind == "store" else path
+
+
+def without_password(store: str) -> str:
+    """Return *store* as it may be shown: of a URL, neither the password nor the query, which may hold one too."""
+    scheme, separator, rest = store.partition("://")
+    if not separator:
+        return store
+    user, at, host = rest.partition("?")[0].rpartition("@")
+    user, colon, _ = user.partition(":")
+    return f"{scheme}://{user}{':…' if colon else ''}{at}{host}"
 
 
 def _read_number(setting: Setting, value: object, origin: str) -> int:

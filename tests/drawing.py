@@ -25,7 +25,9 @@ POLKADOT = {
 
 
 def make_app(folder: Path) -> Application:
-    return Application(Settings(config=folder / "c", store=folder / "s.db", cache=folder / "r", offline=True))
+    return Application(
+        Settings(config=folder / "c", store=str(folder / "s.db"), cache=folder / "r", offline=True)
+    )
 
 
 def read_document(path: Path) -> Any:

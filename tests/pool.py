@@ -173,7 +173,7 @@ def application(path: Path, node: Node, **settings: Any) -> Application:
     """Return an application whose hydraDx is *node*."""
     chains = {"hydraDx": {"endpoints": [node.url]}}
     return Application(
-        Settings(config=path / "c", store=path / "s", cache=path / "r", chains=chains, **settings)
+        Settings(config=path / "c", store=str(path / "s"), cache=path / "r", chains=chains, **settings)
     )
 
 

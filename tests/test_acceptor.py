@@ -23,7 +23,7 @@ from tests.loops import each_loop
 
 __all__ = ["each_loop"]
 
-SETTINGS = Settings(config=Path("c.toml"), store=Path("s.db"), cache=Path("cache"))
+SETTINGS = Settings(config=Path("c.toml"), store="s.db", cache=Path("cache"))
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 

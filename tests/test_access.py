@@ -22,7 +22,7 @@ TOKENS = {
     "ops": {"sha256": sha256(OPS.encode()).hexdigest(), "scopes": ["read", "create", "broadcast", "jobs"]},
     "phone": {"sha256": sha256(PHONE.encode()).hexdigest(), "scopes": ["read"]},
 }
-SETTINGS = Settings(config=Path("c.toml"), store=Path("s.db"), cache=Path("cache"))
+SETTINGS = Settings(config=Path("c.toml"), store="s.db", cache=Path("cache"))
 SCOPE = {endpoint.path: endpoint for endpoint in ENDPOINTS}
 READ, CREATE, JOBS = SCOPE["/api/scenario/info"], SCOPE["/api/create/scenario"], SCOPE["/job/start"]
 BROADCAST, WEBHOOK = SCOPE["/api/chain/Broadcast"], SCOPE["/webhook/{uuid}"]

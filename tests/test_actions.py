@@ -69,7 +69,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Application:
 
 def application(path: Path, **settings: Any) -> Application:
     return Application(
-        Settings(config=path / "c", store=path / "s", cache=path / "r", **{"offline": True, **settings})
+        Settings(config=path / "c", store=str(path / "s"), cache=path / "r", **{"offline": True, **settings})
     )
 
 

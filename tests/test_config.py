@@ -12,6 +12,7 @@ from scenarioctl.config import (
     load_settings,
     parse_config,
     read_value,
+    without_password,
 )
 from scenarioctl.config_file import set_value, template, write_value
 from scenarioctl.errors import InvalidRequest
@@ -31,12 +32,12 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_file(tmp_path: Path)
     without_flag = load_settings({"config": str(config)}, environment)
     without_both = load_settings({"config": str(config)}, {})
 
-    assert (settings.store, settings.origins["store"]) == (Path("/from/flag.db"), "flag")
+    assert (settings.store, settings.origins["store"]) == ("/from/flag.db", "flag")
     assert (without_flag.store, without_flag.origins["store"]) == (
-        Path("/from/environment.db"),
+        "/from/environment.db",
         "SCENARIOCTL_STORE",
     )
-    assert (without_both.store, without_both.origins["store"]) == (Path("/from/file.db"), "config.toml")
+    assert (without_both.store, without_both.origins["store"]) == ("/from/file.db", "config.toml")
     assert (without_both.offline, without_both.origins["offline"]) == (True, "config.toml")
     assert (without_both.json, without_both.origins["json"]) == (False, "default")
 
@@ -51,7 +52,7 @@ def test_a_missing_config_is_an_error_only_where_it_was_named(tmp_path: Path) ->
     assert (
         str(refused.value) == f"config {str(missing)!r} is not there, create it with: scenarioctl config init"
     )
-    assert settings.store == Path("s.db")
+    assert settings.store == "s.db"
 
 
 @pytest.mark.parametrize(
@@ -464,3 +465,28 @@ def test_a_whole_table_is_written_beside_what_is_there(tmp_path: Path) -> None:
     write_value(config, ("chains", "rig"), {"role": "relay", "symbol": "KSM"}, judge=accept)
 
     assert config.read_text() == '# mine\nrate = 5 # why\n\n[chains.rig]\nrole = "relay"\nsymbol = "KSM"\n'
+
+
+@pytest.mark.parametrize(
+    ("store", "shown"),
+    [
+        ("/home/me/p:a@b.db", "/home/me/p:a@b.db"),
+        ("postgresql://host/db", "postgresql://host/db"),
+        ("postgresql://me@host/db", "postgresql://me@host/db"),
+        ("postgresql://me:secret@host:5432/db?sslmode=require", "postgresql://me:…@host:5432/db"),
+        ("postgresql://me:se/cr@et@host/db", "postgresql://me:…@host/db"),
+        ("postgresql:///db?host=/run&password=secret", "postgresql:///db"),
+    ],
+)
+def test_the_password_of_a_store_is_never_shown(scenarioctl: Run, store: str, shown: str) -> None:
+    settings = load_settings({"store": store}, {})
+    assert settings.store == store
+    assert without_password(store) == shown
+    assert "secret" not in repr(settings)
+
+    ended = scenarioctl("--store", store, "--json", "config", "show")
+    assert json.loads(ended.out)["store"] == shown
+    refused = scenarioctl("--store", store, "--offline", "scenario", "list")
+    if shown != store:
+        assert (refused.code, refused.out) == (2, "")
+        assert "secret" not in refused.err

@@ -446,7 +446,7 @@ def test_the_journal_is_known_by_its_device_and_inode(tmp_path: Path) -> None:
 def test_a_daemon_that_may_open_few_files_takes_fewer_connections(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    limits = Limits(Settings(config=Path("c"), store=Path("s"), cache=Path("c")))
+    limits = Limits(Settings(config=Path("c"), store="s", cache=Path("c")))
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr("scenarioctl.server.daemon.resource.getrlimit", lambda _: (1024, 2000))
     monkeypatch.setattr("scenarioctl.server.daemon.resource.setrlimit", lambda _, pair: asked.append(pair))

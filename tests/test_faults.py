@@ -1016,7 +1016,7 @@ class Lock:
     stack: ExitStack = field(default_factory=ExitStack)
 
     def take(self, serving: Serving) -> None:
-        self.stack.enter_context(locked(serving.settings.store))
+        self.stack.enter_context(locked(Path(serving.settings.store)))
 
     def leave(self, serving: Serving) -> None:
         self.stack.close()
@@ -1066,10 +1066,10 @@ def test_a_store_that_takes_nothing_is_to_blame_and_not_the_request(
             replies.append(serving.post(path, another_diagram() if path == "/saveUrl" else body))
             if replies[-1].status != 200:
                 break
-        before = contents(serving.settings.store) if trouble != "locked" else []
+        before = contents(Path(serving.settings.store)) if trouble != "locked" else []
         read = serving.post("/api/scenario/info", {"id": id})
         ready = serving.get("/readyz")
-        after = contents(serving.settings.store) if trouble != "locked" else []
+        after = contents(Path(serving.settings.store)) if trouble != "locked" else []
         end(serving)
         again = serving.post(path, another_diagram() if path == "/saveUrl" else body)
         ready_again = serving.get("/readyz")

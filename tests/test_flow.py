@@ -83,7 +83,7 @@ body = { amount = 1.50, to = ["a"] }
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     path = tmp_path_factory.mktemp("app")
-    made = Application(Settings(config=path / "c", store=path / "s", cache=path / "r", offline=True))
+    made = Application(Settings(config=path / "c", store=str(path / "s"), cache=path / "r", offline=True))
     yield made
     finish(made.close())
 
@@ -661,7 +661,7 @@ class TestCreation:
     @pytest.fixture
     def served(self, tmp_path: Any) -> Iterator[Application]:
         made = Application(
-            Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True)
+            Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
         )
         yield made
         finish(made.close())

@@ -152,7 +152,7 @@ def prepare(folder: Path, count: int, *nodes: dict[str, Any], every: str = "1s")
     with application(folder) as app:
         app.clock = time.time_ns
         ids: list[str] = tell(story(app))
-        return app.settings.store, ids
+        return Path(app.settings.store), ids
 
 
 def check_runs(path: Path, ids: list[str], witness: Witness, *, every: str = "1s") -> int:

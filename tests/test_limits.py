@@ -10,7 +10,7 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import RateLimited
 from scenarioctl.server.limits import Limits, RequestSlots
 
-SETTINGS = Settings(config=Path("c.toml"), store=Path("s.db"), cache=Path("cache"))
+SETTINGS = Settings(config=Path("c.toml"), store="s.db", cache=Path("cache"))
 
 
 def test_a_client_has_its_rate_and_a_seconds_worth_at_once() -> None:

@@ -21,7 +21,7 @@ from scenarioctl.stores.texts import LONGEST_LINE, PORTION
 from scenarioctl.transactions import bare_extrinsic, remark
 from tests.conftest import ROOT
 
-DEFAULTS = Settings(config=Path(), store=Path(), cache=Path())
+DEFAULTS = Settings(config=Path(), store="", cache=Path())
 #: Row -> column -> the constants that its cell names.
 LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "JSON of any kind": {

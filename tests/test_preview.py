@@ -306,7 +306,9 @@ def serve(folder: Path, work: Callable[[Application], Coroutine[Any, Any, T]]) -
     """Run *work* with an application as a daemon has it, on an event loop."""
 
     async def go() -> T:
-        settings = Settings(config=folder / "c", store=folder / "served.db", cache=folder / "r", offline=True)
+        settings = Settings(
+            config=folder / "c", store=str(folder / "served.db"), cache=folder / "r", offline=True
+        )
         served = Application(settings, served=True)
         try:
             return await work(served)

@@ -195,7 +195,7 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
 @pytest.fixture
 def app(tmp_path: Path) -> Application:
     return Application(
-        Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True)
+        Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
     )
 
 

@@ -47,7 +47,7 @@ REORDERED = (
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Application]:
     made = Application(
-        Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True)
+        Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
     )
     yield made
     finish(made.close())

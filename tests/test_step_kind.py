@@ -89,7 +89,7 @@ def test_the_new_step_has_a_card_and_an_icon(scenarioctl: Run, scenario: str, tm
 
 
 def test_the_new_step_runs(tmp_path: Path) -> None:
-    settings = Settings(config=tmp_path / "c", store=tmp_path / "s", cache=tmp_path / "r", offline=True)
+    settings = Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
     app = Application(settings)
     running = RunOfSteps(app, "scenario1", read_diagram(draw_single(app, "note", words="hello")))
 

@@ -330,7 +330,7 @@ def test_a_list_goes_on_behind_a_damaged_scenario(
 
 def test_a_list_says_which_scenario_is_left_out(tmp_path: Path) -> None:
     folder = tmp_path / "home"
-    app = Application(Settings(config=folder / "c", store=tmp_path / "scenarios.db", cache=folder / "r"))
+    app = Application(Settings(config=folder / "c", store=str(tmp_path / "scenarios.db"), cache=folder / "r"))
     run(app.store.put_scenarios([FIRST, SECOND]))
     alter(tmp_path, f"UPDATE scenarios SET summary = x'00' WHERE id = '{FIRST.id}'")
 

@@ -938,7 +938,7 @@ print(run(store.count_scenarios()))
             ("a\0b", "store 'a\\x00b' is not a path, expected one like scenarios.db"),
             (
                 "postgresql://me:secret@host/db",
-                "store 'postgresql://…' is of no known kind, expected the path of a file",
+                "store 'postgresql://…' is a URL of no known kind, expected the path of a file",
             ),
         ],
     )

@@ -21,7 +21,7 @@ def config() -> None:
 @config.command()
 def show() -> None:
     """Show the settings in force, and where each comes from."""
-    from scenarioctl.config import SETTINGS
+    from scenarioctl.config import SETTINGS, without_password
 
     settings = open_application().settings
     values = {
@@ -30,6 +30,7 @@ def show() -> None:
         else getattr(settings, each.name)
         for each in SETTINGS
     }
+    values["store"] = without_password(settings.store)
     if asked_for_json():
         shown = {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
         click.echo(
