@@ -15,6 +15,7 @@ from scenarioctl.model.calls import Call, UnsignedTransaction
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from tests.conftest import BOB, Run
+from tests.messages import says
 from tests.network import FakeNetwork, call_tried, table_of
 from tests.node import Refusal
 from tests.runner import finish
@@ -177,9 +178,7 @@ class TestFeeOnTheAssetHub:
         transaction = draft(network, "hydraDx", "assetHub", "10", 10**8)
 
         assert transaction.call.args["assets"] == {"V5": [asset(USDT_ON_DEX, 10**8)]}
-        assert transaction.warnings == (
-            "assetHub takes its fee for this in USDT itself, which works only while it accepts USDT for fees: where it does not, the transfer is trapped there",
-        )
+        assert transaction.warnings == (says("assetHub takes its fee", "USDT", "trapped"),)
 
     def test_a_little_native_beside_it_pays_and_the_rest_of_it_arrives_too(
         self, network: FakeNetwork

@@ -856,6 +856,6 @@ class TestCreation:
         assert "half of the amount (10 DOT) is set aside" in said[0]
         assert "half of the amount (5 DOT) is set aside" in said[1]
         assert said[2] == "this runtime takes it no more"
-        assert said[3].startswith("amount 0.5 DOT is too little for hydraDx to polkadot")
+        assert said[3].startswith("amount 0.5 DOT is too small")
         assert said[4] == said[1]
         assert len(encoded) == 4

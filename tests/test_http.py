@@ -25,6 +25,7 @@ from scenarioctl.server.responses import encode, encode_large, write_sentences
 from scenarioctl.stores import StoredScenario
 from tests.conftest import BOB
 from tests.daemons import wait_until
+from tests.messages import says
 from tests.serving import Reply, Serving
 
 JSON = "application/json"
@@ -712,7 +713,7 @@ def test_warnings_travel_in_a_header(served: Serving) -> None:
     reply = served.post("/api/xcm/asset-transfer", TRANSFER)
 
     assert json.loads(unquote(reply.headers["scenarioctl-warnings"])) == [
-        "delivery is paid in DOT on assetHub: keep about 0.1 DOT there beside the amount, without it the transfer fails (FeesNotMet)"
+        says("assetHub", "delivery", "0.1 DOT", "FeesNotMet")
     ]
     assert "scenarioctl-notes" not in reply.headers
 

@@ -11,6 +11,7 @@ import scenarioctl
 from scenarioctl.actions.summaries import describe_node
 from scenarioctl.application import Application
 from scenarioctl.chains.assets import Asset
+from scenarioctl.chains.locations import read_location
 from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import Diagram, read_diagram
@@ -64,7 +65,7 @@ def transfer_of(chain: Chain, asset: Asset) -> Call:
         pallet="ForeignAssets" if foreign else "Assets",
         method="transfer_keep_alive",
         args={
-            "id": asset.location if foreign else int(asset.id),
+            "id": read_location(asset.location) if foreign else int(asset.id),
             "target": {"Id": BOB},
             "amount": 10**12,
         },

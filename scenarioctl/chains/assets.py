@@ -7,7 +7,7 @@ then reads `USDT (asset 23, not the canonical USDT 10)`.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 from scenarioctl.chains.locations import absolute, read_location
@@ -40,19 +40,14 @@ class Asset:
     #: The smallest balance an account can hold, raw; None where it is not known.
     existential_deposit: int | None = None
     kind: str
-    #: As text, seen from its chain; "" where it is not known.
-    place: str = ""
+    #: In XCM, as its chain sees it: `1/Here`; "" if it is not known.
+    location: str = ""
     #: The literal of the chain that backs it; "" where that is none of ours.
     reserve: str = ""
     #: Whether its Asset Hub takes fees in it; None where that is not known.
     pays_fees: bool | None = None
     #: What keeps its symbol from being taken for another asset's: `not the native DOT`; "" for the one that is meant.
     mark: str = ""
-
-    @cached_property
-    def location(self) -> dict[str, Any] | None:
-        """The XCM Location as seen from its chain, shaped for V4 and V5."""
-        return read_location(self.place) if self.place else None
 
     @property
     def display_name(self) -> str:
@@ -133,10 +128,10 @@ class Assets:
         """Return the asset that pays *chain*'s fees."""
         return self._built(chain, next(iter(self._table(chain))))
 
-    def at(self, chain: Chain, place: str) -> Asset | None:
-        """Return the asset that *chain* sees at *place*, or None where none is listed there."""
+    def at(self, chain: Chain, location: str) -> Asset | None:
+        """Return the asset that *chain* sees at *location*, or None where none is listed there."""
         for number, row in self._table(chain).items():
-            if place and place == (row.place if isinstance(row, Asset) else _place_of(row)):
+            if location and location == (row.location if isinstance(row, Asset) else _location_of(row)):
                 return self._built(chain, number)
         return None
 
@@ -262,12 +257,12 @@ class Assets:
             symbol="",
             decimals=None,
             kind="assets",
-            place=_TRUST_BACKED.format(number),
+            location=_TRUST_BACKED.format(number),
             reserve=hub.name,
         )
 
     def _identities(self, asset: Asset) -> tuple[str, ...]:
-        return _identities(self._registry.find(asset.chain), asset.id, asset.kind, asset.place)
+        return _identities(self._registry.find(asset.chain), asset.id, asset.kind, asset.location)
 
     def _identities_on(self, chain: Chain) -> Mapping[str, str]:
         """Return the ids of the assets that *chain* lists by their identities; of two with the same one, the first."""
@@ -275,10 +270,10 @@ class Assets:
         if known is None:
             known = self._by_identity[chain.name] = {}
             for number, row in self._table(chain).items():
-                place, kind = (
-                    (row.place, row.kind) if isinstance(row, Asset) else (_place_of(row), _kind_of(row))
+                location, kind = (
+                    (row.location, row.kind) if isinstance(row, Asset) else (_location_of(row), _kind_of(row))
                 )
-                for identity in _identities(chain, number, kind, place):
+                for identity in _identities(chain, number, kind, location):
                     known.setdefault(identity, number)
         return known
 
@@ -313,9 +308,9 @@ class Assets:
         relay = self._registry.relay_of(chain)
         facts = trust_of(chain)
         if facts is not None:
-            place = facts.native
+            location = facts.native
         else:
-            place = "1/Here" if relay is not None and relay.symbol == chain.symbol else ""
+            location = "1/Here" if relay is not None and relay.symbol == chain.symbol else ""
         return Asset(
             chain=chain.name,
             id="0" if chain.role in ("relay", "dex") else chain.symbol,
@@ -323,14 +318,14 @@ class Assets:
             name=chain.title,
             decimals=chain.decimals,
             kind="native",
-            place=place,
-            reserve=self._reserve(chain, place),
+            location=location,
+            reserve=self._reserve(chain, location),
             pays_fees=True,
         )
 
     def _from_row(self, chain: Chain, row: list[Any]) -> Asset:
         number, symbol, decimals, deposit, _, _, pays, name = (row + [None] * (8 - len(row)))[:8]
-        place = _place_of(row)
+        location = _location_of(row)
         return Asset(
             chain=chain.name,
             id=number,
@@ -339,8 +334,8 @@ class Assets:
             decimals=decimals,
             existential_deposit=deposit,
             kind=_kind_of(row),
-            place=place,
-            reserve=self._reserve(chain, place),
+            location=location,
+            reserve=self._reserve(chain, location),
             pays_fees=pays,
             mark=self._mark(chain, number, symbol),
         )
@@ -377,11 +372,11 @@ class Assets:
             identity.isascii() and identity.isdigit() and len(identity) <= 10 and int(identity) <= _U32
         ):
             raise InvalidRequest(f"{where}.id {shorten(table['id'])} is not a number from 0 to {_U32}")
-        place = table.get("location", native.place if is_native else "")
+        location = table.get("location", native.location if is_native else "")
         if kind == "assets":
-            place = place or _TRUST_BACKED.format(identity)
-        if place:
-            read_location(place, field=f"{where}.location")
+            location = location or _TRUST_BACKED.format(identity)
+        if location:
+            read_location(location, field=f"{where}.location")
         deposit = table.get("existential_deposit")
         return Asset(
             chain=chain.name,
@@ -393,20 +388,20 @@ class Assets:
             if deposit is None
             else parse_raw(deposit, field=f"{where}.existential_deposit", zero=True),
             kind=kind,
-            place=place,
-            reserve=self._reserve(chain, place),
+            location=location,
+            reserve=self._reserve(chain, location),
             pays_fees=table.get("pays_fees", True if is_native else None),
         )
 
-    def _reserve(self, chain: Chain, place: str) -> str:
-        """Return the chain that backs what lives at *place* as *chain* sees it.
+    def _reserve(self, chain: Chain, location: str) -> str:
+        """Return the chain that backs what lives at *location* as *chain* sees it.
 
         The relay's own asset is backed by the Asset Hub: in November 2025 its reserve was moved there.
         """
-        if not place:
+        if not location:
             return ""
         hub = self._registry.asset_hub(chain)
-        identity = absolute(place, chain.para_id)
+        identity = absolute(location, chain.para_id)
         if not identity:
             return hub.name if hub is not None else chain.relay
         home = identity.partition("/")[0]
@@ -463,15 +458,15 @@ def _kind_of(row: list[Any]) -> str:
     return str(row[4]) if len(row) > 4 and row[4] else "assets"
 
 
-def _place_of(row: list[Any]) -> str:
+def _location_of(row: list[Any]) -> str:
     return str(row[5]) if len(row) > 5 and row[5] else _TRUST_BACKED.format(row[0])
 
 
-def _identities(chain: Chain, number: str, kind: str, place: str) -> tuple[str, ...]:
+def _identities(chain: Chain, number: str, kind: str, location: str) -> tuple[str, ...]:
     """Return the names under which the network knows an asset, seen from the relay chain."""
-    if not place or (chain.role != "relay" and chain.para_id is None):
+    if not location or (chain.role != "relay" and chain.para_id is None):
         return ()
-    name = absolute(place, chain.para_id)
+    name = absolute(location, chain.para_id)
     if kind == "erc20" and chain.role == "dex":
         # Abroad, what a contract of the exchange holds goes by its number there.
         return (name, f"Parachain({chain.para_id})/GeneralIndex({number})")

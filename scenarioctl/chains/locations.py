@@ -1,4 +1,4 @@
-"""Where an asset lives, as text and as XCM's Location.
+"""Locations of assets and chains, as text and as the Location of XCM.
 
 `1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)` is: one level up, then down through the junctions.
 `0/Here` is the chain itself, `1/Here` its relay chain.
@@ -85,9 +85,7 @@ def chain_identity(chain: "Chain") -> str:
     if chain.role == "relay":
         return ""
     if chain.para_id is None:
-        raise InvalidRequest(
-            f"{chain.name} has no para_id in the registry, a transfer to it cannot be addressed"
-        )
+        raise InvalidRequest(f"{chain.name} has no para_id in the registry, so no message can be sent to it")
     return f"Parachain({chain.para_id})"
 
 

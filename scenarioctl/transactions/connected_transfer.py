@@ -114,7 +114,7 @@ class TransferBuilder:
             table = await self._destination_table()
             version = choose_xcm_version(transfer, self.table, table)
             accepted = counterpart is not None and await accepts_fees_in(
-                self.clients(hub), version, counterpart.place
+                self.clients(hub), version, counterpart.location
             )
             if accepted:
                 return self._build(destination_table=table, fee_accepted=True)

@@ -157,14 +157,14 @@ def _find_asset(pallet: str, label: Any, chain: "Chain", assets: "Assets") -> As
     if found is not None:
         return found
     name = f"pool share {label}" if kind == "pool" else place or str(label)
-    return Asset(chain=chain.name, id=name, symbol="", decimals=None, kind=kind, place=place)
+    return Asset(chain=chain.name, id=name, symbol="", decimals=None, kind=kind, location=place)
 
 
 def _is_asset(label: Any, asset: Asset) -> bool:
     if asset.kind == "native":
         return isinstance(label, str) and not label
     if asset.kind == "foreign":
-        return bool(write_location(label) == asset.place)
+        return bool(write_location(label) == asset.location)
     return str(label) == asset.id
 
 

@@ -108,4 +108,4 @@ async def _asset_key(client: "Client", asset: "Asset") -> Any:
     table = await client.table()
     entry = table.storage_entry("ForeignAssets", "Asset")
     version = 3 if "::v3::" in table.types[entry.key_types[0]][0] else 5
-    return shape_location(read_location(asset.place), version)
+    return shape_location(read_location(asset.location), version)

@@ -43,6 +43,6 @@ def amount_of(asset: "Asset", value: int) -> Amount:
 def asset_at(assets: "Assets", chain: "Chain", identity: str) -> "Asset | None":
     """Return the asset of *chain* that lives at *identity*, an absolute location; None where none is listed."""
     for asset in assets.all(chain):
-        if asset.place and absolute(asset.place, chain.para_id) == identity:
+        if asset.location and absolute(asset.location, chain.para_id) == identity:
             return asset
     return None

@@ -290,7 +290,7 @@ def _say(party: AccountRole, chain: "Chain") -> str:
 
 def _identity(asset: "Asset", chain: "Chain") -> str:
     """Return an asset as the network knows it; as its chain does where it has no location."""
-    return absolute(asset.place, chain.para_id) if asset.place else f"{chain.name}: {asset.id}"
+    return absolute(asset.location, chain.para_id) if asset.location else f"{chain.name}: {asset.id}"
 
 
 def _brought(hop: "DryRunResult") -> dict[str, int]:

@@ -250,7 +250,7 @@ class Simulation:
         else:
             arrival = await self._compute()
             first = self.hops[0].sent[0] if self.hops[0].sent else None
-            identity = absolute(asset.place, destination.para_id)
+            identity = absolute(asset.location, destination.para_id)
             if arrival is None:
                 pass
             elif first is None or dict(incoming_assets(first)).get(identity) != transfer.amount:
@@ -296,11 +296,11 @@ class Simulation:
             fees = message.first("BuyExecution")
             fee_place = "" if fees is None else write_location(fees["fees"]["id"])
             # What only pays the fee for others may be used up.
-            for asset in sorted(known, key=lambda asset: asset.place != fee_place):
+            for asset in sorted(known, key=lambda asset: asset.location != fee_place):
                 if arrival is not None:
                     self._expect(arrival, asset, hop.chain)
                 total = sum(move.value for _, move in credited if move.asset.id == asset.id)
-                needed = asset.place != fee_place or len(known) == 1
+                needed = asset.location != fee_place or len(known) == 1
                 if not self._take_credit(hop, asset, total) and needed and accounts:
                     self.findings.refusals.append(await self._say_no_credit(hop.chain, asset, accounts[0]))
             got = {party.account for party, _ in credited}
@@ -338,7 +338,7 @@ class Simulation:
 
     def _expect(self, arrival: Arrival, asset: "Asset", chain: "Chain") -> None:
         if self.hops[-1].chain.name == chain.name:
-            identity = absolute(asset.place, chain.para_id)
+            identity = absolute(asset.location, chain.para_id)
             self.computed = amount_of(asset, arrival.assets.get(identity, 0))
             self.findings.steps.append(Step(chain=chain.name, what="computed arrival", amount=self.computed))
 

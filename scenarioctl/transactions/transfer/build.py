@@ -47,7 +47,7 @@ def build_transfer(
     if transfer.is_local:
         if transfer.xcm_version is not None:
             raise InvalidRequest(
-                f"xcm_version {transfer.xcm_version} goes with a transfer between two chains, expected none within {transfer.source.name}"
+                f"xcm_version {transfer.xcm_version} is only for transfers between two chains: leave it out within {transfer.source.name}"
             )
         return build_local_transfer(transfer, table)
     fee_settled = native_fee > 0 or fee_accepted
@@ -155,9 +155,9 @@ def _half_of_amount(transfer: Transfer) -> tuple[int, tuple[str, ...]]:
     ends = f"{transfer.source.name} to {transfer.destination.name}"
     if transfer.amount < 10**decimals:
         raise InvalidRequest(
-            f"amount {to_whole(transfer.amount, decimals)} {symbol} is too little for {ends} without asking a chain for the last hop's fee, expected at least 1 {symbol}"
+            f"amount {to_whole(transfer.amount, decimals)} {symbol} is too small: {ends} needs at least 1 {symbol} if no chain is asked for the fee of the last hop"
         )
     fee = transfer.amount // 2
     return fee, (
-        f"{ends} goes through the Asset Hub in one signature; offline, half of the amount ({to_whole(fee, decimals)} {symbol}) is set aside for the last hop's fee, and what is left of it arrives with the rest",
+        f"The transfer goes from {ends} through Asset Hub. Offline, half of the amount ({to_whole(fee, decimals)} {symbol}) is set aside for the fee of the last hop; what is left of it arrives too.",
     )

@@ -32,7 +32,7 @@ def build_local_transfer(transfer: Transfer, table: "RuntimeTable") -> Draft:
     pallet, method, id_name, receiver_name, amount_name = _CALLS[asset.kind]
     if not table.has_call(pallet, method):
         raise InvalidRequest(
-            f"{asset.display_name} cannot be sent within {chain.name}: its runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
+            f"{asset.display_name} cannot be sent within {chain.name}: the runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
         )
     arguments: dict[str, Any] = {
         receiver_name: account_argument(table, pallet, method, receiver_name, transfer.beneficiary),
@@ -41,7 +41,7 @@ def build_local_transfer(transfer: Transfer, table: "RuntimeTable") -> Draft:
     if asset.kind == "foreign":
         path = table.types[_argument_type(table, pallet, method, id_name)][0]
         version = 3 if "::v3::" in path else XCM_VERSIONS[0]
-        arguments[id_name] = shape_location(read_location(asset.place), version)
+        arguments[id_name] = shape_location(read_location(asset.location), version)
     elif id_name:
         arguments[id_name] = int(asset.id)
     return Draft(call=Call(pallet=pallet, method=method, args=arguments), warnings=_warnings(transfer, table))
@@ -67,11 +67,11 @@ def _warnings(transfer: Transfer, table: "RuntimeTable") -> tuple[str, ...]:
     warnings = []
     if asset.kind == "erc20":
         warnings.append(
-            f"{asset.display_name} is held by a contract and sent by Currencies.transfer, which has no keep-alive form: keep some {chain.symbol} for fees"
+            f"Currencies.transfer sends {asset.display_name}, and can close the sender's account. Keep some {chain.symbol} for fees."
         )
     deposit = existential_deposit(asset, table)
     if deposit is not None and transfer.amount < deposit:
         warnings.append(
-            f"the amount is below the existential deposit of {asset.amount(deposit)} on {chain.name}: an account that holds none of it yet cannot receive it"
+            f"The amount is below the existential deposit of {asset.amount(deposit)} on {chain.name}. An account that holds none yet can't receive it."
         )
     return tuple(warnings)

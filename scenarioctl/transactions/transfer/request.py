@@ -36,7 +36,7 @@ def check_request(transfer: Transfer) -> None:
     """Refuse a transfer that no chain could make."""
     if not 0 < transfer.amount <= U128_MAX:
         raise InvalidRequest(
-            f"amount {shorten(transfer.amount)} cannot be sent, expected from 1 to 2^128 - 1 smallest units"
+            f"amount {shorten(transfer.amount)} is out of range, expected from 1 to 2^128 - 1 smallest units"
         )
     account = transfer.destination.account_format
     if len(transfer.beneficiary) != account.length:
@@ -45,7 +45,7 @@ def check_request(transfer: Transfer) -> None:
         )
     if transfer.asset.chain != transfer.source.name:
         raise InvalidRequest(
-            f"asset {transfer.asset.label} is of {transfer.asset.chain}, expected one of {transfer.source.name}, from where it is sent"
+            f"asset {transfer.asset.label} is an asset of {transfer.asset.chain}, expected one of the source {transfer.source.name}"
         )
 
 

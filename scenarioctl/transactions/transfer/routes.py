@@ -136,7 +136,7 @@ def find_route(
         if arriving is not None and arriving.pays_fees is False:
             raise refusal(
                 transfer,
-                f"{transfer.destination.name} takes no fees in {arriving.label}, so the whole transfer would be trapped there",
+                f"{transfer.destination.name} accepts no fees in {arriving.label}, so the whole transfer would be trapped there",
             )
     return Route(first=route.first, via=route.via, onward=route.onward, proven=proven)
 
@@ -185,13 +185,13 @@ def pays_with_itself(transfer: Transfer) -> bool:
 
 def identity_of(transfer: Transfer) -> str:
     """Return the location of the asset seen from the relay chain, `` for the relay chain's own asset."""
-    return absolute(transfer.asset.place, transfer.source.para_id)
+    return absolute(transfer.asset.location, transfer.source.para_id)
 
 
 def _resolve(transfer: Transfer, registry: "Registry") -> Route | None:
     """Return the way that the facts allow, directly or over the asset's reserve."""
     source, destination = transfer.source, transfer.destination
-    if not transfer.asset.place or not transfer.asset.reserve:
+    if not transfer.asset.location or not transfer.asset.reserve:
         return None
     identity = identity_of(transfer)
     reserve = registry.find(transfer.asset.reserve)
@@ -237,7 +237,7 @@ def _kind(chain: "Chain") -> str:
 def _explain(transfer: Transfer, registry: "Registry") -> str:
     """Return why the facts allow no way."""
     source, destination, asset = transfer.source, transfer.destination, transfer.asset
-    if not asset.place:
+    if not asset.location:
         return f"its location is not known. Set `location` in [[chains.{source.name}.assets]]"
     sending, receiving = trust_of(source), trust_of(destination)
     if receiving is not None and receiving.execution_fees is ExecutionFees.NATIVE and not receiving.reserves:

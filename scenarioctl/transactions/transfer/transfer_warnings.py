@@ -29,7 +29,7 @@ def transfer_warnings(
     warnings = []
     if arriving is None:
         warnings.append(
-            f"{transfer.destination.name} is not known to list asset {transfer.asset.label} of {transfer.source.name}: where it does not, what is sent is trapped there"
+            f"{transfer.destination.name} is not known to list asset {transfer.asset.label} of {transfer.source.name}. If it doesn't, the transfer is trapped there."
         )
     else:
         warnings += _small_amount(transfer, route, registry, arriving, destination_table, last_hop_fee)
@@ -68,9 +68,9 @@ def _small_amount(
         least = between + max(last, last_hop_fee) + deposit
     if transfer.amount >= least:
         return []
-    what = "the amount is" if transfer.amount < deposit else "less the fees on the way, the amount can be"
+    what = "The amount is" if transfer.amount < deposit else "After fees, the amount can be"
     return [
-        f"{what} below the existential deposit of {arriving.amount(deposit)} on {transfer.destination.name}: what arrives can be lost without a trace"
+        f"{what} below the existential deposit of {arriving.amount(deposit)} on {transfer.destination.name}. What arrives can be lost without a trace."
     ]
 
 
@@ -80,11 +80,11 @@ def _fee_warnings(transfer: Transfer, *, fee_settled: bool) -> list[str]:
     if source.role == "asset_hub":
         much = "about 0.1 DOT" if source.symbol == "DOT" else f"a little {source.symbol}"
         warnings.append(
-            f"delivery is paid in {source.symbol} on {source.name}: keep {much} there beside the amount, without it the transfer fails (FeesNotMet)"
+            f"{source.name} charges for delivery in {source.symbol}. Keep {much} there in addition to the amount, or the transfer fails (FeesNotMet)."
         )
     if not fee_settled and pays_with_itself(transfer):
         name = transfer.asset.display_name
         warnings.append(
-            f"{destination.name} takes its fee for this in {name} itself, which works only while it accepts {name} for fees: where it does not, the transfer is trapped there"
+            f"{destination.name} takes its fee in {name}. If it doesn't accept {name} for fees any more, the transfer is trapped there."
         )
     return warnings

@@ -115,7 +115,7 @@ def _teleport(context: TransferContext) -> Call:
     arguments = {
         "dest": context.versioned(context.chain(transfer.destination, transfer.source)),
         "beneficiary": context.versioned(context.beneficiary),
-        "assets": context.versioned([context.asset(transfer.asset.place, transfer.amount)]),
+        "assets": context.versioned([context.asset(transfer.asset.location, transfer.amount)]),
         "fee_asset_item": 0,
         "weight_limit": "Unlimited",
     }
@@ -130,8 +130,8 @@ def _type_and_then(
 ) -> Call:
     transfer = context.transfer
     method = "transfer_assets_using_type_and_then"
-    sent = [(transfer.asset.place, transfer.amount)]
-    fee_location, fee_type = transfer.asset.place, transfer_type
+    sent = [(transfer.asset.location, transfer.amount)]
+    fee_location, fee_type = transfer.asset.location, transfer_type
     if context.native_fee:
         sent = _in_order([*sent, (_RELAY_ASSET, context.native_fee)])
         # The Asset Hub is its reserve for every parachain.

@@ -23,14 +23,14 @@ def choose_xcm_version(
         known &= known_xcm_versions(destination_table)
     if not known:
         raise refusal(
-            transfer, "their runtimes have no version of XCM in common that is known here (3, 4 or 5)"
+            transfer, "the runtimes of both chains have none of the XCM versions 3, 4 and 5 in common"
         )
     wanted = transfer.xcm_version
     if wanted is None:
         return max(known)
     if wanted not in known:
         raise InvalidRequest(
-            f"xcm_version {wanted} is not known to both {transfer.source.name} and {transfer.destination.name}, expected one of: {', '.join(map(str, sorted(known)))}"
+            f"xcm_version {wanted} is not supported by both {transfer.source.name} and {transfer.destination.name}, expected one of: {', '.join(map(str, sorted(known)))}"
         )
     return wanted
 
