@@ -35,6 +35,7 @@ from scenarioctl.stores.sqlite import database_file
 from tests.canned import GENESIS, answers
 from tests.conftest import DATA
 from tests.daemons import Daemon, daemon, start, wait_until
+from tests.messages import says
 from tests.node import Gone, Node, Refusal
 from tests.serving import Reply, Serving
 from tests.test_jobs import REMARK, node
@@ -825,7 +826,7 @@ def test_a_flood_of_events_is_cut_to_its_rate_and_what_was_taken_is_kept(ward: W
     (refused,) = {reply.body for reply in replies if reply.status == 429}
     assert json.loads(refused) == {
         "success": False,
-        "error": f"webhook {WEBHOOK} takes 5 events per second, try again later",
+        "error": says(WEBHOOK, "5 events per second"),
         "code": "rate_limited",
         "retry_after": 1,
     }

@@ -464,7 +464,7 @@ def test_a_webhook_has_a_limit_of_its_own(served: Serving) -> None:
         (
             "/api/scenarios?limit=many",
             422,
-            "limit 'many' is not a page size, expected a number from 1 to 1000",
+            says("limit", "many", "1000"),
         ),
         ("/api/scenarios?search=%ff", 400, "the query string 'search=%ff' is not UTF-8 text"),
         ("/api/scenarios?" + "&".join(["a=1"] * 101), 400, "the query string has more than 100 fields"),
@@ -473,7 +473,7 @@ def test_a_webhook_has_a_limit_of_its_own(served: Serving) -> None:
             422,
             "chain is given in the path already: leave it out",
         ),
-        ("/healthz?a=1", 422, "the query string 'a=1' is not read here, expected none"),
+        ("/healthz?a=1", 422, says("query string", "a=1")),
         ("/api/info/preview", 422, "scenario_id is missing, expected text"),
         (
             "/api/template/stats/nowhere",
@@ -1173,7 +1173,7 @@ def test_it_is_not_ready_while_it_stops_or_its_store_or_worker_do_not_answer(tmp
         stopping = serving.get("/readyz")
         lives = serving.get("/healthz")
 
-    assert refused(stuck) == (503, "not_ready", "the worker has not moved for 60 seconds")
+    assert refused(stuck) == (503, "not_ready", says("worker", "60 seconds"))
     assert refused(locked) == (503, "not_ready", "the store does not answer: the store is locked")
     assert refused(stopping) == (503, "not_ready", "the daemon is stopping")
     assert lives.status == 200

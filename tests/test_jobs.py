@@ -35,6 +35,7 @@ from scenarioctl.operations.jobs import (
 from scenarioctl.operations.scenarios import ImportScenario, import_scenario
 from scenarioctl.worker.loop import Worker
 from tests.conftest import Run
+from tests.messages import says
 
 #: 2026-11-21 12:00 UTC.
 NOON = 1_795_262_400 * SECOND
@@ -130,8 +131,8 @@ def test_a_start_without_a_worker_says_so_and_with_one_does_not(tmp_path: Path) 
         await app.store.free_leases("worker")
         again = await start_job(app, StartJob(id=id))
 
-        sentence = "no worker serves this store: the job runs once one does, like scenarioctl daemon"
-        assert (alone.notes, served.notes, again.notes) == ((sentence,), (), (sentence,))
+        assert alone.notes == again.notes == (says("worker", "daemon"),)
+        assert served.notes == ()
 
     answers(tmp_path, story)
 
@@ -144,10 +145,9 @@ def test_another_schedule_for_a_running_job_is_not_taken_and_that_is_said(tmp_pa
         told = await start_job(app, StartJob(id=id, every="5m"))
         same = await start_job(app, StartJob(id=id, every=600))
 
-        sentence = "its schedule stays as it is, every 10m: stop the job first to change it"
         assert told.answer["result"] == "Job already running"
-        assert told.notes[0] == sentence
-        assert sentence not in same.notes
+        assert told.notes[0] == says("schedule", "every 10m")
+        assert told.notes[0] not in same.notes
         assert (await job_status(app, JobStatus(id=id))).answer["every"] == "10m"
 
     answers(tmp_path, story)
@@ -284,7 +284,7 @@ def test_jobs_are_listed_by_page_and_state(tmp_path: Path) -> None:
         assert [row["id"] for row in running["jobs"]] == [ids[0], ids[2]]
         with pytest.raises(InvalidRequest) as refused:
             await list_jobs(app, ListJobs(state="tired"))
-        assert str(refused.value) == "state 'tired' is unknown, expected one of: running, stopped, paused"
+        assert str(refused.value) == says("state", "tired", "running, stopped, paused")
 
     answers(tmp_path, story)
 
@@ -311,7 +311,7 @@ def test_the_log_is_whole_unless_a_part_is_asked_for(tmp_path: Path) -> None:
         for field in ("after", "limit"):
             with pytest.raises(InvalidRequest) as refused:
                 await job_log(app, JobLog(**{"id": id, field: "-1"}))
-            assert str(refused.value) == f"{field} '-1' is not a number, expected one from 0"
+            assert str(refused.value) == says(field, "-1")
 
     answers(tmp_path, story)
 
@@ -396,7 +396,7 @@ def test_a_mempool_is_read_page_by_page(tmp_path: Path) -> None:
         for field in ("after", "limit"):
             with pytest.raises(InvalidRequest) as refused:
                 await job_mempool(app, JobMempool(**{"id": id, field: "-1"}))
-            assert str(refused.value) == f"{field} '-1' is not a number, expected one from 0"
+            assert str(refused.value) == says(field, "-1")
 
     answers(tmp_path, story)
 
@@ -546,7 +546,7 @@ def test_a_job_on_the_command_line(scenarioctl: Run) -> None:
     state = scenarioctl("job", "status", id, "--field", "state")
     stopped = scenarioctl("job", "stop", id)
 
-    nobody = "no worker serves this store: the job runs once one does, like scenarioctl daemon\n"
+    nobody = says("worker", "daemon")
     assert (started.out, started.err, started.code) == ("Job started\n", nobody, 0)
     assert (again.out, again.err) == ("Job already running\n", nobody)
     assert listed.out.split("\t")[:3] == [id, "running", "every 10m"]

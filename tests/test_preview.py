@@ -40,6 +40,7 @@ from scenarioctl.render.text import ascii_only, draw_text, width_of
 from scenarioctl.render.text_metrics import measure
 from tests.conftest import DATA, ROOT, SHARED, Run
 from tests.drawing import SAMPLES, document, make_app, picture_of, read_document
+from tests.messages import says
 from tests.runner import finish
 from tests.serving import Serving
 
@@ -107,15 +108,15 @@ def test_a_preview_as_text_is_drawn_in_boxes(app: Application) -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"format": "gif"}, "format 'gif' is none of a picture, expected one of: png, svg, text"),
-        ({"theme": "sepia"}, "theme 'sepia' is unknown, expected one of: light, dark"),
-        ({"width": "399"}, "width '399' is not the width of such a picture, expected 400 to 4096 pixels"),
-        ({"width": 4097}, "width 4097 is not the width of such a picture, expected 400 to 4096 pixels"),
-        ({"width": "wide"}, "width 'wide' is not the width of such a picture, expected 400 to 4096 pixels"),
-        ({"width": True}, "width True is not the width of such a picture, expected 400 to 4096 pixels"),
+        ({"format": "gif"}, says("format", "gif", "png, svg, text")),
+        ({"theme": "sepia"}, says("theme", "sepia", "light, dark")),
+        ({"width": "399"}, says("width", "399", "400 to 4096 pixels")),
+        ({"width": 4097}, says("width", "4097", "400 to 4096 pixels")),
+        ({"width": "wide"}, says("width", "wide", "400 to 4096 pixels")),
+        ({"width": True}, says("width", "True", "400 to 4096 pixels")),
         (
             {"width": 39, "format": "text"},
-            "width 39 is not the width of such a picture, expected 40 to 1000 characters",
+            says("width", "39", "40 to 1000 characters"),
         ),
     ],
 )
@@ -160,9 +161,7 @@ def test_letters_that_a_png_lacks_are_told_of_and_an_svg_keeps_them(app: Applica
 
     as_png, as_svg = preview(app, raw), preview(app, raw, format="svg")
 
-    assert as_png.warnings == (
-        "the fonts of a PNG lack 漢 字, boxes stand for them: --format svg keeps them",
-    )
+    assert as_png.warnings == (says("漢 字", "--format svg"),)
     assert as_svg.warnings == ()
     assert ">漢字</tspan>" in picture(as_svg).decode()
 
@@ -170,7 +169,7 @@ def test_letters_that_a_png_lacks_are_told_of_and_an_svg_keeps_them(app: Applica
 def test_a_preview_of_too_many_steps_says_so(app: Application) -> None:
     shown = preview(app, document(1003, []), format="text")
 
-    assert shown.warnings == ("the scenario has 1003 steps, the picture shows the first 1000",)
+    assert shown.warnings == (says("1003", "1000"),)
     assert picture(shown).decode().endswith("\nand 3 more steps\n")
 
 
@@ -500,7 +499,7 @@ def test_a_failed_write_leaves_the_old_file(
             ("--draw", "crayon"),
             "draw 'crayon' is no way to draw, expected one of: kitty, iterm2, sixel, text",
         ),
-        (("--format", "gif"), "format 'gif' is none of a picture, expected one of: png, svg, text"),
+        (("--format", "gif"), "format 'gif' is unknown; expected one of: png, svg, text"),
     ],
 )
 def test_an_impossible_file_is_refused(

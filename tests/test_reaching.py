@@ -369,7 +369,7 @@ def test_a_contract_is_described_where_its_chain_is_not_reached(
     assert json.loads(ended.out)["onchain"] is None
     assert json.loads(ended.out)["description"]
     assert (ended.err, ended.code) == (
-        f"Warning: whether a contract lives there is not known: {chain} cannot be reached ({REFUSED})\n",
+        f"Warning: Could not check that a contract lives at this address: {chain} cannot be reached ({REFUSED})\n",
         0,
     )
     assert (offline.out, offline.err, offline.code) == (ended.out, "", 0)

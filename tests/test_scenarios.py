@@ -31,6 +31,7 @@ from scenarioctl.operations.scenarios import (
 )
 from scenarioctl.stores import StoredScenario
 from tests.conftest import BOB, DATA, Run
+from tests.messages import says
 from tests.runner import finish
 from tests.serving import Serving
 from tests.test_samples import OURS, REAL
@@ -84,7 +85,7 @@ class TestImport:
 
         assert (again.answer["shortUrl"], again.notes) == (
             first,
-            (f"This diagram is stored already, as {first}.",),
+            (says("already", id=first),),
         )
         # Spaces say nothing, the order of the keys is part of it.
         assert bring(app, DIAGRAM.replace(":", " : ")) == first
@@ -114,10 +115,7 @@ class TestImport:
         with pytest.raises(Conflict) as refused:
             bring(app, DIAGRAM.replace("1.50", "2"), "other")
 
-        assert str(refused.value) == (
-            "scenario 'other' is in the store with another diagram: "
-            "delete that one, or import this one without its id"
-        )
+        assert str(refused.value) == says("other", "another diagram")
         with pytest.raises(InvalidRequest, match="cannot name a scenario"):
             bring(app, DIAGRAM, "no.id")
         assert finish(app.store.count_scenarios()) == 2
@@ -170,7 +168,7 @@ class TestBagpipesStore:
         assert decompress(b64decode(found)).decode() == REORDERED
         again = scenarioctl("--store", str(tmp_path / "s"), "scenario", "import", str(file))
         assert (again.out, again.code) == (ended.out, 0)
-        assert again.err.count("This diagram is stored already, as ") == 2
+        assert again.err.count("This diagram is already stored as ") == 2
 
     def test_what_is_wrong_with_one_keeps_no_other_one_out(self, tmp_path: Path, scenarioctl: Run) -> None:
         file = tmp_path / "urls2.json"
@@ -192,7 +190,7 @@ class TestBagpipesStore:
         assert (ended.out, ended.code) == ("a\nd\n", 2)
         refused = [line for line in ended.err.splitlines() if line.startswith(("Refused", "Error"))]
         assert refused == [
-            "Refused: scenario 'a' is in the store with another diagram: delete that one, or import this one without its id",
+            says("Refused: ", "'a'", "another diagram"),
             "Refused: id 'no.id' cannot name a scenario, expected 1 to 64 letters, digits, - or _",
             "Refused: urls[3].longUrl is missing, expected a share string",
             "Refused: urls[4].shortUrl is missing, expected the id of a scenario",
@@ -274,9 +272,7 @@ class TestFullInfo:
 
         info = finish(full_scenario_info(app, request))
 
-        assert info.notes[-1] == (
-            "each payload has the nonce that the sender has now: submit one transaction before you prepare the next"
-        )
+        assert info.notes[-1] == says("payload", "nonce")
 
 
 class TestNames:

@@ -19,6 +19,7 @@ from scenarioctl.operations.scenarios import ListScenarios, list_scenarios
 from scenarioctl.stores import ScenarioPage, Store, open_store
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.validation import SORTS
+from tests.messages import says
 from tests.runner import finish as run
 from tests.test_store_jobs import (
     DRAFT,
@@ -167,6 +168,7 @@ FILE_LIMIT = """
 import asyncio, resource, sys
 from dataclasses import replace
 from tests.test_stores import FIRST
+from tests.messages import says
 from scenarioctl.errors import StoreFailed
 from scenarioctl.stores import open_store
 
@@ -337,9 +339,7 @@ def test_a_list_says_which_scenario_is_left_out(tmp_path: Path) -> None:
     page = run(list_scenarios(app, ListScenarios()))
 
     run(app.close())
-    assert page.warnings == (
-        "scenario 'lnr8CfoQX' is damaged in the store and left out here: delete it and create it again",
-    )
+    assert page.warnings == (says("lnr8CfoQX", "damaged"),)
     assert [row["id"] for row in page.answer["scenarios"]] == [SECOND.id]
 
 

@@ -1,4 +1,4 @@
-"""The chains that a command or a daemon knows, with the runtime table at hand for each."""
+"""The known chains, with the available runtime table of each."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
@@ -23,11 +23,11 @@ class ListChains:
 
     #: Only `relay`, `asset_hub`, `dex`, `contracts` or `parachain`.
     role: str = ""
-    #: `name`, `role`, `symbol` or `para_id`; the order of the registry unless given.
+    #: `name`, `role`, `symbol` or `para_id`. Default: the order of the registry.
     sort: str = ""
 
 
-#: Where a runtime table comes from; `unconfirmed`: from one node only.
+#: `bundled` with the program; `cached` from a node and confirmed; `unconfirmed`, from one node only.
 TableSource: TypeAlias = Literal["bundled", "cached", "unconfirmed"]
 
 
@@ -44,7 +44,7 @@ class ChainRow(TypedDict):
     genesis: "Hex | None"
     aliases: list[str]
     testnet: bool
-    #: Of the runtime table at hand; null without one.
+    #: Of the available runtime table; null without one.
     spec_version: int | None
     source: TableSource | None
 
@@ -60,13 +60,13 @@ async def list_chains(app: Application, request: ListChains) -> Result[ChainList
         if not chains:
             roles = sorted({each.role for each in app.registry.all()})
             raise InvalidRequest(
-                f"role {shorten(request.role)} fits no chain, expected one of: {', '.join(roles)}"
+                f"no chain has the role {shorten(request.role)}; expected one of: {', '.join(roles)}"
             )
     rows = [_describe(app, chain) for chain in chains]
     if request.sort:
         if request.sort not in SORT_KEYS:
             raise InvalidRequest(
-                f"sort {shorten(request.sort)} is not known, expected one of: {', '.join(SORT_KEYS)}"
+                f"sort {shorten(request.sort)} is unknown; expected one of: {', '.join(SORT_KEYS)}"
             )
         key = request.sort
         rows.sort(key=lambda row: (row.get(key) is None, row.get(key)))
@@ -74,7 +74,7 @@ async def list_chains(app: Application, request: ListChains) -> Result[ChainList
 
 
 def source_of(table: "RuntimeTable | None", chain: "Chain") -> TableSource | None:
-    """Return where the runtime table at hand comes from; None without a table."""
+    """Return the source of *table*; None without a table."""
     from scenarioctl.runtime.table import load_bundled
 
     if table is None:
@@ -86,7 +86,7 @@ def source_of(table: "RuntimeTable | None", chain: "Chain") -> TableSource | Non
 
 def _describe(app: Application, chain: "Chain") -> ChainRow:
     table = app.known_runtime(chain)
-    # Endpoints are left out: their addresses may hold a key, and a daemon answers this to its clients.
+    # No endpoints: their URLs may contain a key, and a daemon sends this to its clients.
     return {
         "name": chain.name,
         "title": chain.title,

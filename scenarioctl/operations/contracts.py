@@ -1,4 +1,4 @@
-"""Smart contracts written in ink!: what they can be called for."""
+"""Smart contracts written in ink!: their callable functions."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["contract_info"]
 
-#: Seconds for reaching the contracts chain.
+#: Seconds for connecting to the contracts chain.
 OPENING = 2.0
 
 
@@ -25,7 +25,7 @@ class ContractInfo:
     abiJson: Any  # noqa: N815 - spelled so in the interface
     #: SS58, or 20 bytes of 0x hex for ink! version 6.
     address: str
-    #: The contracts chain on which to look for it; passetHub for ink! version 6, else pop, where left out.
+    #: The contracts chain to look on. Default: passetHub for ink! version 6, else pop.
     chain: str = ""
 
 
@@ -50,10 +50,9 @@ async def contract_info(app: Application, request: ContractInfo) -> Result[Contr
     from scenarioctl.contracts.metadata import describe_contract, ink_version
 
     version = ink_version(request.abiJson)
-    # Of 5 MB it takes half a second.
+    # 5 MB take half a second.
     messages = await app.aside(describe_contract, request.abiJson)
     address = parse_contract_address(request.address, field="address", evm=version >= 6)
-    # Where ink! contracts of that version live.
     chain = app.registry.find(request.chain or ("passetHub" if version >= 6 else "pop"))
     onchain, warnings = await _look_for(app, chain, address)
     description: list[ContractFunction] = [
@@ -69,7 +68,7 @@ async def contract_info(app: Application, request: ContractInfo) -> Result[Contr
 
 
 async def _look_for(app: Application, chain: "Chain", address: bytes) -> tuple[bool | None, tuple[str, ...]]:
-    """Return whether a contract lives there; None, and why, where no node can be asked."""
+    """Return whether a contract lives at *address*; None and a warning if no node answers."""
     from scenarioctl.contracts.presence import is_contract
 
     if app.settings.offline:
@@ -80,4 +79,4 @@ async def _look_for(app: Application, chain: "Chain", address: bytes) -> tuple[b
     try:
         return await is_contract(client, address), ()
     except (ChainUnreachable, ChainRefused) as error:
-        return None, (f"whether a contract lives there is not known: {error}",)
+        return None, (f"Could not check that a contract lives at this address: {error}",)

@@ -1,4 +1,4 @@
-"""Jobs: start, stop, run once, look at what became of them."""
+"""Jobs: start, stop, run once, and read their status, logs and drafts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,36 +28,36 @@ if TYPE_CHECKING:
 
 __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
 
-#: So many of its newest runs the status of a job tells of.
+#: The newest runs in the status of a job.
 _LAST_RUNS = 5
-#: Drafts in a page, unless the client says how many.
+#: Drafts in a page, if the client does not say how many.
 MEMPOOL_PAGE = 1000
-#: Characters of lines or drafts above which an answer is written beside the event loop.
+#: Characters of lines or drafts above which an answer is encoded in a thread.
 _LARGE = 256 * 1024
-#: Characters of a draft in an answer, about, without its transaction.
+#: Approximate characters of a draft in an answer, without its transaction.
 _ENTRY_SIZE = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class StartJob:
-    """Run a scenario again and again: each 12 hours unless told otherwise, first at once."""
+    """Run a scenario repeatedly, by default every 12 hours; the first run starts now."""
 
     id: str
-    #: Between two runs: `90s`, `5m`, `12h`, `1h30m`, or a number of seconds.
+    #: Time between two runs: `90s`, `5m`, `12h`, `1h30m`, or a number of seconds.
     every: str | int | float = ""
-    #: In place of `every`: five fields, `*/5 9-17 * * mon-fri`.
+    #: Instead of `every`: five fields, `*/5 9-17 * * mon-fri`.
     cron: str = ""
-    #: IANA name, in which `cron` is meant; UTC unless given.
+    #: IANA time zone of `cron`. Default: UTC.
     timezone: str = ""
-    #: Each run begins up to so much later, at random.
+    #: Delay each run by a random time up to this.
     jitter: str | int | float = ""
-    #: What becomes of a time that comes during a run: `skip` (default) or `queue` one.
+    #: If a run is due while another is in progress: `skip` it (default), or `queue` one.
     overlap: str = ""
-    #: A run that is later than this, after a downtime, is left out; a minute unless given.
+    #: After downtime, skip runs that are later than this. Default: one minute.
     catchup: str | int | float = ""
-    #: The job pauses after so many failed runs in a row; never unless given.
+    #: Pause the job after this many failed runs in a row. Default: never.
     pause_after: str | int = ""
-    #: A run that takes longer has failed; the setting `run_seconds` (an hour) unless given.
+    #: A run that takes longer fails. Default: the setting `run_seconds` (one hour).
     timeout: str | int | float = ""
 
 
@@ -98,16 +98,16 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
             and running.schedule != schedule
         ):
             notes.append(
-                f"its schedule stays as it is, {describe_schedule(running.schedule)}: stop the job first to change it"
+                f"The schedule is still {describe_schedule(running.schedule)}. Stop the job first to change it."
             )
     if not await app.store.has_worker():
-        notes.append("no worker serves this store: the job runs once one does, like scenarioctl daemon")
+        notes.append("No worker is running. The job will start when you run `scenarioctl daemon`.")
     return Result(answer={"success": True, "result": result}, notes=tuple(notes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopJob:
-    """Let a job run no more; a run that goes on may end."""
+    """Stop a job. A run in progress is allowed to finish."""
 
     id: str
 
@@ -128,7 +128,7 @@ class MempoolRow(TypedDict):
     #: As the step type names it: `xTransfer`, `swap`, `Remark`, `ChainQuery` or `ChainTx`.
     txType: str
     Date: "Timestamp"
-    #: 0x hex, or `no transaction`.
+    #: 0x hex, the JSON that a chain returned, or `Could not generate transaction`.
     tx: str
     spec_version: NotRequired[int]
     expires: "NotRequired[Timestamp]"
@@ -139,10 +139,10 @@ class MempoolRow(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class RunJob:
-    """Run a scenario once, now, and wait for its end."""
+    """Run a scenario once, now, and wait until it ends."""
 
     id: str
-    #: A run that takes longer has failed; the setting `run_seconds` (an hour) unless given.
+    #: A run that takes longer fails. Default: the setting `run_seconds` (one hour).
     timeout: str | int | float = ""
 
 
@@ -158,8 +158,8 @@ class RunReport(TypedDict):
 async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
     """Run the scenario once.
 
-    Where a step fails its error is raised, after the run has been kept like any other: the exit code and the status
-    are those of the step, `details` has the log lines and the drafts.
+    If a step fails, its error is raised after the run is stored. The exit code and the HTTP status are those of the
+    error, and `details` has the log lines and the drafts.
     """
     from scenarioctl.actions.running import Run
     from scenarioctl.schedules import read_duration
@@ -199,7 +199,7 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
 
 @dataclass(frozen=True, kw_only=True)
 class JobStatus:
-    """Tell where a job stands."""
+    """Show the state of a job and its last runs."""
 
     id: str
 
@@ -268,11 +268,11 @@ def _describe_run(run: KeptRun) -> RunRow:
 class ListJobs:
     """List the jobs, a page at a time."""
 
-    #: At most this many.
+    #: The largest number of rows.
     limit: int | str = 50
-    #: The `next` of the page before.
+    #: `next` of the previous page.
     after: str = ""
-    #: Only those that are `running`, `stopped` or `paused`.
+    #: Only jobs that are `running`, `stopped` or `paused`.
     state: str = ""
 
 
@@ -296,9 +296,9 @@ class JobLog:
     """Read the log of a job, oldest line first."""
 
     id: str
-    #: Only what follows this `next` of an earlier answer; `0` is the beginning.
+    #: Only what follows this `next` of an earlier answer; `0` starts at the beginning.
     after: str | int = ""
-    #: At most this many lines; all unless given.
+    #: The largest number of lines. Default: all.
     limit: str | int = ""
 
 
@@ -320,12 +320,12 @@ async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
 
 @dataclass(frozen=True, kw_only=True)
 class JobMempool:
-    """Read what a job has drafted, in the order drafted: all of it, or with `after` or `limit` about 1 MiB at a time."""
+    """Read the drafts of a job, oldest first: all of them, or with `after` or `limit` about 1 MiB at a time."""
 
     id: str
-    #: Only what follows this `next` of an earlier answer; `0` is the beginning.
+    #: Only what follows this `next` of an earlier answer; `0` starts at the beginning.
     after: str | int = ""
-    #: At most this many drafts; 1000 if only `after` is given.
+    #: The largest number of drafts. Default: all, or 1000 if `after` is given.
     limit: str | int = ""
 
 
@@ -431,12 +431,12 @@ def _read_state(state: str) -> JobState | None:
         return JobState(state.lower())
     except ValueError:
         known = ", ".join(JobState)
-        raise InvalidRequest(f"state {shorten(state)} is unknown, expected one of: {known}") from None
+        raise InvalidRequest(f"state {shorten(state)} is unknown; expected one of: {known}") from None
 
 
 def _read_cursor(request: JobLog | JobMempool) -> tuple[int, int]:
-    """Return `after` and `limit`, 0 for those that are left out."""
+    """Return `after` and `limit`, 0 for one that is left out."""
     fields = {"after": request.after, "limit": request.limit}
-    expected = "a number, expected one from 0"
+    expected = "a number; expected 0 or more"
     after, limit = (read_number(value or 0, field=name, expected=expected) for name, value in fields.items())
     return after, limit

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypedDict, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.diagram import Diagram, Problem, read_diagram
+from scenarioctl.model.diagram import Diagram, Problem
 from scenarioctl.model.json_types import Base64
 from scenarioctl.operations.request_fields import read_number
 from scenarioctl.operations.results import Result
+from scenarioctl.operations.stored_diagrams import read_blob
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -24,10 +25,10 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 FORMATS = ("png", "svg", "text")
-#: Letters without a shape that are named in a warning.
+#: Characters without a glyph that a warning lists.
 _NAMED = 12
-#: Pictures that a daemon draws at once.
-_AT_ONCE = 2
+#: Pictures that a daemon draws at the same time.
+_DRAWING_THREADS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,7 @@ class PreviewScenario:
     format: str = "png"
     #: `light` or `dark`.
     theme: str = "light"
-    #: Pixels from 400 to 4096, characters from 40 to 1000 for text; empty for what suits the picture.
+    #: Pixels from 400 to 4096, or for text 40 to 1000 characters. Default: the width of the picture.
     width: int | str = ""
 
 
@@ -52,7 +53,7 @@ class Preview(TypedDict):
 class _Wanted(NamedTuple):
     format: str
     theme: str
-    #: 0 for what suits the picture.
+    #: 0 for the width of the picture.
     width: int
 
 
@@ -61,15 +62,15 @@ async def preview_scenario(app: Application, request: PreviewScenario) -> Result
 
     wanted = _read(request)
     stored = await app.store.get_scenario(request.scenario_id)
-    whole, shown = await _aside(app, _open, stored)
-    # Not aside: drafting compiles what all requests share.
+    whole, shown = await _in_thread(app, _open, stored)
+    # On the event loop: drafting compiles encoders that all requests share.
     found = await find_problems(app.unconnected(), shown)
-    img, warnings = await _aside(app, _draw, app, wanted, stored.summary, whole, shown, found)
+    img, warnings = await _in_thread(app, _draw, app, wanted, stored.summary, whole, shown, found)
     return Result(answer={"info": stored.summary, "img": b64encode(img).decode()}, warnings=warnings)
 
 
-async def _aside(app: Application, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do *work*, off the event loop where there is one: others are served meanwhile."""
+async def _in_thread(app: Application, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return the result of *work*; a daemon runs it in a thread and serves other requests meanwhile."""
     if not app.served:
         return work(*args, **kwargs)
     import asyncio
@@ -79,20 +80,17 @@ async def _aside(app: Application, work: Callable[P, T], *args: P.args, **kwargs
 
 @cache
 def _threads() -> "ThreadPoolExecutor":
-    """Return the threads that draw: however many pictures are asked for, the rest of a daemon keeps threads and cores."""
+    """Return a pool of its own for drawing, so that pictures leave threads and cores to other requests."""
     from concurrent.futures import ThreadPoolExecutor
 
-    return ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="drawing")
+    return ThreadPoolExecutor(_DRAWING_THREADS, thread_name_prefix="drawing")
 
 
 def _open(stored: "StoredScenario") -> tuple[Diagram, Diagram]:
-    """Return the diagram, and as much of it as a picture shows."""
-    from scenarioctl.formats.compression import unpack
+    """Return the diagram, and the part of it that a picture shows."""
     from scenarioctl.render.picture import first_part
 
-    # Not by `scenarios.open_blob`: importing what is beside it takes longer than drawing.
-    name = f"scenario {stored.id}"
-    whole = read_diagram(unpack(stored.blob, name=name), field=name)
+    whole = read_blob(stored.blob, stored.id)
     return whole, first_part(whole)
 
 
@@ -104,14 +102,14 @@ def _draw(
     shown: Diagram,
     problems: tuple[Problem, ...],
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Return the picture's file, and what has to be said about it."""
+    """Return the file of the picture, and warnings."""
     from scenarioctl.render.picture import read_picture
 
     picture = read_picture(app, shown, problems, summary=summary, total=len(whole.nodes))
     warnings = []
     if picture.left_out:
         warnings.append(
-            f"the scenario has {len(whole.nodes)} steps, the picture shows the first {len(shown.nodes)}"
+            f"The scenario has {len(whole.nodes)} steps. The picture shows the first {len(shown.nodes)}."
         )
     if wanted.format == "text":
         from scenarioctl.render.text import DEFAULT_COLUMNS, draw_text
@@ -129,7 +127,7 @@ def _draw(
     if lost:
         more = "…" if len(lost) > _NAMED else ""
         warnings.append(
-            f"the fonts of a PNG lack {' '.join(lost[:_NAMED])}{more}, boxes stand for them: --format svg keeps them"
+            f"The fonts of a PNG have no {' '.join(lost[:_NAMED])}{more} and show boxes instead. Use --format svg to keep them."
         )
     return img, tuple(warnings)
 
@@ -139,11 +137,11 @@ def _read(request: PreviewScenario) -> _Wanted:
 
     if request.format not in FORMATS:
         raise InvalidRequest(
-            f"format {shorten(request.format)} is none of a picture, expected one of: {', '.join(FORMATS)}"
+            f"format {shorten(request.format)} is unknown; expected one of: {', '.join(FORMATS)}"
         )
     if request.theme not in THEMES:
         raise InvalidRequest(
-            f"theme {shorten(request.theme)} is unknown, expected one of: {', '.join(THEMES)}"
+            f"theme {shorten(request.theme)} is unknown; expected one of: {', '.join(THEMES)}"
         )
     return _Wanted(format=request.format, theme=request.theme, width=_read_width(request))
 
@@ -157,5 +155,5 @@ def _read_width(request: PreviewScenario) -> int:
     least, most, unit = LEAST_WIDTH, MOST_WIDTH, "pixels"
     if request.format == "text":
         least, most, unit = LEAST_COLUMNS, MOST_COLUMNS, "characters"
-    expected = f"the width of such a picture, expected {least} to {most} {unit}"
+    expected = f"a width for this format; expected {least} to {most} {unit}"
     return read_number(value, field="width", expected=expected, least=least, most=most)

@@ -16,18 +16,18 @@ __all__ = ["query_chain"]
 
 @dataclass(frozen=True, kw_only=True)
 class QueryChain:
-    """Read a storage item, a constant, or what a runtime API answers."""
+    """Read a storage item or a constant, or call a runtime API."""
 
     chain: str
     #: A pallet or a runtime API, in any case.
     pallet_name: str
     #: A storage item or constant of the pallet, or a method of the runtime API.
     method_name: str
-    #: Keys of a map or arguments of a runtime API, as text or JSON; the entries of a map where keys are left out.
+    #: Keys of a map, or arguments of a runtime API, as text or JSON. Without all keys: the entries of the map.
     params: tuple[Any, ...] = ()
-    #: Hash or number of the block to read at; the newest where left out.
+    #: Hash or number of the block to read at. Default: the newest block.
     block: str | int = ""
-    #: At most so many entries of a map.
+    #: The largest number of entries of a map.
     limit: int | str = 100
 
 
@@ -44,17 +44,17 @@ async def query_chain(app: Application, request: QueryChain) -> Result[QueryResu
 
 
 def read_request(app: Application, request: QueryChain) -> "Query":
-    """Return what *request* asks, as far as it can be judged without a runtime."""
+    """Return the query of *request*, validated as far as possible without a runtime."""
     from scenarioctl.actions.chain_query import Query, parse_block
 
     for field in ("pallet_name", "method_name"):
         value = getattr(request, field)
         if not isinstance(value, str) or not value.strip():
             raise InvalidRequest(
-                f"{field} {shorten(value)} is not a name, expected one like System or Account"
+                f"{field} {shorten(value)} is not a name; expected one like System or Account"
             )
     if not isinstance(request.params, (list, tuple)):
-        raise InvalidRequest(f"params {shorten(request.params)} is not a list, expected one like [1984]")
+        raise InvalidRequest(f"params {shorten(request.params)} is not a list; expected one like [1984]")
     return Query(
         chain=app.registry.find(request.chain),
         pallet_name=request.pallet_name.strip(),
@@ -65,8 +65,8 @@ def read_request(app: Application, request: QueryChain) -> "Query":
 
 
 def entry_limit(value: int | str) -> int:
-    """Return how many entries of a map are wanted."""
+    """Return the largest number of entries to read."""
     from scenarioctl.transactions.runtime_query import LARGEST_LIMIT
 
-    expected = f"a number of entries, expected 1 to {LARGEST_LIMIT}"
+    expected = f"a number of entries; expected 1 to {LARGEST_LIMIT}"
     return read_number(value, field="limit", expected=expected, least=1, most=LARGEST_LIMIT)

@@ -1,4 +1,4 @@
-"""One run of a scenario: carried out within its timeout, closed in its log, and how much of the past is kept."""
+"""One run of a scenario: its timeout, the end of its log, and how long runs are kept."""
 
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,8 @@ _DAY = 24 * 60 * 60 * SECOND
 async def carry_out(run: "Run", *, timeout: int) -> None:
     """Run to the end of the diagram; TimedOut after *timeout* nanoseconds.
 
-    With a *timeout* of 0 the setting `run_seconds` holds, which does not count what the run waits for webhooks and delays:
-    how long those take is said in the scenario.
+    With a *timeout* of 0, the setting `run_seconds` applies. It does not count the time that the run waits for webhooks
+    and delays, since the scenario says how long those take.
     """
     import asyncio
 
@@ -42,21 +42,21 @@ async def carry_out(run: "Run", *, timeout: int) -> None:
 
 
 def closing_lines(run: "Run | None", failure: str) -> list[str]:
-    """Return the lines that end the log of every run; *failure* is empty if all went well."""
+    """Return the last lines of a run's log; *failure* is empty if the run succeeded."""
     if not failure:
         return [EXECUTED]
     return [run.failure_line(failure) if run is not None else f"{RUN_FAILED}: {failure}", EXECUTED]
 
 
 def failure_of(run: "Run") -> ScenarioctlError:
-    """Return the error of the run's newest step that failed."""
+    """Return the error of the last step that failed."""
     error = getattr(run, "error", None)
-    # A copy, since its details are this run's: the original may belong to a connection that others share.
+    # A copy, because the details belong to this run: other users of a connection may share the original.
     return type(error)(run.failure) if isinstance(error, ScenarioctlError) else InvalidRequest(run.failure)
 
 
 def retention_of(settings: Settings) -> Retention:
-    """Return how much of a job's past the settings keep."""
+    """Return how much of the logs, drafts and events the settings keep."""
     return Retention(
         log_lines=settings.log_lines,
         log_age=settings.log_days * _DAY,

@@ -1,4 +1,4 @@
-"""Stored scenarios: find, show, summarise, import, export, delete."""
+"""Stored scenarios: list, show, summarize, import, export, delete."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NotRequired, Required, TypedDict, cast
@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioInfo:
-    """Summarise a scenario in one line."""
+    """Summarize a scenario in one line."""
 
     id: str
 
@@ -48,10 +48,10 @@ async def scenario_info(app: Application, request: ScenarioInfo) -> Result[Scena
 
 @dataclass(frozen=True, kw_only=True)
 class FullScenarioInfo(CheckableFields):
-    """Describe and draft the first transaction of a scenario; of several, `transactions` has all."""
+    """Describe and draft the first transaction of a scenario; if there are several, `transactions` has all of them."""
 
     id: str
-    #: Confirm receivers that nobody holds the key of, for this answer.
+    #: Accept receivers without a private key, for this answer only.
     yes: bool = False
 
 
@@ -126,7 +126,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     if others:
         result["transactions"] = [await _transaction_of(app, first.node, first, request), *others]
         if request.output_format == "payload":
-            said = "each payload has the nonce that the sender has now: submit one transaction before you prepare the next"
+            said = "Every payload has the sender's current nonce. Submit one transaction before you prepare the next."
             notes = (*notes, said)
     return Result(
         answer=answer, notes=notes, warnings=(*transaction.warnings, *payload_warnings(app, request))
@@ -149,7 +149,7 @@ async def _describe(app: Application, drafted: "Drafted", request: FullScenarioI
 async def _transaction_of(
     app: Application, node: str, outcome: "Drafted | ScenarioctlError", request: FullScenarioInfo
 ) -> StepTransaction:
-    """Return what a step drafts, or in its place why it drafts nothing now: the first step's is there all the same."""
+    """Return the transaction of a step, or the error if it cannot draft one now."""
     try:
         if isinstance(outcome, ScenarioctlError):
             raise outcome
@@ -167,12 +167,12 @@ async def _transaction_of(
 class ListScenarios:
     """List the stored scenarios, a page at a time."""
 
-    #: At most this many.
+    #: The largest number of rows.
     limit: int | str = 50
-    #: The `next` of the page before.
+    #: `next` of the previous page.
     after: str = ""
     chain: str = ""
-    #: Text that the summary, the name or the id holds.
+    #: Text to find in the summary, the name or the id.
     search: str = ""
     #: `created`, `id` or `summary`.
     sort: str = "created"
@@ -221,7 +221,7 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
         for row in page.items
     ]
     warnings = tuple(
-        f"scenario {shorten(id)} is damaged in the store and left out here: delete it and create it again"
+        f"Scenario {shorten(id)} is damaged in the store and is not listed. Delete it and create it again."
         for id in page.damaged
     )
     return Result(
@@ -235,7 +235,7 @@ def _named(name: str) -> _MaybeNamed:
 
 @dataclass(frozen=True, kw_only=True)
 class ShowScenario:
-    """Show a scenario's steps, and what is wrong with them."""
+    """Show the steps of a scenario and their problems."""
 
     id: str
 
@@ -303,7 +303,7 @@ class ImportScenario:
     """Store a diagram: the editor's share string, a link with one, or the diagram's JSON."""
 
     url: str
-    #: Id to store it under; left out, it is a fresh one, or that of the same diagram if it is stored already.
+    #: The id to store it under. Default: a new id, or the id of the same diagram if it is already stored.
     id: str = ""
 
 
@@ -322,7 +322,7 @@ async def import_scenario(app: Application, request: ImportScenario) -> Result[I
         id, is_new = request.id, await store_as(app, request.id, scenario)
     else:
         id, is_new = await store_new(app, scenario, reuse=True)
-    notes = () if is_new else (f"This diagram is stored already, as {id}.",)
+    notes = () if is_new else (f"This diagram is already stored as {id}.",)
     return Result(answer={"success": True, "shortUrl": id}, notes=notes)
 
 
@@ -336,7 +336,7 @@ def _read_import(app: Application, url: str) -> StoredScenario:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportScenario:
-    """Give a scenario back as the editor's share string, or as JSON."""
+    """Export a scenario as a share string for the web editor, or as JSON."""
 
     id: str
 

@@ -82,7 +82,7 @@ async def store_new(app: Application, scenario: StoredScenario, *, reuse: bool =
         except Conflict:
             continue
         return scenario.id, True
-    raise Conflict("no free scenario id was found in 8 tries, try again")
+    raise Conflict("no free scenario id in 8 attempts; try again")
 
 
 async def store_as(app: Application, id: str, scenario: StoredScenario) -> bool:
@@ -95,7 +95,7 @@ async def store_as(app: Application, id: str, scenario: StoredScenario) -> bool:
         if await app.aside(_same_diagram, stored, scenario):
             return False
         raise Conflict(
-            f"scenario {id!r} is in the store with another diagram: delete that one, or import this one without its id"
+            f"scenario {id!r} is already stored with another diagram. Delete it, or import this diagram without an id."
         ) from None
     return True
 

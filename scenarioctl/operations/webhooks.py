@@ -1,4 +1,4 @@
-"""The inbox of webhook steps: what is posted there is kept until a run uses it, or it expires."""
+"""The events of webhooks: each is kept until a run uses it, or it expires."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ __all__ = ["list_events", "post_event", "replay_event"]
 
 @dataclass(frozen=True, kw_only=True)
 class PostEvent:
-    """Give an event to the scenarios that wait for it at a webhook."""
+    """Post an event to the scenarios that wait for it at a webhook."""
 
-    #: Over HTTP the body is this field, whole.
+    #: Over HTTP, the whole body is this field.
     whole_body: ClassVar[str] = "content"
 
     uuid: str
@@ -32,7 +32,7 @@ class PostEvent:
 
     @staticmethod
     async def admit(app: Application, parameters: Mapping[str, str]) -> None:
-        """Refuse, before its body is read, an event that nobody waits for, and one too many."""
+        """Refuse an unknown webhook or an exceeded rate before the body is read."""
         uuid = _check_uuid(parameters["uuid"])
         await app.store.check_webhook(uuid)
         _take_one(app.store, uuid, app.settings.webhook_rate, app.clock(), count=0)
@@ -54,12 +54,12 @@ async def post_event(app: Application, request: PostEvent) -> Result[PostedEvent
 
 @dataclass(frozen=True, kw_only=True)
 class ListEvents:
-    """List the events that are kept of a webhook, oldest first."""
+    """List the stored events of a webhook, oldest first."""
 
     uuid: str
 
 
-class Event(TypedDict):
+class ReceivedEvent(TypedDict):
     id: int
     received: "Timestamp"
     #: The JSON that was posted.
@@ -67,7 +67,7 @@ class Event(TypedDict):
 
 
 class EventList(TypedDict):
-    events: list[Event]
+    events: list[ReceivedEvent]
 
 
 async def list_events(app: Application, request: ListEvents) -> Result[EventList]:
@@ -78,14 +78,14 @@ async def list_events(app: Application, request: ListEvents) -> Result[EventList
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayEvent:
-    """Give the content of an earlier event once more, as a new one."""
+    """Post the content of an earlier event again, as a new event."""
 
     #: The event's number.
     id: int | str
 
 
 async def replay_event(app: Application, request: ReplayEvent) -> Result[PostedEvent]:
-    number = read_number(request.id, field="id", expected="the number of an event, expected one like 17")
+    number = read_number(request.id, field="id", expected="the number of an event; expected one like 17")
     event = await app.store.get_event(number)
     return await _keep(app, event.uuid, event.content)
 
@@ -96,34 +96,34 @@ async def _keep(app: Application, uuid: str, content: Any) -> Result[PostedEvent
     return Result(answer={"success": True, "id": event.id})
 
 
-def _describe(event: WebhookEvent) -> Event:
+def _describe(event: WebhookEvent) -> ReceivedEvent:
     return {"id": event.id, "received": timestamp(event.received), "content": event.content}
 
 
 def _check_uuid(value: str) -> str:
-    """Return the webhook's name as stored scenarios have it; NotFound where none could."""
+    """Return the UUID as stored scenarios spell it; NotFound if it is not a UUID."""
     from scenarioctl.actions.webhook import parse_uuid
 
     if not value:
-        raise InvalidRequest("uuid '' is empty, expected the uuid of a webhook")
+        raise InvalidRequest("uuid is empty; expected the UUID of a webhook")
     try:
         return parse_uuid(value, field="uuid")
     except InvalidRequest:
         raise NotFound(f"webhook {shorten(value)} is not in any stored scenario") from None
 
 
-#: Of each store that is open in this process.
+#: By store that is open in this process.
 _buckets: "WeakKeyDictionary[Store, TokenBuckets]" = WeakKeyDictionary()
 
 
 def _take_one(store: Store, uuid: str, rate: int, now: int, *, count: int = 1) -> None:
-    """Count an event against the rate of its webhook, a second's worth of which may come at once; RateLimited.
+    """Count an event against the rate of its webhook, which allows a burst of one second; RateLimited.
 
-    With a *count* of 0, only tell whether it might come.
+    With a *count* of 0, only check.
     """
     wait = _buckets.setdefault(store, TokenBuckets()).take(uuid, rate, now / SECOND, count=count)
     if wait:
         raise RateLimited(
-            f"webhook {uuid} takes {rate} events per second, try again later",
+            f"webhook {uuid} accepts {rate} events per second; try again later",
             details={"retry_after": max(1, round(wait))},
         )

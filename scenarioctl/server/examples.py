@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Example(NamedTuple):
-    #: The fields of the request, with those in its path; in `whole_body` of the request, what the body holds.
+    #: The fields of the request, including those in its path.
     request: Mapping[str, Any]
     answer: Any = None
 
@@ -27,7 +27,7 @@ _SIGNED = (
     "648d0014000000001468656c6c6f"
 )
 _HASH = "0xb221f1cf8189bcd4a0fb670613f2d68c93d61d958c03a6fba0644f6a04689863"
-#: The smallest picture that there is: one dot.
+#: The smallest PNG: one pixel.
 _DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _UUID = "6f1c2d3e-4b5a-4c6d-8e7f-0a1b2c3d4e5f"
 _DIAGRAM = "eJyrVspLTS1WsoqOrdVRSk1JTwXSSrUAQFwGDg=="

@@ -14,7 +14,7 @@ from scenarioctl.server.schemas import Schema, answer_schemas, field_notes, requ
 from scenarioctl.server.streams import FollowJobs
 
 _JSON = "application/json"
-#: Module of operations, or page -> what its endpoints are about.
+#: Module of operations -> tag of its endpoints; empty for pages.
 _TAGS = {
     "scenarios": "Scenarios",
     "creation": "Scenarios",
@@ -34,10 +34,10 @@ _TAGS = {
     "webhooks": "Webhooks",
     "": "Daemon",
 }
-#: What can go wrong anywhere, before an operation is asked.
-_ANYWHERE = ("bad_request", "unauthorized", "forbidden", "invalid_request", "rate_limited", "bug")
-_WITH_BODY = ("bad_json", "too_slow", "too_large", "unsupported_type")
-_OF_OPERATIONS = (
+#: Errors of every path, before the handler runs.
+_COMMON_ERRORS = ("bad_request", "unauthorized", "forbidden", "invalid_request", "rate_limited", "bug")
+_BODY_ERRORS = ("bad_json", "too_slow", "too_large", "unsupported_type")
+_OPERATION_ERRORS = (
     "not_found",
     "conflict",
     "chain_refused",
@@ -45,14 +45,18 @@ _OF_OPERATIONS = (
     "store_busy",
     "store_failed",
 )
-#: Operation or page -> what else it answers with.
-_OF_SOME = {"run_job": ("timed_out", "request_failed"), "readiness": ("not_ready",), "events": ("not_found",)}
+#: Operation or page -> its other errors.
+_OTHER_ERRORS = {
+    "run_job": ("timed_out", "request_failed"),
+    "readiness": ("not_ready",),
+    "events": ("not_found",),
+}
 
 
 def describe(
     endpoints: Sequence[Endpoint], served: Set[str] = frozenset({"api", "worker", "both"})
 ) -> dict[str, Any]:
-    """Return the OpenAPI document of a server that has the rows of *served*: of the port that is asked, not of another."""
+    """Return the OpenAPI document of a server that has the rows of *served*."""
     rows = [row for row in (*endpoints, *PAGES) if row.server in served]
     types = [row.answer if isinstance(row, Page) else answer_type(row) for row in rows]
     answers, schemas = answer_schemas(types, "components/schemas")
@@ -70,8 +74,8 @@ def describe(
             "version": __version__,
             "summary": "Scenarios, unsigned transactions and jobs",
             "description": (
-                "Every transaction is unsigned; no key is ever here. Bodies are JSON in UTF-8. A field that is null counts "
-                "as left out. Every failed request answers `error`, one sentence, and `code`."
+                "Transactions are unsigned, and the daemon holds no keys. Bodies are JSON in UTF-8. A null field counts as "
+                "left out. A failed request returns `error`, a sentence, and `code`."
             ),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
@@ -83,17 +87,17 @@ def describe(
             "responses": {str(status): _refusal(codes) for status, codes in _by_status(OUTCOMES).items()},
             "headers": {
                 "X-Request-Id": {
-                    "description": "The client's own where it sent one, for the log.",
+                    "description": "The id of the request in the log; the client's own if it sent one.",
                     "schema": {"type": "string"},
                 },
-                "Scenarioctl-Notes": _sentences("What is worth knowing"),
-                "Scenarioctl-Warnings": _sentences("What should be heeded"),
+                "Scenarioctl-Notes": _sentences("Notes"),
+                "Scenarioctl-Warnings": _sentences("Warnings"),
             },
             "securitySchemes": {
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "Wanted only where the daemon has tokens; each is good for some of: read, create, broadcast, jobs.",
+                    "description": "Required if the daemon has tokens. Each token has some of the scopes read, create, broadcast, jobs.",
                 }
             },
         },
@@ -124,14 +128,14 @@ def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
         "description": _scope(row.scope),
         "parameters": parameters,
     }
-    codes = [*_ANYWHERE, *_OF_OPERATIONS, *_OF_SOME.get(name, ())]
+    codes = [*_COMMON_ERRORS, *_OPERATION_ERRORS, *_OTHER_ERRORS.get(name, ())]
     if row.method == "GET":
         query = _query_parameters(request_type, in_path, given)
         parameters += query
         if query:
-            described["description"] += " The fields may come in a JSON body too, as some clients send them."
+            described["description"] += " The fields may also be sent in a JSON body."
     else:
-        codes += _WITH_BODY
+        codes += _BODY_ERRORS
         described["requestBody"] = _body(request_type, in_path, given)
     content = {"schema": answer} if example.answer is None else {"schema": answer, "example": example.answer}
     headers = ("X-Request-Id", "Scenarioctl-Notes", "Scenarioctl-Warnings")
@@ -141,7 +145,7 @@ def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
 
 
 def _page(row: Page, answer: Schema) -> dict[str, Any]:
-    codes = [*_ANYWHERE, *_OF_SOME.get(row.operation, ())]
+    codes = [*_COMMON_ERRORS, *_OTHER_ERRORS.get(row.operation, ())]
     described: dict[str, Any] = {
         "operationId": row.operation,
         "tags": ["Jobs" if row.operation == "events" else _TAGS[""]],
@@ -229,15 +233,15 @@ def _kinds(schema: Schema) -> list[str]:
 
 def _sentences(what: str) -> dict[str, Any]:
     return {
-        "description": f"{what}: a list of sentences for people, percent-encoded JSON, at most 4 kB; left out where there is nothing.",
+        "description": f"{what} for people: a list of sentences, as percent-encoded JSON, at most 4 kB. Left out if there are none.",
         "schema": {"type": "string"},
     }
 
 
 def _scope(scope: str) -> str:
     if scope == "open":
-        return "Asks for no token."
-    return f"Where the daemon has tokens: one that is good for `{scope}`."
+        return "Requires no token."
+    return f"If the daemon has tokens, requires one with the scope `{scope}`."
 
 
 def _summary(request_type: type) -> str:
@@ -282,9 +286,9 @@ def _refusal(codes: Sequence[str]) -> dict[str, Any]:
 def _error_schema() -> dict[str, Any]:
     return {
         "type": "object",
-        "description": "What every failed request answers; some say more in further fields.",
+        "description": "The answer of every failed request. Some have more fields.",
         "properties": {
-            "error": {"type": "string", "description": "One sentence: field, value, what would work."},
+            "error": {"type": "string", "description": "One sentence: the field, its value, and what to do."},
             "code": {"type": "string", "enum": [code for code in OUTCOMES if code != "daemon_unreachable"]},
         },
         "required": ["error", "code"],

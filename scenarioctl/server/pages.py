@@ -1,4 +1,7 @@
-"""What a server tells of itself: how it is, what it does, how to call it.  To add a page, add a row to `endpoints.PAGES`."""
+"""The pages of a server about itself: health, version, metrics, description.
+
+To add a page, add a row to `endpoints.PAGES` and a writer here.
+"""
 
 import asyncio
 import logging
@@ -20,14 +23,14 @@ from scenarioctl.server.streams import EventStream
 
 log = logging.getLogger("scenarioctl.http")
 
-#: Seconds since a worker's last beat, after which it counts as stuck.
-_STALE = 10.0
+#: Seconds since the last heartbeat of a worker after which it counts as stuck.
+_HEARTBEAT_TIMEOUT = 10.0
 #: Seconds that the store may take to answer.
-_STORE = 2.0
+_STORE_TIMEOUT = 2.0
 
 
-class Page:
-    """Answers one path with what *write* gives: a body and its type."""
+class PageHandler:
+    """Answers one path with the body and content type that *write* returns."""
 
     def __init__(self, write: Callable[[], Awaitable[tuple[bytes, str]]]) -> None:
         self._write = write
@@ -35,7 +38,7 @@ class Page:
     async def answer(self, request: web.Request) -> web.Response:
         query = request.rel_url.raw_query_string
         if query:
-            raise InvalidRequest(f"the query string {shorten(query)} is not read here, expected none")
+            raise InvalidRequest(f"the query string {shorten(query)} is not allowed here; expected none")
         body, kind = await self._write()
         headers = {"Content-Type": kind}
         if kind.startswith("text/html"):
@@ -48,7 +51,7 @@ class Page:
 
 
 def page_routes(context: ServerContext, served: Set[str]) -> list[Route]:
-    """Return the pages of a server that has the rows of *served*, and what answers them."""
+    """Return the pages in *served*, with their handlers."""
     description = _Description(context, served)
     writers: dict[str, Callable[[ServerContext], Awaitable[tuple[bytes, str]]]] = {
         "health": _health,
@@ -65,11 +68,11 @@ def page_routes(context: ServerContext, served: Set[str]) -> list[Route]:
         if row.operation == "events":
             routes.append((row, EventStream(row, context.follower, context.access).answer))
         else:
-            routes.append((row, Page(partial(writers[row.operation], context)).answer))
+            routes.append((row, PageHandler(partial(writers[row.operation], context)).answer))
     return routes
 
 
-async def _health(context: ServerContext) -> tuple[bytes, str]:  # noqa: ARG001 - that it answers is the answer
+async def _health(context: ServerContext) -> tuple[bytes, str]:  # noqa: ARG001 - the answer itself is the proof
     return encode({"status": "ok"}), JSON
 
 
@@ -77,20 +80,20 @@ async def _readiness(context: ServerContext) -> tuple[bytes, str]:
     if context.is_stopping:
         raise NotReady("the daemon is stopping")
     try:
-        async with asyncio.timeout(_STORE):
+        async with asyncio.timeout(_STORE_TIMEOUT):
             trouble = await context.app.store.health()
             if not trouble:
                 await context.app.store.count_scenarios()
     except TimeoutError:
-        raise NotReady(f"the store did not answer within {_STORE:g} seconds") from None
+        raise NotReady(f"the store did not answer within {_STORE_TIMEOUT:g} seconds") from None
     except ScenarioctlError as error:
         raise NotReady(f"the store does not answer: {error}") from None
     if trouble:
-        raise NotReady(f"the store takes no writes: {trouble}")
+        raise NotReady(f"the store accepts no writes: {trouble}")
     if context.worker is not None:
         silent = monotonic() - context.worker.last_beat
-        if silent > _STALE:
-            raise NotReady(f"the worker has not moved for {silent:.0f} seconds")
+        if silent > _HEARTBEAT_TIMEOUT:
+            raise NotReady(f"the worker has not responded for {silent:.0f} seconds")
     return encode({"status": "ready"}), JSON
 
 
@@ -110,7 +113,7 @@ async def _metrics(context: ServerContext) -> tuple[bytes, str]:
 
 
 class _Description:
-    """What `/openapi.json` and `/docs` say: made when it is first asked for, since it stays as it is."""
+    """`/openapi.json` and `/docs`, written on the first request, since they do not change."""
 
     def __init__(self, context: ServerContext, served: Set[str]) -> None:
         self._context = context

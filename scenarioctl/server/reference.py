@@ -1,4 +1,4 @@
-"""`/docs`: the description as a page to read; nothing of it comes from elsewhere."""
+"""`/docs`: the OpenAPI document as a page to read, which loads nothing from other hosts."""
 
 import base64
 import json
@@ -26,7 +26,7 @@ th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem 0.3rem 0;
 @media (max-width: 40rem) { nav ul { columns: 1; } }
 """
 
-#: No script, nothing from elsewhere, and this one style.
+#: Content-Security-Policy: no scripts, nothing from other hosts, and only this style.
 POLICY = (
     f"default-src 'none'; style-src 'sha256-{base64.b64encode(sha256(_STYLE.encode()).digest()).decode()}'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -46,7 +46,7 @@ def write_reference(document: Mapping[str, Any]) -> str:
         f"<title>{escape(info['title'])} HTTP interface</title><style>{_STYLE}</style></head><body>",
         f"<h1>{escape(info['title'])} {escape(info['version'])}: HTTP interface</h1>",
         f"<p>{_prose(info['description'])}</p>",
-        '<p>The same for programs: <a href="/openapi.json">/openapi.json</a>, OpenAPI 3.1. In the examples, '
+        '<p>For programs: <a href="/openapi.json">/openapi.json</a>, OpenAPI 3.1. In the examples, '
         "<code>$URL</code> is the address of this page without <code>/docs</code>.</p><nav>",
     ]
     for tag in (each["name"] for each in document["tags"]):
@@ -88,7 +88,9 @@ def _endpoint(method: str, path: str, described: Mapping[str, Any]) -> Iterator[
 def _fields(described: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for parameter in described.get("parameters", ()):
         needed = "required, " if parameter.get("required") else ""
-        place = {"path": "in the path", "query": "in the query string", "header": "a header"}[parameter["in"]]
+        place = {"path": "in the path", "query": "in the query string", "header": "in a header"}[
+            parameter["in"]
+        ]
         yield (
             parameter["name"],
             f"{needed}{_kind(parameter['schema'])}, {place}",
@@ -110,7 +112,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
     kinds = schema.get("type", "anything")
     kinds = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"]
     text = " or ".join(kinds)
-    return f"{text} ({json.dumps(schema['default'])} unless given)" if "default" in schema else text
+    return f"{text} (default {json.dumps(schema['default'])})" if "default" in schema else text
 
 
 def _curl(method: str, path: str, described: Mapping[str, Any]) -> str:
@@ -144,7 +146,7 @@ def _anchor(described: Mapping[str, Any]) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return *text* as HTML; what stands between backticks is code."""
+    """Return *text* as HTML, with the parts between backticks as code."""
     pieces = text.split("`")
     return "".join(
         f"<code>{escape(piece)}</code>" if number % 2 else escape(piece)

@@ -1,4 +1,4 @@
-// The daemon, as the page asks it.  A token lives in this module's memory and nowhere else.
+// Requests to the daemon.  The token is kept in the memory of this module only.
 
 let token = "";
 let askForToken = async () => "";
@@ -18,7 +18,7 @@ export function onToken(ask) {
   askForToken = ask;
 }
 
-// Told true when the daemon stops answering, and false when it is back; until `signal` ends it.
+// Calls `tell(true)` when the daemon stops responding and `tell(false)` when it is back, until `signal` aborts.
 export function onGone(tell, signal = undefined) {
   watchers.add(tell);
   signal?.addEventListener("abort", () => watchers.delete(tell));
@@ -61,13 +61,13 @@ async function send(method, path, fields, signal) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     setGone(true);
-    throw new Refusal("The daemon does not answer. What you typed is still here; try again when it is back.", "gone", 0, {});
+    throw new Refusal("The daemon is not responding. Your input is kept; try again when the daemon is back.", "gone", 0, {});
   }
 }
 
 let asking = null;
 
-// One dialog, however many requests are refused at once.
+// One dialog, even if many requests are refused at the same time.
 function newToken(refused) {
   asking ??= askForToken(refused).finally(() => { asking = null; });
   return asking;
@@ -98,12 +98,12 @@ async function refusalOf(answer) {
   try {
     body = await answer.json();
   } catch {
-    // Something between the page and the daemon answered.
+    // The answer is from a proxy.
   }
-  return new Refusal(body.error ?? `The daemon answered ${answer.status}`, body.code ?? "", answer.status, body);
+  return new Refusal(body.error ?? `The daemon returned HTTP ${answer.status}`, body.code ?? "", answer.status, body);
 }
 
-// The documented answer; what is said beside it is in `warnings`.
+// Returns the documented answer, with the warnings of its header in `warnings`.
 export async function call(method, path, fields = {}, signal = undefined) {
   const answer = await admitted(method, path, fields, signal);
   if (!answer.ok) throw await refusalOf(answer);
@@ -115,7 +115,7 @@ export async function call(method, path, fields = {}, signal = undefined) {
 export const post = (path, fields, signal) => call("POST", path, fields, signal);
 export const get = (path, fields, signal) => call("GET", path, fields, signal);
 
-// A browser opens six connections to one address, and a stream keeps one: pages that nobody looks at give theirs back.
+// A browser opens six connections to one host, and a stream holds one, so a hidden page closes its stream.
 function seen(signal) {
   return new Promise((settle) => {
     const look = () => {
@@ -145,7 +145,7 @@ function whileSeen(signal) {
   return [connection.signal, forget];
 }
 
-// Server-sent events by fetch: an EventSource could not carry the token.
+// Server-sent events by fetch, because an EventSource cannot send the token.
 export async function follow(path, fields, tell, signal) {
   let last = "";
   for (;;) {

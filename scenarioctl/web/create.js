@@ -3,7 +3,7 @@
 import { get, post } from "./api.js";
 import { field, form, h, say, selection } from "./dom.js";
 
-const ASSETS = [["DOT", "DOT"], ["1984", "USDT on Asset Hub"], ["1337", "USDC on Asset Hub"], ["0", "the chain's own (HDX, DOT, KSM)"]];
+const ASSETS = [["DOT", "DOT"], ["1984", "USDT on Asset Hub"], ["1337", "USDC on Asset Hub"], ["0", "Native asset (HDX, DOT, KSM)"]];
 const TRADED = [["0", "HDX"], ["5", "DOT"], ["10", "USDT"], ["22", "USDC"]];
 
 const KINDS = {
@@ -12,11 +12,11 @@ const KINDS = {
     path: "/api/create/scenario",
     id: (answer) => answer.result,
     fields: (chains) => [
-      selection("source_chain", "From chain", chains, "polkadot"),
-      selection("dest_chain", "To chain", chains, "assetHub"),
-      field("assetid", "Asset", { options: ASSETS, hint: "Id or symbol on the chain it leaves.", required: true }),
-      field("amount", "Amount", { hint: "In whole tokens, like 1.5", inputmode: "decimal", required: true }),
-      field("destination_address", "Receiver", { hint: "SS58 address or 0x public key on the chain it goes to.", required: true }),
+      selection("source_chain", "Source chain", chains, "polkadot"),
+      selection("dest_chain", "Destination chain", chains, "assetHub"),
+      field("assetid", "Asset", { options: ASSETS, hint: "Id or symbol on the source chain.", required: true }),
+      field("amount", "Amount", { hint: "In whole tokens, for example 1.5", inputmode: "decimal", required: true }),
+      field("destination_address", "Receiver", { hint: "SS58 address or 0x public key on the destination chain.", required: true }),
     ],
   },
   swap: {
@@ -24,11 +24,11 @@ const KINDS = {
     path: "/api/create/swap",
     id: (answer) => answer.swap.scenarioid,
     fields: () => [
-      field("assetin", "You give", { options: TRADED, hint: "Id or symbol on Hydration, like 5 or DOT.", required: true }),
-      field("assetout", "You get", { options: TRADED, hint: "Id or symbol on Hydration, like 5 or DOT.", required: true }),
-      field("amount", "Amount you give", { hint: "In whole tokens, like 10", inputmode: "decimal", required: true }),
-      field("min_amount_out", "At least (optional)", { hint: "A floor, in the smallest unit of what you get. Each draft asks for this or its quote less the slippage, whichever is larger.", inputmode: "numeric" }),
-      field("slippage", "Slippage in per cent (optional)", { hint: "How far below the quote the minimum lies; 1 by default.", inputmode: "decimal" }),
+      field("assetin", "You sell", { options: TRADED, hint: "Id or symbol on Hydration, for example 5 or DOT.", required: true }),
+      field("assetout", "You receive", { options: TRADED, hint: "Id or symbol on Hydration, for example 5 or DOT.", required: true }),
+      field("amount", "Amount to sell", { hint: "In whole tokens, for example 10", inputmode: "decimal", required: true }),
+      field("min_amount_out", "Minimum received (optional)", { hint: "In the smallest unit of the asset you receive. Each draft uses this, or its quote minus the slippage if that is larger.", inputmode: "numeric" }),
+      field("slippage", "Slippage in percent (optional)", { hint: "How far the minimum is below the quote. Default: 1.", inputmode: "decimal" }),
     ],
   },
   remark: {
@@ -37,12 +37,12 @@ const KINDS = {
     id: (answer) => answer.result,
     fields: (chains) => [
       selection("chain", "Chain", chains, "polkadot"),
-      field("text", "Text", { multiline: true, hint: "It is written into the chain's history, for everybody and for ever.", required: true }),
+      field("text", "Text", { multiline: true, hint: "The text becomes a public and permanent part of the chain's history.", required: true }),
     ],
   },
 };
 
-// What the daemon refuses until somebody confirms it, a person may confirm.
+// Asks the user to confirm what the daemon refuses without a confirmation.
 async function confirmed(ask) {
   try {
     return await ask({});

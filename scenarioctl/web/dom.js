@@ -1,9 +1,9 @@
-// Elements out of data.  Text is only ever set as text: nothing that a person typed into a scenario becomes markup.
+// Builds elements.  Text is always set as text, so that nothing in a scenario becomes markup.
 
-// What can stand in an element: lists are flattened, and what a condition left out is dropped.
+// Flattens lists, and drops the children that a condition left out.
 const contents = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 
-// Replaces what `element` holds; `replaceChildren` alone would print a list or a `false` as text.
+// Replaces the children of `element`; `replaceChildren` alone would print a list or `false` as text.
 export function fill(element, ...children) {
   element.replaceChildren(...contents(children));
 }
@@ -22,7 +22,7 @@ export function h(tag, attributes = {}, ...children) {
 
 let count = 0;
 
-// A labelled field of a form; `options` become suggestions, `hint` is read out with it.
+// A labeled field of a form; `options` are suggestions, and screen readers read `hint` with it.
 export function field(name, label, { hint = "", options = [], type = "text", multiline = false, ...attributes } = {}) {
   count += 1;
   const id = `field-${count}`;
@@ -60,11 +60,11 @@ export function say(text) {
   place.textContent = text;
   place.classList.add("shown");
   clearTimeout(say.timer);
-  // Long sentences stand longer: so fast reads who reads slowly.
+  // Long sentences are shown longer, for slow readers.
   say.timer = setTimeout(() => place.classList.remove("shown"), Math.max(4000, 80 * text.length));
 }
 
-// `text` is a value, or a function that gives it when it is asked for.
+// `text` is a value, or a function that returns it.
 export function copyButton(label, text) {
   return h("button", {
     type: "button",
@@ -72,27 +72,27 @@ export function copyButton(label, text) {
       const value = typeof text === "function" ? await text() : text;
       try {
         await navigator.clipboard.writeText(value);
-        say(`${label}: done`);
+        say("Copied");
       } catch {
-        // Not every browser gives a page on plain http the clipboard.
+        // Some browsers deny the clipboard to a page on plain http.
         const area = h("textarea", { class: "offscreen", "aria-hidden": "true" });
         area.value = value;
         document.body.append(area);
         area.select();
         const done = document.execCommand("copy");
         area.remove();
-        say(done ? `${label}: done` : "The browser does not let this page copy; select the text instead");
+        say(done ? "Copied" : "The browser does not allow copying. Select the text instead.");
       }
     },
   }, label);
 }
 
 export function when(iso) {
-  // Nanoseconds are the interface's; a person reads seconds.
+  // The interface has nanoseconds; people read seconds.
   return iso ? h("time", { datetime: iso, title: iso }, `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`) : "";
 }
 
-// A form that runs one action at a time and shows the sentence of an error where it was typed.
+// A form that runs one action at a time and shows its error in place.
 export function form(submitLabel, action, ...fields) {
   const problem = h("div", { hidden: true });
   const button = h("button", { type: "submit", class: "primary" }, submitLabel);
@@ -117,7 +117,7 @@ export function form(submitLabel, action, ...fields) {
   return element;
 }
 
-// An error of an outage is marked: it goes when the daemon is back.
+// An error of an outage has a class of its own, and is removed when the daemon is back.
 export function problemOf(error) {
   return h("p", { class: error.code === "gone" ? "problem outage" : "problem", role: "alert" }, error.message);
 }

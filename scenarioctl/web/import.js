@@ -1,4 +1,4 @@
-// Import: a share link, a share string or a diagram's JSON, pasted or dropped.
+// Import of a share link, a share string or the JSON of a diagram, pasted or dropped.
 
 import { post } from "./api.js";
 import { field, form, h, say } from "./dom.js";
@@ -12,9 +12,9 @@ export async function importText(text) {
 export async function importView() {
   return h("section", { class: "narrow" },
     h("h1", { tabindex: "-1" }, "Import a diagram"),
-    h("p", {}, "Paste what the web editor shares: a link, its share string, or the diagram's JSON. A file can be dropped anywhere on this page."),
+    h("p", {}, "Paste a share link or a share string of the web editor, or the JSON of a diagram. You can also drop a file anywhere on this page."),
     form("Import", ({ url }) => {
-      if (!url) throw new Error("Paste a share link, a share string or JSON first.");
+      if (!url) throw new Error("Diagram is empty. Paste a share link, a share string or JSON.");
       return importText(url);
     }, field("url", "Diagram", { multiline: true, required: true })));
 }

@@ -1,12 +1,13 @@
-// The job of a scenario: start and stop it, watch its log and its mempool grow.
+// The job of a scenario: start, stop, status, log and drafts.
+// The interface calls the list of drafts "mempool".
 
 import { follow, onGone, post } from "./api.js";
 import { copyButton, field, fill, form, h, problemOf, say, when } from "./dom.js";
 
-// A browser slows down with more; the daemon keeps them all.
+// More would slow the browser down. The daemon has all of them.
 const LINES = 500;
 const DRAFTS = 100;
-// Drawn at a time.
+// Drawn in one frame.
 const BATCH = 50;
 
 export function jobPart(scenario, signal) {
@@ -17,7 +18,7 @@ export function jobPart(scenario, signal) {
   const refused = h("div");
   const log = h("ol", { class: "log" });
   const mempool = h("ol", { class: "mempool" });
-  const older = h("p", { class: "hint", hidden: true }, `The newest ${LINES} lines. All of them: `, h("code", {}, `scenarioctl job logs ${id}`));
+  const older = h("p", { class: "hint", hidden: true }, `The newest ${LINES} lines. For the whole log: `, h("code", {}, `scenarioctl job logs ${id}`));
 
   async function refresh() {
     try {
@@ -29,7 +30,7 @@ export function jobPart(scenario, signal) {
     } catch (error) {
       if (signal.aborted) return;
       if (error.code === "not_found" && error.status === 404 && !/scenario/.test(error.message)) {
-        fill(section, h("h2", { id: "job" }, "Job"), h("p", { class: "hint" }, "No job worker is served at this address."));
+        fill(section, h("h2", { id: "job" }, "Job"), h("p", { class: "hint" }, "The job worker is not available at this address."));
         return;
       }
       fill(trouble, problemOf(error));
@@ -41,8 +42,8 @@ export function jobPart(scenario, signal) {
     say(result);
     await refresh();
   },
-  field("every", "Every", { options: [["30s", "30 seconds"], ["10m", "10 minutes"], ["12h", "12 hours"]], hint: "Like 30s, 10m or 12h; 12 hours by default." }),
-  field("cron", "or cron", { hint: "Five fields, like */15 * * * *" }));
+  field("every", "Every", { options: [["30s", "30 seconds"], ["10m", "10 minutes"], ["12h", "12 hours"]], hint: "For example 30s, 10m or 12h. Default: 12h." }),
+  field("cron", "Or cron", { hint: "Five fields, for example */15 * * * *" }));
   const stop = h("button", { type: "button" }, "Stop");
   stop.addEventListener("click", async () => {
     fill(refused);
@@ -59,15 +60,15 @@ export function jobPart(scenario, signal) {
     h("div", { class: "job" }, start, h("div", { class: "actions" }, stop)),
     refused, trouble,
     h("div", { class: "columns" },
-      h("section", { class: "card", "aria-labelledby": "log" }, h("h3", { id: "log" }, "Log"), older, h("div", { class: "scroll tall", tabindex: "0", role: "log", "aria-label": "Log of the job" }, log)),
-      h("section", { class: "card", "aria-labelledby": "mempool" }, h("h3", { id: "mempool" }, "Mempool"), h("p", { class: "hint" }, "Unsigned drafts, the newest first."), h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Mempool of the job" }, mempool))));
+      h("section", { class: "card", "aria-labelledby": "log" }, h("h3", { id: "log" }, "Log"), older, h("div", { class: "scroll tall", tabindex: "0", role: "log", "aria-label": "Job log" }, log)),
+      h("section", { class: "card", "aria-labelledby": "mempool" }, h("h3", { id: "mempool" }, "Drafts"), h("p", { class: "hint" }, "Unsigned transactions, newest first (the mempool of the HTTP interface)."), h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Job drafts" }, mempool))));
 
   refresh();
   const waiting = [];
   let drawing = false;
   let soon;
 
-  // A log of thousands of lines comes at once: a frame draws some of them, and the page stays usable meanwhile.
+  // A log of thousands of lines may come at once. Each frame draws some, so that the page stays responsive.
   function draw() {
     const box = log.parentElement;
     const atEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 40;
@@ -88,7 +89,7 @@ export function jobPart(scenario, signal) {
       drawing = true;
       requestAnimationFrame(draw);
     }
-    // Many lines come at once; the state is asked for when they have come.
+    // Many lines come at once; one request for the state follows them.
     clearTimeout(soon);
     soon = setTimeout(refresh, 300);
   }, signal).catch((error) => { if (!signal.aborted && error.status !== 404) fill(trouble, problemOf(error)); });
@@ -99,9 +100,9 @@ export function jobPart(scenario, signal) {
 function words(status) {
   const parts = [h("strong", { class: `badge ${status.state}` }, status.state === "running" ? "running" : status.state === "paused" ? "paused" : "not running")];
   if (status.schedule) parts.push(" ", status.schedule);
-  if (status.step) parts.push(", waits for ", status.step);
+  if (status.step) parts.push(", waiting for ", status.step);
   if (status.next) parts.push(", next run ", when(status.next));
-  if (status.last) parts.push(status.outcome === "failed" ? ", last run failed, begun " : ", last run ", when(status.last));
+  if (status.last) parts.push(status.outcome === "failed" ? ", last run failed, started " : ", last run started ", when(status.last));
   if (status.runs) parts.push(`, ${status.runs} ${status.runs === 1 ? "run" : "runs"}`);
   if (status.reason) parts.push(h("span", { class: "problem" }, ` ${status.reason}`));
   return parts;

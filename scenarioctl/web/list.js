@@ -10,9 +10,9 @@ export async function listView(signal) {
   const count = h("p", { class: "hint", role: "status" });
   const more = h("button", { type: "button", hidden: true }, "Show more");
   const trouble = h("div");
-  const search = h("input", { type: "search", id: "search", placeholder: "xTransfer, hydraDx, an id …", autocomplete: "off" });
+  const search = h("input", { type: "search", id: "search", placeholder: "Name, summary or id", autocomplete: "off" });
   const { chains } = await get("/api/chains", {}, signal);
-  const chain = selection("chain", "Chain", [["", "all"], ...chains.map(({ name }) => [name, name])], "");
+  const chain = selection("chain", "Chain", [["", "All"], ...chains.map(({ name }) => [name, name])], "");
   const chainBox = chain.querySelector("select");
   let next = "";
   let asked = 0;
@@ -22,14 +22,14 @@ export async function listView(signal) {
     const page = await get("/api/scenarios", {
       limit: PAGE, after, search: search.value.trim(), chain: chainBox.value, sort: "created", descending: "true",
     }, signal);
-    // A slower answer to what was typed before must not overwrite this one.
+    // An answer to an earlier search must not overwrite this one.
     if (number !== asked) return;
     if (!after) fill(rows);
     rows.append(...page.scenarios.map(row));
     next = page.next ?? "";
     more.hidden = !next;
     const told = page.total === 1 ? "1 scenario" : `${page.total} scenarios`;
-    count.textContent = page.total ? told : search.value || chainBox.value ? "No scenario matches." : "Nothing is stored yet: create a transfer, a swap or a remark, or import a diagram.";
+    count.textContent = page.total ? told : search.value || chainBox.value ? "No matching scenarios." : "No scenarios yet. Create a transfer, a swap or a remark, or import a diagram.";
     table.hidden = !page.total;
     fill(trouble);
   }
@@ -43,8 +43,8 @@ export async function listView(signal) {
   onGone((gone) => { if (!gone) again(); }, signal);
 
   const table = h("table", { class: "list", hidden: true },
-    h("caption", { class: "offscreen" }, "Stored scenarios, the newest first"),
-    h("thead", {}, h("tr", {}, ["Scenario", "What it does", "Created"].map((name) => h("th", { scope: "col" }, name)))),
+    h("caption", { class: "offscreen" }, "Scenarios, newest first"),
+    h("thead", {}, h("tr", {}, ["Id", "Summary", "Created"].map((name) => h("th", { scope: "col" }, name)))),
     rows);
   await load("");
   return h("section", {},
@@ -57,6 +57,6 @@ export async function listView(signal) {
 function row(scenario) {
   return h("tr", {},
     h("th", { scope: "row" }, h("a", { href: `#/create/?diagramData=${encodeURIComponent(scenario.id)}` }, h("code", {}, scenario.id))),
-    h("td", {}, scenario.name && [h("strong", {}, scenario.name), h("br")], scenario.summary || "unfinished"),
+    h("td", {}, scenario.name && [h("strong", {}, scenario.name), h("br")], scenario.summary || "Unfinished"),
     h("td", { class: "when" }, when(scenario.created)));
 }

@@ -1,4 +1,4 @@
-// The page: which view a link opens, the token, and what is said when the daemon is gone.
+// The page: its routes, the token dialog, and the banner during an outage of the daemon.
 
 import { onGone, onToken } from "./api.js";
 import { h, problemOf, say } from "./dom.js";
@@ -11,7 +11,7 @@ const main = document.getElementById("main");
 let leave = new AbortController();
 let first = true;
 
-// The editor's own form of a link stands first: `#/create/?diagramData=ID`.
+// The form of the web editor's links: `#/create/?diagramData=ID`.
 const ROUTES = [
   [/^\/create\/?\?(?:.*&)?diagramData=([^&]+)/, (signal, id) => scenarioView(decodeURIComponent(id), signal)],
   [/^\/new\/(transfer|swap|remark)$/, (signal, kind) => createView(kind, signal)],
@@ -30,7 +30,7 @@ async function show() {
     view = found ? await found[1](signal, ...found[0].slice(1)) : notFound(hash);
   } catch (error) {
     if (signal.aborted) return;
-    view = h("section", {}, h("h1", { tabindex: "-1" }, "This did not work"), problemOf(error),
+    view = h("section", {}, h("h1", { tabindex: "-1" }, "Something went wrong"), problemOf(error),
       h("p", {}, h("button", { type: "button", onclick: show }, "Try again")));
     if (error.code === "gone") onGone((gone) => { if (!gone) show(); }, signal);
   }
@@ -38,7 +38,7 @@ async function show() {
   main.replaceChildren(view);
   const heading = main.querySelector("h1");
   document.title = heading ? `${heading.textContent} – scenarioctl` : "scenarioctl";
-  // Whoever went to another view begins to read at its heading; whoever opened the page begins at its top.
+  // A new view takes the focus to its heading; a page that was just opened keeps it at the top.
   if (!first) heading?.focus({ preventScroll: true });
   first = false;
   scrollTo(0, 0);
@@ -49,28 +49,28 @@ async function show() {
 }
 
 function notFound(hash) {
-  return h("section", {}, h("h1", { tabindex: "-1" }, "There is no such page"), h("p", {}, `Nothing is at ${hash}. `, h("a", { href: "#/" }, "The scenarios")));
+  return h("section", {}, h("h1", { tabindex: "-1" }, "Page not found"), h("p", {}, `There is no page at ${hash}. `, h("a", { href: "#/" }, "Go to the scenarios")));
 }
 
 onGone((gone) => {
   const banner = document.getElementById("gone");
   banner.hidden = !gone;
-  banner.textContent = gone ? "The daemon does not answer. This page tries again every two seconds." : "";
+  banner.textContent = gone ? "The daemon is not responding. Trying again every 2 seconds." : "";
   if (gone) return;
   for (const problem of document.querySelectorAll(".outage")) problem.remove();
-  say("The daemon is back");
+  say("Connected again");
 });
 
 onToken((refused) => new Promise((settle) => {
   const input = h("input", { type: "password", name: "token", id: "token", autocomplete: "off", required: true });
   const dialog = h("dialog", { "aria-labelledby": "token-title" },
     h("form", { method: "dialog" },
-      h("h2", { id: "token-title" }, "This daemon wants a token"),
-      h("p", {}, refused ? "It does not know the token that was given." : "Whoever runs it makes one with ", refused ? "" : h("code", {}, "scenarioctl config token NAME"), "."),
+      h("h2", { id: "token-title" }, "This daemon requires a token"),
+      h("p", {}, refused ? "The token is not valid." : ["Its operator creates one with ", h("code", {}, "scenarioctl config token NAME"), "."]),
       h("div", { class: "field" }, h("label", { for: "token" }, "Token"), input),
-      h("p", { class: "hint" }, "It is kept in this page's memory only, and forgotten when the page is closed."),
+      h("p", { class: "hint" }, "The token stays in memory and is lost when you close this page."),
       h("div", { class: "actions" },
-        h("button", { type: "submit", value: "use", class: "primary" }, "Use it"),
+        h("button", { type: "submit", value: "use", class: "primary" }, "Continue"),
         h("button", { type: "submit", value: "", formnovalidate: true }, "Cancel"))));
   dialog.addEventListener("close", () => {
     const given = dialog.returnValue === "use" ? input.value.trim() : "";
@@ -83,7 +83,7 @@ onToken((refused) => new Promise((settle) => {
 
 addEventListener("hashchange", show);
 document.querySelector(".skip").addEventListener("click", (event) => {
-  // The address says which view this is: it must not become that of the content.
+  // The address names the view, so it must stay as it is.
   event.preventDefault();
   main.focus();
 });
@@ -97,7 +97,7 @@ addEventListener("drop", async (event) => {
 addEventListener("paste", async (event) => {
   if (event.target.closest?.("input, textarea, select")) return;
   const text = event.clipboardData.getData("text").trim();
-  // A share string or link, or a diagram; other text was not meant for the page.
+  // Only a share string, a link or a diagram.
   if (text.startsWith("{") || /^[A-Za-z0-9+/=_-]{40,}$/.test(text) || /^https?:\/\//.test(text)) await taken(text);
 });
 

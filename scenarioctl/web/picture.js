@@ -1,21 +1,21 @@
-// The diagram: the daemon draws it, this pans and zooms it.
+// The diagram: drawn by the daemon, panned and zoomed here.
 
 import { get } from "./api.js";
 import { h, problemOf } from "./dom.js";
 
 const NEAREST = 8;
 const FARTHEST = 0.2;
-// Of its own size, when it fits.
+// The largest scale of a diagram that fits.
 const LARGEST = 1.4;
 
 export async function pictureOf(scenario, signal) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const image = h("img", { alt: `Diagram: ${scenario.summary || "unfinished"}. Its steps are listed below.`, draggable: "false" });
-  const frame = h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": "Diagram. Arrow keys move it, plus and minus zoom, 0 fits it." }, image);
+  const image = h("img", { alt: `Diagram: ${scenario.summary || "unfinished"}. The steps are listed below.`, draggable: "false" });
+  const frame = h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": "Diagram. Use the arrow keys to move, plus and minus to zoom, 0 to fit." }, image);
 
   async function draw() {
     const { img } = await get("/api/info/preview", { scenario_id: scenario.id, format: "svg", theme: dark.matches ? "dark" : "light" }, signal);
-    // As an image, an SVG runs no script and loads nothing.
+    // An SVG in an image element runs no scripts and loads nothing.
     image.src = `data:image/svg+xml;base64,${img}`;
   }
 
@@ -39,22 +39,22 @@ export async function pictureOf(scenario, signal) {
     place();
   }
   image.addEventListener("load", () => {
-    // A small one is not blown up to fill the frame.
+    // A small diagram is not enlarged to fill the frame.
     frame.style.height = `${Math.max(180, LARGEST * image.naturalHeight)}px`;
-    // On a phone a whole diagram is too small to read: it begins with its first steps.
+    // On a phone the whole diagram is too small to read, so show the first steps.
     if (frame.clientWidth < 480 && image.naturalWidth > 2 * frame.clientWidth) zoom(2.2, 0);
   }, { once: true });
   const move = (x, y) => { view.x += x; view.y += y; place(); };
 
   frame.addEventListener("wheel", (event) => {
-    // Without a modifier the wheel scrolls the page, as everywhere.
+    // Without a modifier, the wheel scrolls the page.
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     const box = frame.getBoundingClientRect();
     zoom(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
   }, { passive: false });
 
-  // One finger moves the diagram sideways; up and down it scrolls the page (`touch-action` in page.css), as everywhere.
+  // One finger moves the diagram sideways, and scrolls the page up and down (`touch-action` in page.css).
   const fingers = new Map();
   frame.addEventListener("pointerdown", (event) => {
     fingers.set(event.pointerId, event);
@@ -92,5 +92,5 @@ export async function pictureOf(scenario, signal) {
       h("button", { type: "button", "aria-label": "Zoom in", onclick: () => zoom(1.25) }, "+"),
       h("button", { type: "button", "aria-label": "Zoom out", onclick: () => zoom(0.8) }, "−"),
       h("button", { type: "button", onclick: fit }, "Fit"),
-      h("a", { class: "button", download: `${scenario.id}.svg`, href: image.src }, "Save picture")));
+      h("a", { class: "button", download: `${scenario.id}.svg`, href: image.src }, "Download SVG")));
 }

@@ -22,9 +22,9 @@ export async function scenarioView(id, signal) {
     taking(scenario));
 }
 
-// A type is what an editor wrote: it may be as long as a book.
+// The type comes from an editor and may be long.
 const brief = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
-// More of them scroll by themselves: what can be done with a scenario stands below.
+// More steps get a scroll bar of their own, so that the actions below stay in reach.
 const SEEN = 12;
 
 function steps({ nodes }) {
@@ -33,33 +33,33 @@ function steps({ nodes }) {
     h("h2", { id: "steps" }, "Steps"),
     nodes.length
       ? nodes.length > SEEN ? h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Steps" }, list) : list
-      : h("p", {}, "This diagram has no nodes."));
+      : h("p", {}, "This diagram has no steps."));
 }
 
 function problems(found) {
   if (!found.length) return null;
   return h("section", { class: "notice", "aria-labelledby": "problems" },
-    h("h2", { id: "problems" }, found.length === 1 ? "One thing to mend" : `${found.length} things to mend`),
+    h("h2", { id: "problems" }, found.length === 1 ? "1 problem" : `${found.length} problems`),
     listed(found));
 }
 
 function waiting(found) {
   if (!found.length) return null;
   return h("section", { class: "notice", "aria-labelledby": "waiting" },
-    h("h2", { id: "waiting" }, "Filled in by a run"),
+    h("h2", { id: "waiting" }, "Waiting for data"),
     listed(found));
 }
 
 function listed(found) {
-  return h("ul", {}, found.map(({ node, problem }) => h("li", {}, node ? h("code", {}, node) : "the diagram", ": ", problem)));
+  return h("ul", {}, found.map(({ node, problem }) => h("li", {}, node ? h("code", {}, node) : "Diagram", ": ", problem)));
 }
 
 function taking({ id }) {
   const trouble = h("div");
   const share = async () => (await get(`/api/template/getUrl/${encodeURIComponent(id)}`)).longUrl;
-  const remove = h("button", { type: "button", class: "danger" }, "Delete this scenario");
+  const remove = h("button", { type: "button", class: "danger" }, "Delete scenario");
   remove.addEventListener("click", async () => {
-    if (!confirm(`Delete scenario ${id}, with its job's log and mempool?`)) return;
+    if (!confirm(`Delete scenario ${id} and its job, log and drafts?`)) return;
     try {
       await post("/api/scenario/delete", { id });
       say(`Deleted ${id}`);

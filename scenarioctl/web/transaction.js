@@ -1,11 +1,11 @@
-// The unsigned transaction of a scenario: decoded, checked for an account, and in the forms that wallets take.
+// The unsigned transaction of a scenario: decoded, simulated for an account, and prepared for wallets.
 
 import { onGone, post } from "./api.js";
 import { copyButton, field, fill, form, h, problemOf, selection } from "./dom.js";
 
 export function transactionPart(scenario, signal) {
-  const drafted = h("div", { "aria-live": "polite" }, h("p", {}, "Drafting …"));
-  // What is typed here, and found out, stays when the transaction is drafted anew.
+  const drafted = h("div", { "aria-live": "polite" }, h("p", {}, "Drafting…"));
+  // The forms and their results stay when the draft is refreshed.
   const forms = h("div", { class: "columns", hidden: true });
   const transaction = { chain: "", tx: "", changed: new Set() };
   fill(forms, checkForm(transaction), payloadForm(transaction));
@@ -29,10 +29,10 @@ export function transactionPart(scenario, signal) {
         h("div", { class: "actions" },
           copyButton("Copy hex", result.tx),
           copyButton("Copy call data", decoded.call_data),
-          h("button", { type: "button", onclick: draft }, "Draft anew")),
-        h("details", {}, h("summary", {}, "The call, argument by argument"), tree(decoded.call)));
+          h("button", { type: "button", onclick: draft }, "Refresh")),
+        h("details", {}, h("summary", {}, "Arguments of the call"), tree(decoded.call)));
       forms.hidden = false;
-      // A verdict, and bytes to sign, are of one transaction.
+      // A verdict and a payload belong to one transaction.
       if (changed) for (const tell of transaction.changed) tell();
     } catch (error) {
       if (signal.aborted) return;
@@ -49,7 +49,7 @@ export function transactionPart(scenario, signal) {
   return h("section", { "aria-labelledby": "transaction" }, h("h2", { id: "transaction" }, "Unsigned transaction"), drafted, forms);
 }
 
-// Who checks a transaction and then signs it types the account once.
+// The account typed into one form is filled into the other.
 function shareSender(place) {
   const boxes = [...place.querySelectorAll("[name=sender]")];
   for (const box of boxes) {
@@ -62,11 +62,11 @@ function shareSender(place) {
 function facts(result, decoded) {
   const rows = [
     ["Chain", result.source_chain],
-    ["To", result.dest_chain],
+    ["Destination", result.dest_chain],
     ["Type", result.txtype],
     result.asset && ["Asset", result.asset],
     result.amount !== "0" && ["Amount", result.amount],
-    ["Runtime", `${decoded.spec_version}${decoded.offline ? ", offline: no node was asked" : ""}`],
+    ["Runtime", `${decoded.spec_version}${decoded.offline ? ", built offline, not checked against a node" : ""}`],
   ].filter(Boolean);
   return h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, String(value)))));
 }
@@ -82,13 +82,13 @@ export function tree(value) {
 function checkForm(transaction) {
   const verdict = h("div", { "aria-live": "polite" });
   transaction.changed.add(() => {
-    if (verdict.childElementCount) fill(verdict, h("p", { class: "notice" }, "The transaction has changed. Check it again."));
+    if (verdict.childElementCount) fill(verdict, h("p", { class: "notice" }, "The transaction has changed. Simulate it again."));
   });
   return h("section", { class: "card", "aria-labelledby": "check" },
-    h("h3", { id: "check" }, "Check before signing"),
-    h("p", { class: "hint" }, "Tries it on every chain it touches, for the account that will sign it."),
-    form("Check", async ({ sender }) => {
-      fill(verdict, h("p", {}, "Trying it on the chains …"));
+    h("h3", { id: "check" }, "Simulate before signing"),
+    h("p", { class: "hint" }, "Runs the transaction on every chain it touches, without sending it."),
+    form("Simulate", async ({ sender }) => {
+      fill(verdict, h("p", {}, "Simulating…"));
       try {
         const { chain, tx } = transaction;
         const check = await post("/api/tx/check", { chain, tx, sender: sender ?? "" });
@@ -97,19 +97,19 @@ function checkForm(transaction) {
           h("p", { class: `verdict ${check.verdict}` }, VERDICTS[check.verdict] ?? check.verdict),
           h("ul", {}, [...check.reasons, ...check.warnings].map((reason) => h("li", {}, reason))),
           check.steps.length > 0 && h("table", {},
-            h("caption", { class: "offscreen" }, "What leaves, what each hop takes, what arrives"),
-            h("thead", {}, h("tr", {}, ["Chain", "What", "Amount"].map((name) => h("th", { scope: "col" }, name)))),
+            h("caption", { class: "offscreen" }, "Amounts that leave, fees of each hop, amounts that arrive"),
+            h("thead", {}, h("tr", {}, ["Chain", "Step", "Amount"].map((name) => h("th", { scope: "col" }, name)))),
             h("tbody", {}, check.steps.map((step) => h("tr", {}, h("td", {}, step.chain), h("td", {}, step.what), h("td", {}, step.human ?? `${step.value} ${step.asset}`))))),
           credited(check.credits.filter(({ system }) => !system)));
       } catch (error) {
         fill(verdict);
         throw error;
       }
-    }, field("sender", "Account that will sign", { hint: "SS58 address or 0x public key.", required: true })),
+    }, field("sender", "Signing account", { hint: "SS58 address or 0x public key.", required: true })),
     verdict);
 }
 
-// Who gets what: an account that the signer did not mean stands out here.
+// Shows the signer any account that they did not mean to pay.
 function credited(credits) {
   if (!credits.length) return null;
   return h("table", {},
@@ -121,17 +121,17 @@ function credited(credits) {
       h("td", {}, each.human ?? `${each.value} ${each.asset}`)))));
 }
 
-const VERDICTS = { ok: "It passes", refused: "It would fail", unknown: "It could not be proven" };
+const VERDICTS = { ok: "Simulation passed", refused: "Simulation failed", unknown: "Result unknown" };
 
 function payloadForm(transaction) {
   const place = h("div", { "aria-live": "polite" });
   transaction.changed.add(() => {
-    if (place.childElementCount) fill(place, h("p", { class: "notice" }, "The transaction has changed. Make the payload again."));
+    if (place.childElementCount) fill(place, h("p", { class: "notice" }, "The transaction has changed. Prepare it for signing again."));
   });
   return h("section", { class: "card", "aria-labelledby": "payload" },
     h("h3", { id: "payload" }, "Sign elsewhere"),
-    h("p", { class: "hint" }, "This page signs nothing. It makes the bytes that a wallet signs."),
-    form("Make the payload", async (given) => {
+    h("p", { class: "hint" }, "This page does not sign. It prepares the bytes that your wallet signs."),
+    form("Prepare for signing", async (given) => {
       fill(place);
       const { chain, tx } = transaction;
       const payload = await post("/api/tx/payload", { chain, tx, ...given });
@@ -144,10 +144,10 @@ function payloadForm(transaction) {
           copyButton("Copy bytes to sign", payload.bytes_to_sign)),
         h("figure", {},
           codes.map((code, number) => h("img", { class: "qr", src: `data:image/svg+xml;base64,${code}`, alt: codes.length > 1 ? `Polkadot Vault QR code, ${number + 1} of ${codes.length}` : "Polkadot Vault QR code" })),
-          h("figcaption", {}, "Scan it with Polkadot Vault.")));
+          h("figcaption", {}, "Scan with Polkadot Vault.")));
     },
-    field("sender", "Account that will sign", { hint: "SS58 address or 0x public key.", required: true }),
-    field("nonce", "Nonce (optional)", { hint: "The connected chain tells it; offline it is needed.", inputmode: "numeric" }),
-    selection("crypto", "Kind of key", [["sr25519", "sr25519"], ["ed25519", "ed25519"]], "sr25519")),
+    field("sender", "Signing account", { hint: "SS58 address or 0x public key.", required: true }),
+    field("nonce", "Nonce (optional)", { hint: "Default: the current nonce on the chain. Required offline.", inputmode: "numeric" }),
+    selection("crypto", "Key type", [["sr25519", "sr25519"], ["ed25519", "ed25519"]], "sr25519")),
     place);
 }

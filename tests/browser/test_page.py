@@ -99,7 +99,7 @@ def test_what_a_run_fills_in_is_told_apart_from_what_is_wrong(page: Page, daemon
     shown = post(daemon, "/api/scenario/show", {"id": created["result"]})
 
     page.open(f"/#/create/?diagramData={created['result']}")
-    page.wait_for("Filled in by a run")
+    page.wait_for("Waiting for data")
 
     [problem] = shown["problems"]
     assert (problem["problem"], problem["waiting"]) == (
@@ -107,7 +107,7 @@ def test_what_a_run_fills_in_is_told_apart_from_what_is_wrong(page: Page, daemon
         True,
     )
     assert f"{problem['node']}: {problem['problem']}" in page.text()
-    assert "to mend" not in page.text()
+    assert "1 problem" not in page.text()
 
 
 def test_a_swap_is_created_with_a_form(page: Page) -> None:
@@ -243,7 +243,7 @@ def test_the_list_is_searched(page: Page, daemon: Daemon) -> None:
     page.wait_for("polkadot > xTransfer > assetHub")
     search = page.find("#search")
     search.send_keys("no such thing")
-    page.wait_for("No scenario matches.")
+    page.wait_for("No matching scenarios.")
     search.clear()
     search.send_keys("xtransfer")
 
@@ -257,9 +257,9 @@ def test_the_payload_and_its_vault_code_are_made_for_a_sender(page: Page, daemon
     card = "[aria-labelledby=payload]"
     page.fill("sender", BOB, within=card)
     page.fill("nonce", "7", within=card)
-    page.press("Make the payload")
+    page.press("Prepare for signing")
 
-    page.wait_for("Scan it with Polkadot Vault.")
+    page.wait_for("Scan with Polkadot Vault.")
     assert page.browser.execute_script("return document.querySelector('.qr').naturalWidth") > 50
     assert page.complaints() == []
 
@@ -274,7 +274,7 @@ def test_what_is_copied_is_the_transaction(page: Page, daemon: Daemon) -> None:
     )
     page.open(f"/#/create/?diagramData={scenario}")
     page.press("Copy hex")
-    page.wait_for("Copy hex: done")
+    page.wait_for("Copied")
 
     copied = browser.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
     assert copied == wanted
@@ -284,8 +284,8 @@ def test_a_transaction_is_tried_on_its_chains_for_who_signs_it(browser: Any, tmp
     with connected(browser, tmp_path) as (page, daemon, network):
         page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
         page.fill("sender", ALICE, within="[aria-labelledby=check]")
-        page.press("Check")
-        page.wait_for("It passes")
+        page.press("Simulate")
+        page.wait_for("Simulation passed")
 
         rows = page.browser.find_elements("css selector", "[aria-labelledby=check] tbody tr")
         assert [row.text for row in rows[:5]] == [
@@ -300,8 +300,8 @@ def test_a_transaction_is_tried_on_its_chains_for_who_signs_it(browser: Any, tmp
         sender = page.find("[aria-labelledby=payload] [name=sender]")
         assert sender.get_attribute("value") == ALICE
         network.chains["polkadot"].api["DryRunApi_dry_run_call"] = {"Err": "Unimplemented"}
-        page.press("Check")
-        page.wait_for("It could not be proven")
+        page.press("Simulate")
+        page.wait_for("Result unknown")
         assert page.complaints() == []
 
 
@@ -427,7 +427,7 @@ def test_a_remark_is_made_without_a_pointer(page: Page, daemon: Daemon) -> None:
     page.wait_for("Writes 'typed without a mouse' to the history of polkadot")
     go_to("Copy hex")
     press(Keys.ENTER)
-    page.wait_for("Copy hex: done")
+    page.wait_for("Copied")
     go_to("Every")
     press("1h")
     go_to("Start")
@@ -464,9 +464,9 @@ def test_a_daemon_that_is_gone_is_said_and_so_is_its_return(browser: Any, tmp_pa
         page.fill("text", "still here")
         daemon.stop()
         page.press("Create")
-        page.wait_for("The daemon does not answer. This page tries again every two seconds.")
+        page.wait_for("The daemon is not responding. Trying again every 2 seconds.")
         daemon.start()
-        page.wait(lambda: "tries again every" not in page.text())
+        page.wait(lambda: "Trying again every" not in page.text())
         page.press("Create")
         page.wait_for("polkadot > Remark")
     finally:
@@ -485,20 +485,20 @@ def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Any, tmp_path: Pa
     page = Page(browser, daemon.url)
     try:
         page.open("/")
-        page.wait_for("Whoever runs it makes one with scenarioctl config token NAME.")
+        page.wait_for("Its operator creates one with scenarioctl config token NAME.")
         page.fill("token", "wrong", within="dialog")
-        page.press("Use it")
-        page.wait_for("It does not know the token that was given")
+        page.press("Continue")
+        page.wait_for("The token is not valid.")
         page.fill("token", token, within="dialog")
-        page.press("Use it")
-        page.wait_for("Nothing is stored yet")
+        page.press("Continue")
+        page.wait_for("No scenarios yet")
 
         kept = browser.execute_script(
             "return JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])"
         )
         assert token not in kept
         browser.refresh()
-        page.wait_for("This daemon wants a token")
+        page.wait_for("This daemon requires a token")
     finally:
         browser.get("about:blank")
         daemon.stop()
@@ -524,14 +524,14 @@ def test_axe_finds_no_violations(page: Page, daemon: Daemon, scheme: str, width:
         for path, ready in (
             ("/", "scenarios"),
             ("/#/new/transfer", "Receiver"),
-            ("/#/new/swap", "You give"),
+            ("/#/new/swap", "You sell"),
             ("/#/new/remark", "Text"),
             ("/#/import", "Import a diagram"),
-            ("/#/nowhere", "There is no such page"),
+            ("/#/nowhere", "Page not found"),
             (f"/#/create/?diagramData={transfer}", "Copy hex"),
             (f"/#/create/?diagramData={remark}", "workload executed"),
             (f"/#/create/?diagramData={broken}", "Share or delete"),
-            ("/#/create/?diagramData=nosuchone", "This did not work"),
+            ("/#/create/?diagramData=nosuchone", "Something went wrong"),
         ):
             page.open(path)
             page.wait_for(ready)

@@ -50,16 +50,16 @@ def test_no_view_shows_a_value_that_is_no_text(page: Page, daemon: Daemon) -> No
     views = (
         ("/", "scenarios"),
         ("/#/new/transfer", "Receiver"),
-        ("/#/new/swap", "You give"),
+        ("/#/new/swap", "You sell"),
         ("/#/new/remark", "Text"),
         ("/#/import", "Import a diagram"),
-        ("/#/nowhere", "There is no such page"),
+        ("/#/nowhere", "Page not found"),
         (f"/#/create/?diagramData={transfer}", "Copy hex"),
         (f"/#/create/?diagramData={remark}", "workload executed"),
         (f"/#/create/?diagramData={warned}", "Copy hex"),
         (f"/#/create/?diagramData={broken}", "Share or delete"),
         (f"/#/create/?diagramData={empty}", "Share or delete"),
-        ("/#/create/?diagramData=nosuchone", "This did not work"),
+        ("/#/create/?diagramData=nosuchone", "Something went wrong"),
     )
 
     for path, ready in views:
@@ -71,11 +71,11 @@ def test_no_view_shows_a_value_that_is_no_text(page: Page, daemon: Daemon) -> No
         if path.endswith((transfer, remark)):
             # A check that cannot be made, and a payload.
             page.fill("sender", ALICE, within="[aria-labelledby=check]")
-            page.press("Check")
+            page.press("Simulate")
             page.wait_for("offline")
             page.fill("nonce", "7", within="[aria-labelledby=payload]")
-            page.press("Make the payload")
-            page.wait_for("Scan it with Polkadot Vault.")
+            page.press("Prepare for signing")
+            page.wait_for("Scan with Polkadot Vault.")
             look(page)
     post(daemon, "/job/stop", {"id": remark})
 
@@ -84,12 +84,12 @@ def test_verdicts_show_nothing_but_text(browser: Any, tmp_path: Path) -> None:
     with connected(browser, tmp_path) as (page, daemon, network):
         page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
         page.fill("sender", ALICE, within="[aria-labelledby=check]")
-        page.press("Check")
-        page.wait_for("It passes")
+        page.press("Simulate")
+        page.wait_for("Simulation passed")
         look(page)
         network.chains["polkadot"].api["DryRunApi_dry_run_call"] = {"Err": "Unimplemented"}
-        page.press("Check")
-        page.wait_for("It could not be proven")
+        page.press("Simulate")
+        page.wait_for("Result unknown")
         look(page)
 
 
@@ -141,8 +141,8 @@ def test_an_outage_is_seen_everywhere_and_leaves_nothing_behind(browser: Any, tm
         page.fill("sender", ALICE, within="[aria-labelledby=check]")
         page.browser.execute_script("scrollTo(0, document.body.scrollHeight)")
         daemon.stop()
-        page.press("Check")
-        page.wait_for("What you typed is still here")
+        page.press("Simulate")
+        page.wait_for("Your input is kept")
         page.browser.execute_script("scrollTo(0, document.body.scrollHeight)")
         top, bottom = page.browser.execute_script(
             "const box = document.getElementById('gone').getBoundingClientRect(); return [box.top, box.bottom]"
@@ -150,12 +150,12 @@ def test_an_outage_is_seen_everywhere_and_leaves_nothing_behind(browser: Any, tm
         assert top >= 0
         assert bottom > top
         # Drafting fails too.
-        page.press("Draft anew")
+        page.press("Refresh")
         page.wait_for("Try again")
 
         daemon.start()
         page.wait_for("Copy hex")
-        page.wait(lambda: "does not answer" not in page.text())
+        page.wait(lambda: "not responding" not in page.text())
         assert page.find("[aria-labelledby=check] [name=sender]").get_attribute("value") == ALICE
     finally:
         browser.get("about:blank")
@@ -171,7 +171,7 @@ def test_a_view_that_an_outage_kept_from_opening_opens_by_itself(browser: Any, t
         page.wait_for("Import a diagram")
         daemon.stop()
         page.browser.execute_script(f"location.hash = '#/create/?diagramData={quote(scenario)}'")
-        page.wait_for("This did not work")
+        page.wait_for("Something went wrong")
         daemon.start()
         page.wait_for("seen after the outage")
     finally:
@@ -196,12 +196,12 @@ def test_a_draft_made_anew_keeps_what_was_typed_and_found_out(browser: Any, tmp_
     with connected(browser, tmp_path) as (page, daemon, _):
         page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
         page.fill("sender", ALICE, within="[aria-labelledby=check]")
-        page.press("Check")
-        page.wait_for("It passes")
-        page.press("Draft anew")
+        page.press("Simulate")
+        page.wait_for("Simulation passed")
+        page.press("Refresh")
         page.wait(lambda: page.browser.find_elements("css selector", ".says"))
 
-        page.wait_for("It passes")
+        page.wait_for("Simulation passed")
         assert page.find("[aria-labelledby=check] [name=sender]").get_attribute("value") == ALICE
 
 
@@ -211,8 +211,8 @@ def test_a_verdict_goes_when_the_transaction_changes(page: Page, daemon: Daemon)
     card = "[aria-labelledby=payload]"
     page.fill("sender", BOB, within=card)
     page.fill("nonce", "7", within=card)
-    page.press("Make the payload")
-    page.wait_for("Scan it with Polkadot Vault.")
+    page.press("Prepare for signing")
+    page.wait_for("Scan with Polkadot Vault.")
 
     # As a swap does, whose quote is another each time.
     page.browser.execute_script(
@@ -223,9 +223,9 @@ def test_a_verdict_goes_when_the_transaction_changes(page: Page, daemon: Daemon)
         "  return new Response(JSON.stringify(body), {status: 200});"
         "}"
     )
-    page.press("Draft anew")
+    page.press("Refresh")
 
-    page.wait_for("The transaction has changed. Make the payload again.")
+    page.wait_for("The transaction has changed. Prepare it for signing again.")
     assert page.browser.find_elements("css selector", ".qr") == []
 
 
