@@ -31,7 +31,8 @@ from scenarioctl.stores import (
     StoredScenario,
     open_store,
 )
-from scenarioctl.stores.memory import MemoryState, MemoryStore
+from scenarioctl.stores.memory import MemoryStore
+from scenarioctl.stores.memory_state import MemoryState
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore

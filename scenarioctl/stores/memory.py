@@ -6,7 +6,7 @@ It lives on one event loop, where nothing comes between the statements of a meth
 import json
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from scenarioctl.errors import Conflict, NotFound, shorten
@@ -26,12 +26,11 @@ from scenarioctl.model.jobs import (
 from scenarioctl.stores import (
     DEFAULT_RETENTION,
     JobPage,
-    ListedScenario,
     ScenarioPage,
     Statistics,
     StoredScenario,
 )
-from scenarioctl.stores.cursors import Value, read_cursor, write_cursor
+from scenarioctl.stores.memory_state import MemoryState, list_page, normal, trim
 from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import (
     INTEGER_MAX,
@@ -42,35 +41,6 @@ from scenarioctl.stores.validation import (
     check_scenario,
     check_text,
 )
-
-#: The share of a job's bytes, one in so many, that is kept free.
-_SPARE = 8
-
-
-@dataclass(kw_only=True)
-class MemoryState:
-    """What the stores of one test hold in common, as processes share a file."""
-
-    scenarios: dict[str, StoredScenario] = field(default_factory=dict)
-    #: Scenario -> its number, in the order of creation.
-    numbers: dict[str, int] = field(default_factory=dict)
-    jobs: dict[str, Job] = field(default_factory=dict)
-    #: Jobs that were claimed for their due time, and whether such a run has lines in the log.
-    begun: dict[str, bool] = field(default_factory=dict)
-    #: Owner -> when its lease runs out.
-    leases: dict[str, int] = field(default_factory=dict)
-    lines: list[LogLine] = field(default_factory=list)
-    drafts: list[MempoolEntry] = field(default_factory=list)
-    runs: list[tuple[str, KeptRun]] = field(default_factory=list)
-    events: list[WebhookEvent] = field(default_factory=list)
-    #: Job, webhook -> the newest event that the job has used.
-    used: dict[tuple[str, str], int] = field(default_factory=dict)
-    #: The last number that was given out.
-    last_number: int = 0
-    last_line: int = 0
-    last_draft: int = 0
-    last_event: int = 0
-    changes: int = 0
 
 
 class MemoryStore:
@@ -101,7 +71,7 @@ class MemoryStore:
             before = added.get(scenario.id) or self._state.scenarios.get(scenario.id)
             if before is not None and not replace:
                 raise Conflict(f"scenario {scenario.id!r} is already in the store")
-            added[scenario.id] = _normal(scenario, before)
+            added[scenario.id] = normal(scenario, before)
             count += 1
         for id in added:
             if id not in self._state.numbers:
@@ -161,38 +131,15 @@ class MemoryStore:
     ) -> ScenarioPage:
         check_listing(limit=limit, after=after, search=search, sort=sort)
         check_text(chain, field="chain")
-
-        def key(scenario: StoredScenario) -> list[Value]:
-            number = self._state.numbers[scenario.id]
-            return {
-                "created": [scenario.created, number],
-                "id": [scenario.id],
-                "summary": [scenario.summary, number],
-            }[sort]  # type: ignore[return-value]
-
-        found = [
-            one
-            for one in self._state.scenarios.values()
-            if (not chain or chain in one.chains) and _matches(one, search)
-        ]
-        found.sort(key=key, reverse=descending)
-        rest = found
-        if after:
-            last = read_cursor(after, sort=sort, descending=descending)
-            rest = [one for one in found if (key(one) < last if descending else key(one) > last)]
-        page = rest[:limit]
-        following = ""
-        if len(rest) > limit:
-            end = page[-1]
-            following = write_cursor(
-                id=end.id,
-                summary=end.summary,
-                created=end.created,
-                seq=self._state.numbers[end.id],
-                sort=sort,
-                descending=descending,
-            )
-        return ScenarioPage(items=tuple(map(_listed, page)), total=len(found), next=following)
+        return list_page(
+            self._state,
+            limit=limit,
+            after=after,
+            chain=chain,
+            search=search,
+            sort=sort,
+            descending=descending,
+        )
 
     async def count_scenarios(self, chain: str = "") -> int:
         check_text(chain, field="chain")
@@ -342,7 +289,7 @@ class MemoryStore:
         if lines:
             self._state.begun[id] = True
             self._log(id, lines, now)
-            self._trim_lines(id, rows=0, size=retention.log_bytes)
+            self._trim(id, replace(retention, log_lines=0))
         return True
 
     def _log(self, id: str, lines: Iterable[str], now: int) -> None:
@@ -352,10 +299,21 @@ class MemoryStore:
                 LogLine(seq=self._state.last_line, job=id, written=now, text=cut_line(line))
             )
 
-    def _trim_lines(self, id: str, *, rows: int, size: int) -> None:
-        held = [(line.seq, len(line.text.encode())) for line in self._state.lines if line.job == id]
-        gone = _oldest(held, rows, size)
-        self._state.lines = [line for line in self._state.lines if line.seq not in gone]
+    def _trim(self, id: str, retention: Retention) -> None:
+        self._state.lines = trim(
+            self._state.lines,
+            lambda line: line.job == id,
+            limit=retention.log_lines,
+            size=retention.log_bytes,
+            text=lambda line: line.text,
+        )
+        self._state.drafts = trim(
+            self._state.drafts,
+            lambda entry: entry.job == id,
+            limit=retention.mempool_entries,
+            size=retention.mempool_bytes,
+            text=lambda entry: entry.draft.tx,
+        )
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
         state, job = self._state, self._state.jobs.get(run.job)
@@ -366,7 +324,6 @@ class MemoryStore:
         ):
             return False
         self._log(run.job, run.lines, run.finished)
-        self._trim_lines(run.job, rows=retention.log_lines, size=retention.log_bytes)
         for draft in run.drafts:
             state.last_draft += 1
             texts: dict[str, Any] = {
@@ -375,9 +332,7 @@ class MemoryStore:
             state.drafts.append(
                 MempoolEntry(seq=state.last_draft, job=run.job, draft=replace(draft, **texts))
             )
-        held = [(entry.seq, len(entry.draft.tx)) for entry in state.drafts if entry.job == run.job]
-        gone = _oldest(held, retention.mempool_entries, retention.mempool_bytes)
-        state.drafts = [entry for entry in state.drafts if entry.seq not in gone]
+        self._trim(run.job, retention)
         if run.ran:
             kept = KeptRun(
                 planned=run.planned,
@@ -395,33 +350,23 @@ class MemoryStore:
         return True
 
     def _plan_next(self, job: Job, run: FinishedRun) -> None:
-        failures, due, planned, paused = job.failures, run.due, run.next_planned, ""
-        state, changed = job.state, job.changed
+        fields: dict[str, Any] = {"due": run.due, "planned": run.next_planned, "owner": "", "step": ""}
         if run.ran:
-            failures = failures + 1 if run.failure else 0
-        if state is not JobState.RUNNING:
-            due = planned = None
-        elif due is None or 0 < job.schedule.pause_after <= failures:
-            state, due, planned, changed = JobState.PAUSED, None, None, run.finished
-            paused = run.failure or "its schedule has no further time"
-        ran = (
-            {"runs": job.runs + 1, "last_started": run.started, "last_finished": run.finished}
-            if run.ran
-            else {}
-        )
-        reason = clean(paused or run.failure) if run.ran or paused else job.reason
-        self._change(
-            job.id,
-            state=state,
-            due=due,
-            planned=planned,
-            changed=changed,
-            failures=failures,
-            reason=reason,
-            owner="",
-            step="",
-            **ran,
-        )
+            fields |= {
+                "runs": job.runs + 1,
+                "failures": job.failures + 1 if run.failure else 0,
+                "last_started": run.started,
+                "last_finished": run.finished,
+                "reason": clean(run.failure),
+            }
+        failures = fields.get("failures", job.failures)
+        if job.state is not JobState.RUNNING:
+            fields |= {"due": None, "planned": None}
+        elif run.due is None or 0 < job.schedule.pause_after <= failures:
+            reason = clean(run.failure) or "its schedule has no further time"
+            fields |= {"state": JobState.PAUSED, "changed": run.finished, "reason": reason}
+            fields |= {"due": None, "planned": None}
+        self._change(job.id, **fields)
         self._state.begun.pop(job.id, None)
 
     async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
@@ -444,17 +389,9 @@ class MemoryStore:
         return found
 
     async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
-        if id is not None:
-            self._find(id)
-        numbers = (
-            [line.seq for line in self._state.lines if id in (None, line.job)],
-            [entry.seq for entry in self._state.drafts if id in (None, entry.job)],
-        )
-        line, entry = (
-            each[-count - 1] if len(each) > count else 0
-            for each, count in zip(numbers, (lines, entries), strict=True)
-        )
-        return line, entry
+        written = [0, *(line.seq for line in await self.read_log(id))]
+        drafted = [0, *(entry.seq for entry in await self.read_mempool(id))]
+        return written[max(0, len(written) - 1 - lines)], drafted[max(0, len(drafted) - 1 - entries)]
 
     async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
         return [run for job, run in reversed(self._state.runs) if job == check_id(id)][:limit]
@@ -491,8 +428,6 @@ class MemoryStore:
                 self._log(job, texts, now)
         self._changed()
 
-    # -- webhooks
-
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         await self.check_webhook(uuid)
         self._state.last_event += 1
@@ -500,9 +435,13 @@ class MemoryStore:
             id=self._state.last_event, uuid=uuid, received=now, content=json.loads(json.dumps(content))
         )
         self._state.events.append(event)
-        held = [(one.id, len(json.dumps(one.content))) for one in self._state.events if one.uuid == uuid]
-        gone = _oldest(held, retention.webhook_events, retention.webhook_bytes)
-        self._state.events = [one for one in self._state.events if one.id not in gone]
+        self._state.events = trim(
+            self._state.events,
+            lambda event: event.uuid == uuid,
+            limit=retention.webhook_events,
+            size=retention.webhook_bytes,
+            text=lambda event: json.dumps(event.content),
+        )
         self._changed()
         return event
 
@@ -527,30 +466,17 @@ class MemoryStore:
                 return event
         raise NotFound(f"event {shorten(id)} is not in the store, it may have expired")
 
-    # -- the store as a whole
-
     async def prune(self, *, now: int, retention: Retention) -> int:
+        def stays(moment: int, age: int) -> bool:
+            return not age or moment >= now - age
+
         state = self._state
         before = len(state.lines) + len(state.drafts) + len(state.events)
-        state.lines = [
-            line for line in state.lines if not retention.log_age or line.written >= now - retention.log_age
-        ]
-        state.drafts = [
-            entry
-            for entry in state.drafts
-            if not retention.mempool_age or entry.draft.date >= now - retention.mempool_age
-        ]
-        state.events = [
-            event
-            for event in state.events
-            if not retention.webhook_age or event.received >= now - retention.webhook_age
-        ]
+        state.lines = [line for line in state.lines if stays(line.written, retention.log_age)]
+        state.drafts = [entry for entry in state.drafts if stays(entry.draft.date, retention.mempool_age)]
+        state.events = [event for event in state.events if stays(event.received, retention.webhook_age)]
         for id in state.scenarios:
-            gone = _oldest([(line.seq, 0) for line in state.lines if line.job == id], retention.log_lines)
-            state.lines = [line for line in state.lines if line.seq not in gone]
-            held = [(entry.seq, 0) for entry in state.drafts if entry.job == id]
-            gone = _oldest(held, retention.mempool_entries)
-            state.drafts = [entry for entry in state.drafts if entry.seq not in gone]
+            self._trim(id, retention)
         return before - len(state.lines) - len(state.drafts) - len(state.events)
 
     async def statistics(self) -> Statistics:
@@ -570,43 +496,3 @@ class MemoryStore:
 
     async def close(self) -> None:
         pass
-
-
-def _normal(scenario: StoredScenario, before: StoredScenario | None) -> StoredScenario:
-    """Return *scenario* as it is read back; *before* is the one that it replaces."""
-    return replace(
-        scenario,
-        chains=tuple(sorted(set(scenario.chains))),
-        webhooks=tuple(sorted(set(scenario.webhooks))),
-        created=before.created if before else scenario.created,
-    )
-
-
-def _matches(scenario: StoredScenario, search: str) -> bool:
-    # Lower case of bytes: ASCII letters alone are alike in both cases.
-    text = search.encode().lower()
-    return any(text in each.encode().lower() for each in (scenario.id, scenario.summary, scenario.name))
-
-
-def _listed(scenario: StoredScenario) -> ListedScenario:
-    return ListedScenario(
-        id=scenario.id,
-        summary=scenario.summary,
-        chains=scenario.chains,
-        created=scenario.created,
-        updated=scenario.updated,
-        size=len(scenario.blob),
-        name=scenario.name,
-    )
-
-
-def _oldest(rows: list[tuple[int, int]], limit: int, size: int = 0) -> set[int]:
-    """Return the numbers of the oldest *rows* (number, bytes) beyond *limit* rows or *size* bytes; 0 is no bound."""
-    kept: set[int] = set()
-    left = size - size // _SPARE
-    for number, length in reversed(rows):
-        left -= length
-        if (limit and len(kept) == limit) or (size and left < 0 and kept):
-            break
-        kept.add(number)
-    return {number for number, _ in rows} - kept

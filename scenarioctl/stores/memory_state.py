@@ -1,0 +1,136 @@
+"""What a store in memory holds, and how its rows are read, found and trimmed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from scenarioctl.model.jobs import Job, KeptRun, LogLine, MempoolEntry, WebhookEvent
+from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario
+from scenarioctl.stores.cursors import Value, read_cursor, write_cursor
+
+Row = TypeVar("Row")
+
+#: The share of the bytes, one in so many, that is kept free.
+_SPARE = 8
+
+
+@dataclass(kw_only=True)
+class MemoryState:
+    """What the stores of one test hold in common, as processes share a file."""
+
+    scenarios: dict[str, StoredScenario] = field(default_factory=dict)
+    #: Scenario -> its number, in the order of creation.
+    numbers: dict[str, int] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    #: Jobs that were claimed for their due time, and whether such a run has lines in the log.
+    begun: dict[str, bool] = field(default_factory=dict)
+    #: Owner -> when its lease runs out.
+    leases: dict[str, int] = field(default_factory=dict)
+    lines: list[LogLine] = field(default_factory=list)
+    drafts: list[MempoolEntry] = field(default_factory=list)
+    runs: list[tuple[str, KeptRun]] = field(default_factory=list)
+    events: list[WebhookEvent] = field(default_factory=list)
+    #: Job, webhook -> the newest event that the job has used.
+    used: dict[tuple[str, str], int] = field(default_factory=dict)
+    #: The last number that was given out.
+    last_number: int = 0
+    last_line: int = 0
+    last_draft: int = 0
+    last_event: int = 0
+    changes: int = 0
+
+
+def normal(scenario: StoredScenario, before: StoredScenario | None) -> StoredScenario:
+    """Return *scenario* as it is read back; *before* is the one that it replaces."""
+    return replace(
+        scenario,
+        chains=tuple(sorted(set(scenario.chains))),
+        webhooks=tuple(sorted(set(scenario.webhooks))),
+        created=before.created if before else scenario.created,
+    )
+
+
+def list_page(
+    state: MemoryState,
+    *,
+    limit: int,
+    after: str,
+    chain: str,
+    search: str,
+    sort: str,
+    descending: bool,
+) -> ScenarioPage:
+    """Return the page that `Store.list_scenarios` describes."""
+
+    def key(scenario: StoredScenario) -> list[Value]:
+        number = state.numbers[scenario.id]
+        return {
+            "created": [scenario.created, number],
+            "id": [scenario.id],
+            "summary": [scenario.summary, number],
+        }[sort]  # type: ignore[return-value]
+
+    found = [
+        one
+        for one in state.scenarios.values()
+        if (not chain or chain in one.chains) and _matches(one, search)
+    ]
+    found.sort(key=key, reverse=descending)
+    rest = found
+    if after:
+        last = read_cursor(after, sort=sort, descending=descending)
+        rest = [one for one in found if (key(one) < last if descending else key(one) > last)]
+    page, following = rest[:limit], ""
+    if len(rest) > limit:
+        end = page[-1]
+        following = write_cursor(
+            id=end.id,
+            summary=end.summary,
+            created=end.created,
+            seq=state.numbers[end.id],
+            sort=sort,
+            descending=descending,
+        )
+    return ScenarioPage(items=tuple(map(_listed, page)), total=len(found), next=following)
+
+
+def _matches(scenario: StoredScenario, search: str) -> bool:
+    """Return whether *search* is in the id, summary or name."""
+    # Lower case of bytes: ASCII letters alone are alike in both cases.
+    text = search.encode().lower()
+    return any(text in each.encode().lower() for each in (scenario.id, scenario.summary, scenario.name))
+
+
+def _listed(scenario: StoredScenario) -> ListedScenario:
+    """Return what a list shows of *scenario*."""
+    return ListedScenario(
+        id=scenario.id,
+        summary=scenario.summary,
+        chains=scenario.chains,
+        created=scenario.created,
+        updated=scenario.updated,
+        size=len(scenario.blob),
+        name=scenario.name,
+    )
+
+
+def trim(
+    rows: list[Row],
+    belongs: Callable[[Row], bool],
+    *,
+    limit: int = 0,
+    size: int = 0,
+    text: Callable[[Row], str] = lambda _: "",
+) -> list[Row]:
+    """Return *rows* without the oldest of those that belong together, beyond *limit* rows or *size* bytes; 0 is no bound."""
+    kept: list[Row] = []
+    count, left = 0, size - size // _SPARE
+    for row in reversed(rows):
+        if belongs(row):
+            count += 1
+            left -= len(text(row).encode())
+            # The newest stays however long.
+            if (limit and count > limit) or (size and left < 0 and count > 1):
+                continue
+        kept.append(row)
+    return kept[::-1]
