@@ -96,7 +96,7 @@ class Statistics:
     """Figures of a store."""
 
     scenarios: int
-    #: How many jobs are in each state; 0 where there are none.
+    #: How many jobs are in each state.
     jobs: Mapping[JobState, int]
     #: When the next job that nobody runs is due; None if none is.
     next_due: int | None
@@ -108,30 +108,30 @@ DEFAULT_RETENTION = Retention()
 
 
 class Store(Protocol):
-    """What every store can do; `tests/test_stores.py` says it in examples."""
+    """What every store does; `tests/test_stores.py` and `tests/test_store_jobs.py` show it by example."""
 
     async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
-        """Keep *scenario*; once this returns, a crash does not lose it.
+        """Store *scenario*; a crash after this returns does not lose it.
 
-        Conflict if the id is taken, unless *replace*, which keeps the time of the first `created`.
+        Conflict if the id is taken, unless *replace*, which keeps `created` of the scenario that it replaces.
         """
 
     async def put_scenarios(self, scenarios: Iterable[StoredScenario], *, replace: bool = False) -> int:
-        """Keep all of *scenarios* or, when one is refused, none of them; return how many."""
+        """Store all of *scenarios* or, if one is refused, none of them; return their number."""
 
     async def keep_scenario(self, scenario: StoredScenario) -> str:
-        """Keep *scenario*, as `put_scenario` does, unless one with its digest is kept; return the id of the one that is.
+        """Store *scenario* as `put_scenario` does, unless one with its digest is stored; return the id of that one.
 
-        Of those that come at once with the same digest one is kept.  Conflict if the id is taken by another one.
+        Of several callers at once with the same digest, one stores its scenario.  Conflict if another has the id.
         """
 
     async def get_scenario(self, id: str) -> StoredScenario:
         """Return the scenario, or raise NotFound."""
 
     async def delete_scenario(self, id: str) -> None:
-        """Forget the scenario and all that its job left behind, or raise NotFound; Conflict while its job is running.
+        """Delete the scenario with its job, log, drafts and runs, or raise NotFound; Conflict while its job is running.
 
-        A run that still goes on after its job was stopped is not kept then.
+        If a run of the stopped job is still in progress, the store does not keep it.
         """
 
     async def list_scenarios(
@@ -146,62 +146,62 @@ class Store(Protocol):
     ) -> ScenarioPage:
         """Return up to *limit* scenarios that follow the cursor *after*.
 
-        *chain* keeps those it appears in, *search* those with this text in their id, summary or name, ASCII letters
-        alike in both cases.  One that is damaged is named beside them, and keeps none of the others from being listed.  What is put meanwhile never makes a later page repeat or leave out what was there.
+        *chain* selects the scenarios that use it.  *search* selects those with this text in their id, summary or name;
+        ASCII letters match in either case.  A damaged scenario is named in the page, and hides no other.  Scenarios that
+        are stored or deleted between two pages make the second page neither repeat nor skip any other.
         """
 
     async def count_scenarios(self, chain: str = "") -> int:
-        """Return in how many scenarios *chain* appears; without one, how many there are.  Reads one row."""
+        """Return how many scenarios use *chain*; without one, how many there are.  Reads one row."""
 
     async def start_job(self, job: Job) -> bool:
-        """Keep *job* (state, schedule, due, planned, changed) as running; False where it runs already, and nothing changes.
+        """Start *job* with its schedule, due, planned and changed; False, and nothing changes, if it is running.
 
-        The epoch grows, and the counts begin at zero: a run of an earlier start that still goes on is not kept any more.
+        The epoch grows and the counts restart at zero.  A run of an earlier start that is still in progress is not kept.
         NotFound if there is no such scenario.
         """
 
     async def stop_job(self, id: str, *, now: int) -> bool:
-        """Let the job be due no more; False where it was not running.  NotFound if there is no such scenario.
+        """Stop the job; False if it was not running.  NotFound if there is no such scenario.
 
-        A run that goes on may still end, and is kept.
+        A run in progress may still finish, and is kept.
         """
 
     async def get_job(self, id: str) -> Job | None:
         """Return the job; None if the scenario was never started, NotFound if there is none.
 
-        One whose row is damaged reads as paused and says so in its reason, here, in a list, and once it is claimed.
+        A job whose row is damaged reads as paused, with that as its reason, here and in lists.
         """
 
     async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
-        """Return up to *limit* jobs that follow the cursor *after*, by id."""
+        """Return up to *limit* jobs with an id above *after*, sorted by id."""
 
     async def next_due(self) -> int | None:
-        """Return when the next job that nobody runs is due; None if none is.  Reads one row."""
+        """Return when the next job that nobody runs is due; None if there is none.  Reads one row."""
 
     async def claim_jobs(self, claim: Claim) -> list[ClaimedJob]:
-        """Make the due jobs that nobody runs, or whose lease has run out, the owner's, those due first first.
+        """Give the owner due jobs that nobody runs, or whose lease has run out, in the order in which they are due.
 
-        What is the owner's already it still runs, however late it renews its own lease.
-
-        A job is claimed once, whatever number of workers ask; each claim has a new epoch.
+        Of all workers that ask, one gets a job.  Each claim has a new epoch.  An owner doesn't get its own jobs again,
+        however late it renews its lease.
         """
 
     async def renew_leases(self, owner: str, *, lease: int) -> set[str]:
-        """Let the owner's claims hold for *lease* nanoseconds from now; return the ids of the jobs that are still theirs.
+        """Extend the owner's claims to *lease* nanoseconds from now; return the ids of the jobs that are still its own.
 
-        From then on `has_worker` counts the owner, until it frees its leases or this one runs out.
+        From now on `has_worker` counts the owner, until it frees its leases, or its process or lease has ended.
         """
 
     async def has_worker(self) -> bool:
-        """Return whether a worker is there to run jobs."""
+        """Return whether any worker is running."""
 
     async def lease_owners(self) -> set[str]:
-        """Return everyone who runs a job at this moment, as far as the store knows."""
+        """Return the owners of all jobs that are claimed."""
 
     async def free_leases(self, owner: str) -> int:
-        """Let go of all jobs of *owner*, who is gone or going: they are due as they were.  Returns how many.
+        """Release all jobs of *owner*, which are due as they were; return how many.
 
-        What its runs still bring is not kept.
+        The store keeps nothing more of its runs.
         """
 
     async def mark_step(
@@ -214,88 +214,89 @@ class Store(Protocol):
         now: int = 0,
         retention: Retention = DEFAULT_RETENTION,
     ) -> bool:
-        """Say what a run waits for, and keep *lines*, what it has logged so far; False, and nothing, if the epoch has moved on.
+        """Note what a run waits for and store its *lines* so far; False, and nothing changes, if the epoch has moved on.
 
-        The lines stay whatever becomes of the run: `finish_run` gets those that follow.
+        The lines stay whatever becomes of the run.  `finish_run` gets only the lines that follow.
         """
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
-        """Keep what *run* leaves behind and plan the next one, in one transaction; prune what exceeds *retention* counts.
+        """Store what *run* leaves behind and plan the next run, in one transaction; remove what exceeds *retention*.
 
-        False, and nothing is kept, where the job's epoch has moved on (another worker has it), where the claim was freed,
-        or the run was kept already.  A stopped job keeps the run and stays stopped.  A failure is counted, and pauses the job at its `pause_after`.
+        False, and nothing is stored, if the job's epoch has moved on (another worker has it), if the claim was released,
+        or if the run is stored already.  A stopped job keeps the run and stays stopped.  A failure is counted, and pauses
+        the job at its `pause_after`.
         """
 
     async def replan(self, *, now: int) -> int:
-        """Bring jobs with an interval whose due time lies further ahead than it, after the clock was set back, to *now* + interval."""
+        """Plan jobs that are due later than *now* + their interval, since the clock was set back, for *now* + interval."""
 
     async def plan_job(self, id: str, *, epoch: int, due: int, planned: int) -> bool:
-        """Say anew when a running job that nobody runs is due; False, and nothing changes, where its epoch has moved on."""
+        """Change when a started job that nobody runs is due; False, and nothing changes, if its epoch has moved on."""
 
     async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
-        """Return the job's lines with a seq above *after*, oldest first; *limit* 0 is all.  NotFound if there is no scenario.
+        """Return the job's lines with a seq above *after*, oldest first; *limit* 0 means all.
 
-        None means every job; an empty id is an id that names nothing.
+        None means every job.  NotFound if there is no such scenario.
         """
 
     async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
-        """Return the job's entries with a seq above *after*, in the order drafted; as `read_log`.
+        """Return the job's drafts with a seq above *after*, in the order drafted; as `read_log`.
 
-        With a *limit* there may be fewer than that, where they are long, but one at least if there is one.
+        With a *limit* there may be fewer if they are long, but at least one if there is one.
         """
 
     async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
-        """Return the seqs after which the job's newest *lines* log lines and *entries* mempool entries stand.
+        """Return the cursors behind which the job's newest *lines* log lines and *entries* drafts follow.
 
-        0 where there are no more than those.  NotFound if there is no scenario; None means every job.
+        0 if there are no older ones.  None means every job.  NotFound if there is no such scenario.
         """
 
     async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
-        """Return the newest runs of the job, those in the foreground among them, newest first."""
+        """Return the newest runs of the job, `job run` included, newest first."""
 
     async def drafted_for(self) -> list[tuple[str, int]]:
-        """Return chain and spec version of all transactions in mempools that carry no flag, each pair once."""
+        """Return each chain and spec version that a draft without a flag was made for, once."""
 
     async def read_drafts(
         self, chain: str, spec_version: int, *, after: int = 0, limit: int = 500
     ) -> list[MempoolEntry]:
-        """Return transactions drafted for that runtime that carry no flag, with a seq above *after*."""
+        """Return drafts for that runtime without a flag and with a seq above *after*."""
 
     async def flag_drafts(self, flags: "dict[int, str]", *, now: int, lines: "dict[str, list[str]]") -> None:
-        """Flag the entries (seq -> why), and add *lines* (job -> texts) to the logs, in one transaction.
+        """Flag drafts (seq -> reason), and add *lines* (job -> texts) to the logs, in one transaction.
 
-        What carries a flag keeps it; a job gets its lines only where one of its entries is flagged now.
+        A draft keeps the flag that it has.  A job gets its lines only if one of its drafts is flagged now.
         """
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
-        """Keep what was posted; NotFound where no stored scenario names the webhook.  Prunes that webhook's oldest."""
+        """Store an event, and remove the webhook's oldest; NotFound if no stored scenario names the webhook."""
 
     async def newest_event(self, uuid: str, *, job: str, after: int | None = None) -> WebhookEvent | None:
-        """Return the newest event that *job* has not used; None if there is none.  *after*: only with a larger id."""
+        """Return the newest event that *job* has not used, with an id above *after*; None if there is none."""
 
     async def check_webhook(self, uuid: str) -> None:
-        """NotFound where no stored scenario names the webhook."""
+        """Raise NotFound if no stored scenario names the webhook."""
 
     async def list_events(self, uuid: str) -> list[WebhookEvent]:
-        """Return the events that are kept, oldest first; NotFound where no stored scenario names the webhook."""
+        """Return the events of the webhook, oldest first; NotFound if no stored scenario names it."""
 
     async def get_event(self, id: int) -> WebhookEvent:
         """Return the event, or raise NotFound."""
 
     async def prune(self, *, now: int, retention: Retention) -> int:
-        """Remove what is older than *retention* allows; return how many rows that were."""
+        """Remove what is older, or more, than *retention* allows; return the number of rows."""
 
     async def statistics(self) -> Statistics:
         """Return what `/metrics` says of the store."""
 
     async def health(self) -> str:
-        """Return why the store takes no writes; empty while it does, as far as the last minute has shown."""
+        """Return why writes fail; empty if the last write succeeded, or if it failed more than a minute ago."""
 
     async def change_token(self) -> str:
-        """Return a text that differs from the one before once anybody has written; cheap, for clients that poll."""
+        """Return a text that changes with every write of any process; cheap, for callers that poll."""
 
     async def close(self) -> None:
-        """Let go of the store; nothing can be asked of it afterwards."""
+        """Finish the writes that were asked for, and close the store."""
 
 
 def open_store(location: str | PathLike[str], *, create: bool = True) -> Store:
