@@ -13,9 +13,7 @@ import threading
 from base64 import b64decode
 from collections.abc import Callable, Coroutine, Iterator
 from io import BytesIO
-from itertools import product
 from pathlib import Path
-from random import Random
 from typing import Any, TypeVar
 from xml.etree import ElementTree
 
@@ -24,7 +22,6 @@ from PIL import Image, ImageChops
 
 from scenarioctl.application import Application
 from scenarioctl.cli import pictures
-from scenarioctl.cli.sixel import read_pixels, to_sixels
 from scenarioctl.config import Settings
 from scenarioctl.errors import InvalidRequest, ScenarioctlError
 from scenarioctl.operations import previews
@@ -497,7 +494,7 @@ def test_a_failed_write_leaves_the_old_file(
         (("-o", "-", "--json"), "output '-' and --json both want stdout: leave one of them out"),
         (
             ("--draw", "crayon"),
-            "draw 'crayon' is no way to draw, expected one of: kitty, iterm2, sixel, text",
+            "draw 'crayon' is no way to draw, expected one of: kitty, iterm2, text",
         ),
         (("--format", "gif"), "format 'gif' is unknown; expected one of: png, svg, text"),
     ],
@@ -523,8 +520,8 @@ def test_a_pipe_gets_text_and_json_the_endpoints_answer(scenarioctl: Run, sample
     assert set(json.loads(as_json.out)) == {"info", "img"}
 
 
-def run_on_terminal(line: list[str], home: Path, answer: bytes = b"", **variables: str) -> str:
-    """Return what a run of the program writes to a terminal that answers the question what it is."""
+def run_on_terminal(line: list[str], home: Path, **variables: str) -> str:
+    """Return what a run of the program writes to a terminal."""
     controller, terminal = pty.openpty()
     environment = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "xterm-256color"}
     with subprocess.Popen(
@@ -542,8 +539,6 @@ def run_on_terminal(line: list[str], home: Path, answer: bytes = b"", **variable
                 part = os.read(controller, 65536)
             except OSError:
                 break
-            if b"\x1b[c" in part and answer:
-                os.write(controller, answer)
             written += part
             if not part:
                 break
@@ -560,10 +555,10 @@ def stored(tmp_path: Path) -> tuple[Path, str]:
     return tmp_path, id
 
 
-def preview_on_terminal(stored: tuple[Path, str], *more: str, answer: bytes = b"", **variables: str) -> str:
+def preview_on_terminal(stored: tuple[Path, str], *more: str, **variables: str) -> str:
     home, id = stored
     return run_on_terminal(
-        ["--store", str(home / "s.db"), "scenario", "preview", id, *more], home, answer, **variables
+        ["--store", str(home / "s.db"), "scenario", "preview", id, *more], home, **variables
     )
 
 
@@ -588,94 +583,16 @@ def test_iterm_is_sent_the_png_whole(stored: tuple[Path, str]) -> None:
     assert len(b64decode(sent[2])) == int(sent[1])
 
 
-def test_a_terminal_that_says_it_takes_sixels_is_sent_sixels(stored: tuple[Path, str]) -> None:
-    written = preview_on_terminal(stored, answer=b"\x1b[?62;4;22c")
-
-    assert written.startswith('\x1b[c\x1bPq"1;1;720;')
-    assert written.endswith("-\x1b\\\n")
-
-
 @pytest.mark.parametrize(
-    ("answer", "variables"),
-    [
-        (b"\x1b[?62;22c", {}),
-        (b"", {}),
-        (b"", {"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1"}),
-        (b"", {"TERM": "dumb"}),
-    ],
-    ids=["it takes none", "it says nothing", "tmux", "dumb"],
+    "variables",
+    [{}, {"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1"}, {"TERM": "dumb"}],
+    ids=["xterm", "tmux", "dumb"],
 )
-def test_every_other_terminal_gets_text(
-    stored: tuple[Path, str], answer: bytes, variables: dict[str, str]
-) -> None:
-    written = preview_on_terminal(stored, answer=answer, **variables)
+def test_every_other_terminal_gets_text(stored: tuple[Path, str], variables: dict[str, str]) -> None:
+    written = preview_on_terminal(stored, **variables)
 
     assert "├────▶│" in written
-    assert not re.search("\x1bP|\x1b_G|1337", written)
-
-
-def test_sixels_show_the_pixels_of_the_png(app: Application) -> None:
-    png = write_png(picture_of(app, read_document(TRANSFER)), width=480)
-    original = open_png(png)
-
-    shown = read_sixels(to_sixels(png))
-
-    assert shown.size == original.size
-    difference = ImageChops.difference(shown, original)
-    # 256 colours, in hundredths.
-    assert max(difference.convert("L").histogram()[40:], default=0) == 0
-    assert sum(value * count for value, count in enumerate(difference.convert("L").histogram())) < (
-        1.5 * original.width * original.height
-    )
-
-
-@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
-def test_a_png_is_read_whatever_its_filters(mode: str) -> None:
-    dice = Random(7)
-    image = Image.new(mode, (37, 23))
-    for x in range(37):
-        for y in range(23):
-            noise = dice.randrange(12)
-            image.putpixel((x, y), (x * 6 + noise, y * 9, (x * y) % 256, 255)[: len(mode)])
-    file = BytesIO()
-    image.save(file, "png")
-
-    width, rows = read_pixels(file.getvalue())
-
-    assert width == 37
-    assert [pixel for row in rows for pixel in row] == [
-        int.from_bytes(bytes(pixel))
-        for pixel in zip(*[iter(image.convert("RGB").tobytes())] * 3, strict=True)
-    ]
-
-
-def read_sixels(text: str) -> Image.Image:
-    """Return the picture that a terminal would draw."""
-    body = text.removeprefix("\x1bPq").removesuffix("\x1b\\")
-    sized = re.match(r'"1;1;(\d+);(\d+)', body)
-    assert sized is not None
-    image = Image.new("RGB", (int(sized[1]), int(sized[2])))
-    palette: dict[int, tuple[int, ...]] = {}
-    x = y = colour = 0
-    for token in re.finditer(
-        r"#(\d+);2;(\d+);(\d+);(\d+)|#(\d+)|!(\d+)([?-~])|([?-~])|(\$)|(-)", body[sized.end() :]
-    ):
-        if token[1]:
-            palette[int(token[1])] = tuple(round(int(token[n]) * 2.55) for n in (2, 3, 4))
-        elif token[5]:
-            colour = int(token[5])
-        elif token[9]:
-            x = 0
-        elif token[10]:
-            x, y = 0, y + 6
-        else:
-            bits = ord(token[7] or token[8]) - 63
-            end = x + int(token[6] or 1)
-            for at, row in product(range(x, end), range(6)):
-                if bits >> row & 1:
-                    image.putpixel((at, y + row), palette[colour])
-            x = end
-    return image
+    assert not re.search("\x1b_G|1337", written)
 
 
 def test_a_picture_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, app: Application) -> None:
@@ -689,9 +606,6 @@ def test_a_picture_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch
 
     assert wide.startswith("\x1b_Ga=T,f=100,q=2,c=40,m=")
     assert narrow.startswith("\x1b_Ga=T,f=100,q=2,c=20,m=")
-    monkeypatch.setattr(pictures, "_screen", lambda: (20, 0))
-    assert pictures.picture_width("sixel") == "400"
-    assert pictures.picture_width("kitty") == ""
 
 
 def test_help_needs_no_renderer() -> None:

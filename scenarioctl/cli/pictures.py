@@ -11,16 +11,12 @@ from typing import TextIO
 from scenarioctl.errors import InvalidRequest, shorten
 
 #: How a terminal is shown a picture; `text` works on all of them.
-WAYS = ("kitty", "iterm2", "sixel", "text")
+WAYS = ("kitty", "iterm2", "text")
 
 #: Of base64, as much as kitty takes in one sequence.
 _CHUNK = 4096
 #: Pixels of a character cell where the terminal does not say.
 _CELL = 9
-#: Sixels are made by hand here: more of them take too long.
-_SIXEL_WIDTH = 1000
-#: Seconds for a terminal to say what it can; over a slow line it takes some.
-_PATIENCE = 0.4
 
 
 def find_way() -> str:
@@ -32,24 +28,11 @@ def find_way() -> str:
         return "kitty"
     if program in ("iTerm.app", "WezTerm", "mintty") or os.environ.get("LC_TERMINAL") == "iTerm2":
         return "iterm2"
-    return "sixel" if _takes_sixels() else "text"
-
-
-def picture_width(way: str) -> str:
-    """Return the width to ask for; empty for what suits the picture."""
-    if way != "sixel":
-        return ""
-    columns, pixels = _screen()
-    return str(max(400, min(_SIXEL_WIDTH, pixels or columns * _CELL)))
+    return "text"
 
 
 def show(way: str, png: bytes) -> Iterator[str]:
     """Yield what makes a terminal show *png* in this *way*."""
-    if way == "sixel":
-        from scenarioctl.cli.sixel import to_sixels
-
-        yield to_sixels(png) + "\n"
-        return
     columns, pixels = _screen()
     (wide,) = struct.unpack(">I", png[16:20])
     cells = min(columns, max(1, round(wide / (pixels / columns if pixels else _CELL))))
@@ -106,31 +89,3 @@ def _screen() -> tuple[int, int]:
     except (ImportError, OSError, ValueError):
         pass
     return get_terminal_size().columns, pixels
-
-
-def _takes_sixels() -> bool:
-    """Ask the terminal what it is: 4 among its attributes stands for sixels."""
-    if not sys.stdin.isatty():
-        return False
-    try:
-        import select
-        import termios
-        import tty
-    except ImportError:
-        return False
-    terminal = sys.stdin.fileno()
-    answer = b""
-    try:
-        before = termios.tcgetattr(terminal)
-        try:
-            tty.setcbreak(terminal)
-            os.write(sys.stdout.fileno(), b"\x1b[c")
-            while len(answer) < 128 and not answer.endswith(b"c"):
-                if not select.select([terminal], [], [], _PATIENCE)[0]:
-                    break
-                answer += os.read(terminal, 1)
-        finally:
-            termios.tcsetattr(terminal, termios.TCSANOW, before)
-    except (OSError, termios.error):
-        return False
-    return answer.startswith(b"\x1b[?") and b"4" in answer[3:-1].split(b";")

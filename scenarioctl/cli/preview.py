@@ -37,8 +37,8 @@ _ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}
 @option(
     "--draw",
     metavar="WAY",
-    choices=("kitty", "iterm2", "sixel", "text"),
-    help="How this terminal shows pictures: kitty, iterm2, sixel, or text.",
+    choices=("kitty", "iterm2", "text"),
+    help="How this terminal shows pictures: kitty, iterm2, or text.",
 )
 def preview(
     scenario_id: str,
@@ -114,7 +114,7 @@ def _check_way(draw: str) -> None:
 
 def _show(ask: Any, draw: str | None, form: str | None, fields: dict[str, Any]) -> None:
     """Draw on stdout: a picture where the terminal can show one, else text."""
-    from scenarioctl.cli.pictures import find_way, picture_width, show, text_for
+    from scenarioctl.cli.pictures import find_way, show, text_for
 
     way = "text" if form == "text" else draw or find_way()
     if way == "text" and form == "png":
@@ -122,8 +122,7 @@ def _show(ask: Any, draw: str | None, form: str | None, fields: dict[str, Any]) 
             "format 'png' cannot be shown on this terminal: name a file with -o, or leave --format out for a drawing"
         )
     if way != "text":
-        width = fields["width"] or picture_width(way)
-        for part in show(way, b64decode(ask("png", width=width)["img"])):
+        for part in show(way, b64decode(ask("png")["img"])):
             click.echo(part, nl=False, color=True)
         return
     from shutil import get_terminal_size
