@@ -2,8 +2,11 @@
 
 import os
 import time
-from collections.abc import Awaitable, Callable
-from functools import cached_property
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from copy import copy
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -13,12 +16,13 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.pool import Pool
     from scenarioctl.outgoing.client import Outgoing
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.stores import Store
-    from scenarioctl.threads import Threads
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -63,22 +67,32 @@ def _last_change(directory: Path) -> int | None:
         return None
 
 
-class Session:
-    """An application of one's own, for a while; a class, since a generator takes thrice the time for each request."""
+class Resources:
+    """What all sessions of an application share: opened when it is first used, closed once."""
 
-    __slots__ = ("_app", "_view")
+    def __init__(self) -> None:
+        self.store: Store | None = None
+        #: By the private networks and hosts that http steps may reach.
+        self.outgoing: dict[tuple[str, ...], Outgoing] = {}
+        #: A chain that is configured anew has another one.
+        self.pools: dict[Chain, Pool] = {}
+        #: Of chains that are configured otherwise now, while sessions may still use them.
+        self.retired: list[Pool] = []
+        self.executor: ThreadPoolExecutor | None = None
+        #: Chain -> when its folder in the cache last changed, and what was in it then: the newest table, rather a confirmed
+        #: one than not, and the version of the newest that nobody confirmed.
+        self.tables: dict[str, tuple[int, RuntimeTable | None, int]] = {}
 
-    def __init__(self, app: "Application") -> None:
-        self._app = app
-
-    async def __aenter__(self) -> "Application":
-        app = self._app
-        self._view = app.view() if app.served else app
-        return self._view
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._view is not self._app:
-            await self._view.close()
+    async def close(self) -> None:
+        for pool in (*self.pools.values(), *self.retired):
+            await pool.close()
+        for outgoing in self.outgoing.values():
+            await outgoing.close()
+        if self.executor is not None:
+            # What has begun goes on to its end, and nobody waits for it.
+            self.executor.shutdown(wait=False, cancel_futures=True)
+        if self.store is not None:
+            await self.store.close()
 
 
 class Application:
@@ -94,7 +108,7 @@ class Application:
         served: bool = False,
     ) -> None:
         self.settings = settings
-        #: Lives on an event loop, which neither store nor chains may block.
+        #: Of a daemon, which creates its store and draws pictures in a process of their own.
         self.served = served
         #: Waits so many seconds; with the clock, what tests put their own in place of.
         self.sleep = sleep
@@ -105,16 +119,10 @@ class Application:
         self.tell: Callable[[str], None] = _keep_to_oneself
         #: Tells the worker of this process, if it has one, that a job may be due.
         self.wake: Callable[[], None] = _wake_nobody
+        self.resources = Resources()
         self._clients: dict[str, Client] = {}
-        #: A chain that is configured anew has another one.
-        self._pools: dict[Chain, Pool] = {}
-        #: Of settings that do not hold any more, while sessions may still use them.
-        self._outdated: list[Outgoing | Pool] = []
-        #: Whether store, pools and the rest are another's, who closes them.
-        self._lent = False
-        #: Chain -> when its folder in the cache last changed, and what was in it then: the newest table, rather a confirmed
-        #: one than not, and the version of the newest that nobody confirmed.
-        self._known: dict[str, tuple[int, RuntimeTable | None, int]] = {}
+        #: Whether the resources are another's, who closes them.
+        self._is_view = False
 
     @cached_property
     def registry(self) -> Registry:
@@ -124,31 +132,36 @@ class Application:
     def assets(self) -> Assets:
         return Assets(self.registry)
 
-    @cached_property
+    @property
     def store(self) -> "Store":
-        from scenarioctl.stores import open_store
+        if self.resources.store is None:
+            from scenarioctl.stores import open_store
 
-        # A command that only reads leaves no file and no folder behind.
-        return open_store(self.settings.store, create=self.served)
+            # A command that only reads leaves no file and no folder behind.
+            self.resources.store = open_store(self.settings.store, create=self.served)
+        return self.resources.store
 
-    @cached_property
+    @property
     def outgoing(self) -> "Outgoing":
-        """The way of http steps to web servers."""
-        from scenarioctl.outgoing.client import Outgoing
+        """The client of http steps."""
+        private = tuple(self.settings.private_targets)
+        found = self.resources.outgoing.get(private)
+        if found is None:
+            from scenarioctl.outgoing.client import Outgoing
 
-        return Outgoing(private_targets=self.settings.private_targets)
-
-    @cached_property
-    def _threads(self) -> "Threads":
-        from scenarioctl.threads import Threads
-
-        return Threads(_THREADS, name="aside")
+            found = self.resources.outgoing[private] = Outgoing(private_targets=private)
+        return found
 
     async def aside(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what *work* returns; a daemon has a thread do it, since it would hold the event loop too long."""
-        if not self.served:
-            return work(*args, **kwargs)
-        return await self._threads.run(work, *args, **kwargs)
+        """Return what *work* returns, done in a thread since it would hold the event loop too long."""
+        import asyncio
+
+        if self.resources.executor is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self.resources.executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="aside")
+        call = partial(work, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self.resources.executor, call)
 
     def breather(self) -> Callable[[], Awaitable[None]]:
         """Return what a long computation awaits again and again, so that a daemon serves others in between."""
@@ -156,32 +169,32 @@ class Application:
 
         async def breathe() -> None:
             nonlocal began
-            if self.served and time.monotonic() - began > _HOLDING:
+            if time.monotonic() - began > _HOLDING:
                 await _sleep(0)
                 began = time.monotonic()
 
         return breathe
 
-    def session(self) -> "Session":
-        """Give this application to one request or run of a daemon, with clients that are its own: `async with`."""
-        return Session(self)
+    @asynccontextmanager
+    async def session(self) -> "AsyncIterator[Application]":
+        """Give this application to one request or run of a daemon, with clients of chains that are its own."""
+        view = self._view(self.settings)
+        try:
+            yield view
+        finally:
+            await view.close()
 
-    def view(self, settings: Settings | None = None) -> "Application":
-        """Return this application with no clients yet, and where they are given with other *settings*."""
-        if self.served:
-            # What is opened only now would be the view's alone.
-            _ = self.registry, self.assets, self.store, self.outgoing, self._offline_settings, self._threads
-        view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__)
-        if settings is not None:
-            view.settings = settings
-        view._clients = {}
-        view._lent = True
+    def _view(self, settings: Settings) -> "Application":
+        """Return this application with *settings* and no clients yet."""
+        # What is read only now would be the view's alone.
+        _ = self.registry, self.assets
+        view = copy(self)
+        vars(view).update(settings=settings, _clients={}, _is_view=True)
         return view
 
     def chains_up(self) -> dict[str, bool]:
         """Return the chains that a daemon has asked, and whether they could be reached the last time."""
-        return {chain.name: not pool.backoff.is_resting for chain, pool in self._pools.items()}
+        return {chain.name: not pool.backoff.is_resting for chain, pool in self.resources.pools.items()}
 
     def renew(self, settings: Settings) -> None:
         """Go on with other settings; sessions that have begun go on with theirs, and the store stays the one it is.
@@ -192,14 +205,11 @@ class Application:
         self.settings = settings
         self.registry = registry
         self.assets = Assets(registry)
-        if "outgoing" in self.__dict__:
-            self._outdated.append(self.__dict__.pop("outgoing"))
-        self.__dict__.pop("_offline_settings", None)
         self._clients = {}
-        for chain in set(self._pools).difference(registry.all()):
-            pool = self._pools.pop(chain)
+        for chain in set(self.resources.pools).difference(registry.all()):
+            pool = self.resources.pools.pop(chain)
             pool.retire()
-            self._outdated.append(pool)
+            self.resources.retired.append(pool)
 
     def known_runtime(self, chain: Chain) -> "RuntimeTable | None":
         """Return the newest runtime table of *chain* in the cache or the bundle, without asking a node.
@@ -221,7 +231,7 @@ class Application:
         if changed is None:
             return None, 0
         # A table read anew has to compile its encoders anew: each transaction of a long run would pay for it.
-        kept = self._known.get(chain.name)
+        kept = self.resources.tables.get(chain.name)
         if kept is None or kept[0] != changed:
             from scenarioctl.runtime.table import load_bundled
             from scenarioctl.runtime.table_cache import load_cached, load_unconfirmed, newest_unconfirmed
@@ -230,7 +240,7 @@ class Application:
             if table is None and load_bundled(chain.name) is None:
                 table = load_unconfirmed(chain.genesis, directory)
             told = newest_unconfirmed(chain.genesis, directory)
-            kept = self._known[chain.name] = (changed, table, told)
+            kept = self.resources.tables[chain.name] = (changed, table, told)
         return kept[1], kept[2]
 
     def runtime_warnings(self, chain: Chain, table: "RuntimeTable") -> tuple[str, ...]:
@@ -262,7 +272,7 @@ class Application:
         bundled = load_bundled(chain.name)
         if bundled is not None and bundled.spec_version == spec_version:
             return bundled
-        pool = self._pools.get(chain)
+        pool = self.resources.pools.get(chain)
         table = pool.tables.of_version(spec_version) if pool is not None else None
         if table is not None or not chain.genesis:
             return table
@@ -305,12 +315,12 @@ class Application:
     def _new_client(self, chain: Chain) -> "Client":
         from scenarioctl.chains.client import Client
 
-        pool = self._pools.get(chain)
+        pool = self.resources.pools.get(chain)
         if pool is None:
             from scenarioctl.chains.pool import Pool
 
             known, cache = self.known_runtime(chain), self.runtime_directory(chain)
-            pool = self._pools[chain] = Pool(chain, known=known, cache=cache)
+            pool = self.resources.pools[chain] = Pool(chain, known=known, cache=cache)
         return Client(pool)
 
     def runtime_directory(self, chain: Chain) -> Path:
@@ -319,27 +329,11 @@ class Application:
 
     def unconnected(self) -> "Application":
         """Return this application, but asking no node: for judging a scenario before it is drafted."""
-        return self if self.settings.offline else self.view(self._offline_settings)
-
-    @cached_property
-    def _offline_settings(self) -> Settings:
-        from dataclasses import replace
-
-        return replace(self.settings, offline=True)
+        return self if self.settings.offline else self._view(replace(self.settings, offline=True))
 
     async def close(self) -> None:
         """Close what was opened; of a session, its clients."""
         for client in self._clients.values():
             await client.close()
-        if self._lent:
-            return
-        for pool in self._pools.values():
-            await pool.close()
-        for outdated in self._outdated:
-            await outdated.close()
-        if "outgoing" in self.__dict__:
-            await self.outgoing.close()
-        if "_threads" in self.__dict__:
-            self._threads.close()
-        if "store" in self.__dict__:
-            await self.store.close()
+        if not self._is_view:
+            await self.resources.close()

@@ -69,20 +69,16 @@ def settings(tmp_path: Path, **endpoints: str) -> Settings:
 
 def served(given: Settings) -> tuple[Application, Store]:
     app, store = Application(given, served=True), Store()
-    app.__dict__["store"] = store
+    app.resources.store = store  # type: ignore[assignment]
     return app, store
 
 
-def test_a_command_is_a_session_of_its_own(tmp_path: Path) -> None:
-    app = Application(settings(tmp_path))
+def test_nothing_is_opened_before_it_is_used(tmp_path: Path) -> None:
+    async def inside() -> None:
+        async with Application(settings(tmp_path)).session() as session:
+            assert session.resources.store is None
 
-    async def inside() -> Application:
-        async with app.session() as session:
-            return session
-
-    assert asyncio.run(inside()) is app
-    # Nothing was opened for it.
-    assert "store" not in app.__dict__
+    asyncio.run(inside())
 
 
 def test_sessions_share_all_but_their_clients(tmp_path: Path) -> None:

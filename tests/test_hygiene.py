@@ -191,7 +191,7 @@ def served(tmp_path: Path, node: Node) -> Application:
     app = Application(
         load_settings({"config": str(config), "cache": tmp_path, "store": tmp_path / "s.db"}, {}), served=True
     )
-    app.__dict__["store"] = NoStore()
+    app.resources.store = NoStore()  # type: ignore[assignment]
     return app
 
 

@@ -471,7 +471,7 @@ HTTP = node("h", "http", url="https://example.org/")
 def test_a_job_without_a_timeout_has_the_default_one(tmp_path: Path) -> None:
     async def story(app: Application) -> None:
         app.settings = replace(app.settings, run_seconds=1)
-        app.__dict__["outgoing"] = Hanging()
+        app.resources.outgoing[()] = Hanging()  # type: ignore[assignment]
         id = await diagram(app, REMARK, HTTP)
         await start_job(app, StartJob(id=id))
 
@@ -509,7 +509,7 @@ def test_the_default_timeout_does_not_count_delays(
 def test_the_default_timeout_goes_on_after_a_delay(tmp_path: Path) -> None:
     async def story(app: Application) -> None:
         app.settings = replace(app.settings, run_seconds=1)
-        app.__dict__["outgoing"] = Hanging()
+        app.resources.outgoing[()] = Hanging()  # type: ignore[assignment]
         id = await diagram(app, node("d", "delay", seconds=0.1), HTTP)
 
         with pytest.raises(TimedOut):

@@ -116,7 +116,7 @@ def test_a_run_in_which_a_draft_fails_says_so_before_its_end_mark(tmp_path: Path
 
 def test_drafts_that_a_run_did_not_come_to_are_counted(tmp_path: Path) -> None:
     async def story(app: Application) -> None:
-        app.__dict__["outgoing"] = Hanging()
+        app.resources.outgoing[()] = Hanging()  # type: ignore[assignment]
         id = await diagram(app, REMARK, HTTP, {**REMARK, "id": "s"})
         await start_job(app, StartJob(id=id, timeout="1s"))
 

@@ -76,7 +76,7 @@ class Stage:
 
     def web(self, *answers: Any) -> Web:
         web = Web(*answers)
-        self.app.__dict__["outgoing"] = web
+        self.app.resources.outgoing[()] = web  # type: ignore[assignment]
         return web
 
     def run(self, found: Diagram, *events: tuple[str, Any]) -> Run:

@@ -142,7 +142,7 @@ class Bench:
             sleep=self.time.sleep,
         )
         # One that answers at once: what happens is a matter of this time alone.
-        self.store = self.app.store = MemoryStore(clock=self.time.monotonic)
+        self.store = self.app.resources.store = MemoryStore(clock=self.time.monotonic)
 
     def worker(self, **fields: Any) -> Worker:
         # The grace of a stop is the event loop's, whose clock is real.

@@ -1,6 +1,8 @@
 """The web page that the daemon serves: its files, and what they need that no client of the interface does."""
 
+import asyncio
 import base64
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from importlib import resources
 from io import BytesIO
@@ -14,7 +16,6 @@ from scenarioctl.server.context import Route, ServerContext
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.limits import RequestSlots
 from scenarioctl.server.responses import JSON, encode
-from scenarioctl.threads import Threads
 
 _TYPES = {
     "html": "text/html; charset=utf-8",
@@ -64,7 +65,7 @@ class VaultCodes:
         self._context = context
         #: A large payload takes seconds: only one at a time, so that the others hardly notice, and few wait for it.
         self._turn = RequestSlots(1)
-        self._thread = Threads(1, name="vault")
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="vault")
 
     async def answer(self, request: web.Request) -> web.Response:
         check_type(request, present=True)
@@ -75,7 +76,8 @@ class VaultCodes:
         async with self._context.limits.slots(), self._turn:
             given = await self._context.app.aside(parse_json, body, field="the body")
             payload = given.get("payload") if isinstance(given, dict) else None
-            drawn = await self._thread.run(draw_codes, _read_hex(payload))
+            loop = asyncio.get_running_loop()
+            drawn = await loop.run_in_executor(self._executor, draw_codes, _read_hex(payload))
         codes = [base64.b64encode(code).decode() for code in drawn]
         return web.Response(body=encode({"codes": codes}), content_type=JSON)
 
