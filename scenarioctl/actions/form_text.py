@@ -35,7 +35,7 @@ def chain_text(value: object, registry: Registry) -> str:
 
 
 def side_texts(app: "Application", diagram: Diagram, node: Node) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what an action's form says of its source and its target, for show; `?` where it says nothing.
+    """Return what an action's form says of its source and its target, to be shown; `?` for what it doesn't say.
 
     `asset` is what the asset is called, `short` the same without the mark of a look-alike, `id` and `mark` what tells that one apart.
     """
@@ -64,7 +64,7 @@ class AssetText(NamedTuple):
     """What the asset of a form is called."""
 
     symbol: str
-    #: Of a look-alike, or of a claim that nothing bears out; empty where the symbol says it all.
+    #: Of a look-alike, or of a symbol that could not be verified; empty if the symbol is enough.
     id: str = ""
     #: What keeps a look-alike from being taken for another asset.
     mark: str = ""
@@ -81,7 +81,7 @@ class AssetText(NamedTuple):
 def name_asset(app: "Application", chain: object, asset_id: object, symbol: object) -> AssetText:
     """Return what the asset of a form is called, though nobody judged the form.
 
-    A symbol is the form's own claim: it is printed alone only where the id means that very asset.
+    A symbol is the form's own claim: it is printed alone only if the id means that asset.
     """
     number, claimed = one_line(asset_id), one_line(symbol)
     # Without a symbol the number stands as it is: a target may only repeat the source's.

@@ -1,4 +1,4 @@
-"""The two sides of an action: where value leaves, and where it arrives."""
+"""The two sides of an action: the source, which value leaves, and the target, which receives it."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ def read_side(diagram: Diagram, node: Node, place: str) -> Fields:
 
 
 def action_data(node: Node) -> Mapping[str, Any]:
-    """Return `actionData`, empty where there is none."""
+    """Return `actionData`, empty if there is none."""
     data = node.form.get("actionData")
     return data if isinstance(data, dict) else {}
 

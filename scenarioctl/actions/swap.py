@@ -289,7 +289,7 @@ def _max_impact(value: object, field: str) -> Decimal:
 
 
 def read_route(value: object, field: str) -> Any:
-    """Return the hops that *value* lists, None where it is none."""
+    """Return the hops that *value* lists, None if it is empty."""
     if value is None or value == "":
         return None
     from scenarioctl.transactions.swap.route import parse_route

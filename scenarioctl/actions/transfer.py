@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import UnsignedTransaction
 
-#: As the mempool calls it.
+#: Its name in the list of drafts.
 TX_TYPE = "xTransfer"
 
 
@@ -99,7 +99,7 @@ class ParsedTransfer:
     address: str
     #: Whose address it is; None where a placeholder will name it.
     account: bytes | None
-    #: The caller means this receiver, though nobody holds it.
+    #: The caller confirms a receiver that nobody holds the key of.
     confirmed: bool = False
     xcm_version: int | None = None
     notes: tuple[str, ...] = ()
@@ -268,7 +268,7 @@ def _options(transfer: ParsedTransfer) -> dict[str, Any]:
     """Return what `actionData` keeps beside the two sides; nothing for most."""
     kept: dict[str, Any] = {}
     if transfer.confirmed:
-        # The address, and no flag: whoever edits the receiver later has to confirm the new one.
+        # The address in place of a flag: a receiver that is edited later has to be confirmed again.
         kept["confirmedReceiver"] = transfer.address
     if transfer.xcm_version is not None:
         kept["xcmVersion"] = transfer.xcm_version

@@ -35,18 +35,18 @@ class Asset:
     id: str
     symbol: str
     name: str = ""
-    #: None where it is not known: then only raw amounts can be used.
+    #: None if unknown: then only raw amounts can be used.
     decimals: int | None
-    #: The smallest balance an account can hold, raw; None where it is not known.
+    #: The smallest balance an account can hold, raw; None if unknown.
     existential_deposit: int | None = None
     kind: str
     #: In XCM, as its chain sees it: `1/Here`; "" if it is not known.
     location: str = ""
-    #: The literal of the chain that backs it; "" where that is none of ours.
+    #: The literal of the chain that backs it; "" if that is not in the registry.
     reserve: str = ""
-    #: Whether its Asset Hub takes fees in it; None where that is not known.
+    #: Whether its Asset Hub takes fees in it; None if unknown.
     pays_fees: bool | None = None
-    #: What keeps its symbol from being taken for another asset's: `not the native DOT`; "" for the one that is meant.
+    #: Why its symbol means another asset: `not the native DOT`; "" for the canonical asset of its symbol.
     mark: str = ""
 
     @property
@@ -58,7 +58,7 @@ class Asset:
 
     @property
     def label(self) -> str:
-        """The asset by its id, where one is chosen: `10 (USDT, Tether USD of Asset Hub)`."""
+        """The asset by its id, for lists to choose from: `10 (USDT, Tether USD of Asset Hub)`."""
         if self.kind == "native":
             return f"{self.symbol} (the native asset)"
         if not self.symbol:
@@ -77,9 +77,9 @@ class Assets:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        #: Chain -> id -> the asset, or its row until somebody asks for it: building 500 takes longer than reading them.
+        #: Chain -> id -> the asset, or its row until it is asked for: building 500 assets takes longer than reading them.
         self._tables: dict[str, dict[str, Asset | list[Any]]] = {}
-        #: Chain -> symbol in lower case -> id of the one asset that it means, where it means one.
+        #: Chain -> symbol in lower case -> id of the canonical asset of that symbol, if it has one.
         self._canonical: dict[str, dict[str, str]] = {}
         #: Chain -> identity of an asset in the network -> its id on that chain.
         self._by_identity: dict[str, dict[str, str]] = {}
@@ -129,18 +129,18 @@ class Assets:
         return self._built(chain, next(iter(self._table(chain))))
 
     def at(self, chain: Chain, location: str) -> Asset | None:
-        """Return the asset that *chain* sees at *location*, or None where none is listed there."""
+        """Return the asset that *chain* sees at *location*, or None if none is listed there."""
         for number, row in self._table(chain).items():
             if location and location == (row.location if isinstance(row, Asset) else _location_of(row)):
                 return self._built(chain, number)
         return None
 
     def listed(self, chain: Chain, number: int) -> Asset | None:
-        """Return the asset of *chain* with this id, or None where none is listed."""
+        """Return the asset of *chain* with this id, or None if it lists none."""
         return self._built(chain, str(number)) if str(number) in self._table(chain) else None
 
     def counterpart(self, asset: Asset, destination: Chain) -> Asset | None:
-        """Return the same asset as *destination* holds it, or None where it is not known to hold it."""
+        """Return the same asset as *destination* holds it, or None if it is not known to hold it."""
         wanted = self._identities(asset)
         if not wanted:
             return None
@@ -442,7 +442,7 @@ def _is_canonical(row: Asset | list[Any]) -> bool:
 def _with_configured(
     canonical: dict[str, str], table: Mapping[str, Asset | list[Any]], configured: Sequence[Asset]
 ) -> dict[str, str]:
-    """Return *canonical* as config.toml leaves it: an asset written there is meant where no other has its symbol."""
+    """Return *canonical* as config.toml leaves it: an asset of config.toml is canonical if no other has its symbol."""
     renamed = {asset.id: asset.symbol.casefold() for asset in configured}
     meant = {symbol: number for symbol, number in canonical.items() if renamed.get(number, symbol) == symbol}
     for asset in configured:

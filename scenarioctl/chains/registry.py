@@ -12,16 +12,16 @@ ROLES = ("relay", "asset_hub", "dex", "contracts", "parachain")
 
 @dataclass(frozen=True, kw_only=True)
 class Chain:
-    """One chain: who it is, where it is reached, what it counts in."""
+    """One chain: its identity, its endpoints and its native asset."""
 
-    #: The literal: what is typed, stored and printed.
+    #: The literal: typed, stored and printed.
     name: str
     title: str
     role: str
     #: Literal of the relay chain; a relay names itself, a chain without one has "".
     relay: str
     para_id: int | None = None
-    #: Hash of block 0; "" where it is not known.
+    #: Hash of block 0; "" if unknown.
     genesis: str = ""
     ss58_prefix: int = 42
     account_format: AccountFormat = ACCOUNT_ID_32
@@ -173,7 +173,7 @@ CHAINS = (
     ),
 )
 
-#: What a `[chains.NAME]` table may say, and of what kind it is.
+#: The keys of a `[chains.NAME]` table, and the kind of each value.
 _KEYS: Mapping[str, str] = {
     "title": "a text",
     "role": "a text",
@@ -189,7 +189,7 @@ _KEYS: Mapping[str, str] = {
     "testnet": "true or false",
     "assets": "a list of tables",
 }
-#: What may be said of a chain that is built in: nothing that would make it another chain.
+#: The keys that may change a built-in chain: none that would make it another chain.
 _OVERRIDES = ("endpoints", "assets")
 
 

@@ -92,7 +92,7 @@ class CreateSwap(CheckableFields):
     max_impact: str | int | float | None = None
     #: Hops, as `5>omnipool>102>stableswap:102>10` or as a JSON list.
     route: Any = None
-    #: The exchange parachain, where there is more than one.
+    #: The exchange parachain, if there is more than one.
     chain: str = "hydraDx"
 
 
@@ -202,7 +202,7 @@ async def create_query(app: Application, request: CreateQuery) -> Result[Created
 class CreateFlow:
     """Create a scenario of several steps from a flow file."""
 
-    #: The file's text, or its content where it comes as JSON.
+    #: The file's text, or its content if it comes as JSON.
     flow: Any
     #: `toml` or `json`.
     syntax: str = "toml"

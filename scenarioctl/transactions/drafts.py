@@ -1,4 +1,4 @@
-"""What a builder gives back: a call, and what its signer should know."""
+"""The result of a builder: a call, and warnings for its signer."""
 
 from dataclasses import dataclass
 
@@ -10,5 +10,5 @@ class Draft:
     """A call that is ready to be encoded."""
 
     call: Call
-    #: Sentences for the person who signs.
+    #: Sentences for the signer.
     warnings: tuple[str, ...] = ()

@@ -1,7 +1,6 @@
 """What a transaction does, as plain data that a person can read and a program can parse.
 
-Accounts are SS58 of the chain, integers wider than 32 bits decimal text, bytes 0x hex (a remark's is text where it
-is text), amounts of known assets `{"value": "12345678900", "human": "1.23456789 DOT"}`.
+Accounts are SS58 of the chain, integers wider than 32 bits decimal text, bytes 0x hex (a remark that is text is text), amounts of known assets `{"value": "12345678900", "human": "1.23456789 DOT"}`.
 """
 
 from collections.abc import Mapping
