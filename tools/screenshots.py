@@ -55,15 +55,15 @@ def take(
 
 def check(page: Page) -> None:
     page.fill("sender", ALICE, within="[aria-labelledby=check]")
-    page.press("Check")
-    page.wait_for("It passes")
+    page.press("Simulate")
+    page.wait_for("Simulation passed")
 
 
 def make_payload(page: Page) -> None:
     page.fill("sender", ALICE, within="[aria-labelledby=payload]")
     page.fill("nonce", "7", within="[aria-labelledby=payload]")
-    page.press("Make the payload")
-    page.wait_for("Scan it with Polkadot Vault.")
+    page.press("Prepare for signing")
+    page.wait_for("Scan with Polkadot Vault.")
 
 
 def take_checked(browser: webdriver.Chrome) -> None:
@@ -99,10 +99,10 @@ def main() -> None:
         take(browser, page, "transfer-dark", f"/#/create/?diagramData={transfer}", "Copy hex", scheme="dark")
         take(browser, page, "phone", f"/#/create/?diagramData={transfer}", "Copy hex", width=390)
         take(browser, page, "job", f"/#/create/?diagramData={remark}", "workload executed")
-        take(browser, page, "problems", f"/#/create/?diagramData={steps}", "to mend")
+        take(browser, page, "problems", f"/#/create/?diagramData={steps}", "problems")
         take(browser, page, "new-transfer", "/#/new/transfer", "Receiver")
-        take(browser, page, "new-swap", "/#/new/swap", "You give")
-        take(browser, page, "new-remark", "/#/new/remark", "for everybody and for ever")
+        take(browser, page, "new-swap", "/#/new/swap", "You sell")
+        take(browser, page, "new-remark", "/#/new/remark", "permanent part")
         take(browser, page, "import", "/#/import", "Import a diagram")
         take_checked(browser)
     daemon.stop()
