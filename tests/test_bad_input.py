@@ -2408,7 +2408,7 @@ def test_a_damaged_scenario_is_named(scenarioctl: Run, damage: bytes, error: str
         ),
         (
             "PRAGMA application_id = 7",
-            "store '{store}' is a database of another program, expected one of scenarioctl",
+            "store '{store}' is a database of another program; name another file",
         ),
     ],
 )
@@ -2442,7 +2442,7 @@ def test_a_store_that_cannot_be_written_says_so(scenarioctl: Run) -> None:
         patch.setattr("sqlite3.connect", connect)
         ended = scenarioctl("create", "remark", "--chain", "polkadot", "--text", random_text(100_000))
 
-    assert ended.err == f"Error: store '{store_path()}' has no room left on its disk, nothing was changed\n"
+    assert ended.err == f"Error: store '{store_path()}' is out of disk space; nothing was changed\n"
     assert (ended.out, ended.code) == ("", 2)
     assert count_stored() == 1
     assert scenarioctl("info", scenario_id).out == "polkadot > Remark\n"

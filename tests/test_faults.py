@@ -1026,11 +1026,11 @@ class Lock:
 LOCK = Lock()
 Act = Callable[[Serving], None]
 STORES: dict[str, tuple[Act, Act, str, str]] = {
-    "full": (full, roomy_again, "store_failed", "has no room left on its disk, nothing was changed"),
+    "full": (full, roomy_again, "store_failed", "is out of disk space; nothing was changed"),
     "read-only": (read_only, writable, "store_failed", "is read-only, expected a file that can be written"),
     "locked": (
         *(LOCK.take, LOCK.leave, "store_busy"),
-        "has been locked by another process for 0.1 seconds, try again later",
+        "has been locked by another process for 0.1 seconds; try again later",
     ),
 }
 LARGE = json.dumps({"nodes": [node("n", "note", text="0123456789abcdef" * 4096)], "edges": []})
@@ -1155,7 +1155,7 @@ def test_a_store_that_is_not_there_any_more_takes_nothing_that_would_be_lost(
         ward.ask("/job/stop", {"id": id})
         ward.check()
 
-    sentence = f"store '{ward.store}' was moved, deleted or replaced while it was open: put it back, or start the daemon anew"
+    sentence = f"store '{ward.store}' was moved, deleted or replaced while it was open: put it back, or restart the daemon"
     assert [(status, answer["code"], answer["error"]) for status, answer in told] == [
         (503, "store_failed", sentence)
     ] * 4
@@ -1402,7 +1402,7 @@ def test_a_store_with_a_damaged_page_serves_what_lies_elsewhere(tmp_path: Path) 
         ran = again.ask("/job/run", {"id": id})[0]
         ended = again.running.end()
 
-    sentence = f"store '{ward.store}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
+    sentence = f"store '{ward.store}' is damaged (database disk image is malformed): restore it from a backup"
     assert events == (503, {"error": sentence, "code": "store_failed"})
     assert posted == (503, {"success": False, "error": sentence, "code": "store_failed"})
     assert (info, ran, ended) == ((200, SUMMARY), 200, 0)
@@ -1487,13 +1487,13 @@ NO_STARTS = {
         line=(*API, "--store", "HOME/list.db"),
         prepare=lambda home: (home / "list.db").write_text("my shopping list\n" * 100),
         code=2,
-        error="store 'HOME/list.db' is not a database, expected one of scenarioctl",
+        error="store 'HOME/list.db' is not a database of scenarioctl; name another file",
     ),
     "a store of another program": NoStart(
         line=(*API, "--store", "HOME/other.db"),
         prepare=lambda home: make_database(home / "other.db", "CREATE TABLE mine (a)"),
         code=2,
-        error="store 'HOME/other.db' is a database of another program, expected one of scenarioctl",
+        error="store 'HOME/other.db' is a database of another program; name another file",
     ),
     "a store of a newer program": NoStart(
         line=(*API, "--store", "HOME/newer.db"),

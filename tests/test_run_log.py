@@ -73,7 +73,7 @@ def test_a_worker_that_dies_amid_a_step_leaves_its_lines_once(bench: Bench) -> N
         await bench.time.let_pass(100)
 
         first = ["Starting worker", "Requesting GET example.org/"]
-        again = ["This run was begun before and did not come to its end: it is run again"]
+        again = ["The last attempt at this run was interrupted; running it again"]
         assert await bench.log("one") == [
             *first,
             *again,

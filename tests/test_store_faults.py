@@ -68,7 +68,7 @@ def test_a_schema_whose_names_are_damaged_is_said(tmp_path: Path, column: str) -
         database.execute(f"PRAGMA schema_version = {version + 1}")
         database.commit()
 
-    with pytest.raises(StoreFailed, match=r"is damaged .*, expected a sound file: restore a copy"):
+    with pytest.raises(StoreFailed, match=r"is damaged .*: restore it from a backup"):
         open_store(path)
 
 
@@ -136,7 +136,7 @@ def test_a_locked_store_refuses_every_write_after_a_while(
         other.execute("BEGIN IMMEDIATE")
 
         assert message(StoreBusy, WRITES[write](store)) == (
-            f"store '{tmp_path}/scenarios.db' has been locked by another process for 0.01 seconds, try again later"
+            f"store '{tmp_path}/scenarios.db' has been locked by another process for 0.01 seconds; try again later"
         )
         other.execute("ROLLBACK")
         run(WRITES[write](store))
@@ -156,7 +156,7 @@ def test_a_run_that_finds_the_disk_full_leaves_nothing_and_is_kept_once_there_is
     for room in range(0, 24, 3):
         writer.execute(f"PRAGMA max_page_count = {pages + room}")
         assert message(StoreFailed, store.finish_run(long, retention=NO_LIMIT)) == (
-            f"store '{tmp_path}/scenarios.db' has no room left on its disk, nothing was changed"
+            f"store '{tmp_path}/scenarios.db' is out of disk space; nothing was changed"
         )
         assert everything(tmp_path) == before
     writer.execute(f"PRAGMA max_page_count = {pages + 1000}")
@@ -420,9 +420,7 @@ def test_a_damaged_page_is_said_and_what_lies_elsewhere_is_read(tmp_path: Path) 
         run(store.close())
         (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'log_lines'").fetchone()
     damage(path, (root - 1) * 4096, root * 4096)
-    sentence = (
-        f"store '{path}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
-    )
+    sentence = f"store '{path}' is damaged (database disk image is malformed): restore it from a backup"
 
     with opened("sqlite", tmp_path) as store:
         assert message(StoreFailed, store.read_log(FIRST.id)) == sentence

@@ -163,7 +163,7 @@ def test_the_loop_goes_on_while_another_process_locks_the_store(
 
         assert turns > 10
         assert {str(answer) for answer in answers} == {
-            f"store '{path}' has been locked by another process for 0.2 seconds, try again later"
+            f"store '{path}' has been locked by another process for 0.2 seconds; try again later"
         }
         assert {type(answer) for answer in answers} == {StoreBusy}
         assert len({id(answer) for answer in answers}) == 3
@@ -276,7 +276,7 @@ def test_a_full_disk_refuses_what_has_no_room_and_keeps_the_rest(path: Path) -> 
         answers = await asyncio.gather(*tasks, return_exceptions=True)
 
         assert [type(answer) for answer in answers] == [type(None), StoreFailed, type(None)]
-        assert str(answers[1]) == f"store '{path}' has no room left on its disk, nothing was changed"
+        assert str(answers[1]) == f"store '{path}' is out of disk space; nothing was changed"
         assert {item.id for item in (await store.list_scenarios()).items} == {
             FIRST.id,
             "scenario-1",

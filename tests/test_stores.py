@@ -701,7 +701,7 @@ class TestSqlite:
 
         with pytest.raises(StoreFailed) as caught:
             open_store(path)
-        assert str(caught.value) == f"store '{path}' is not a database, expected one of scenarioctl"
+        assert str(caught.value) == f"store '{path}' is not a database of scenarioctl; name another file"
         assert path.read_text() == "my shopping list\n" * 100
         assert [entry.name for entry in path.parent.iterdir()] == ["scenarios.db"]
 
@@ -718,9 +718,7 @@ class TestSqlite:
 
         with pytest.raises(InvalidRequest) as caught:
             open_store(path)
-        assert str(caught.value) == (
-            f"store '{path}' is a database of another program, expected one of scenarioctl"
-        )
+        assert str(caught.value) == (f"store '{path}' is a database of another program; name another file")
         assert path.read_bytes() == before
 
     def test_a_store_of_a_newer_version_is_left_as_it_is(self, path: Path) -> None:
@@ -741,7 +739,7 @@ class TestSqlite:
             run(store.put_scenario(FIRST))
             newer = sqlite3.connect(path, isolation_level=None)
             newer.execute("ALTER TABLE scenarios RENAME COLUMN summary TO words")
-            sentence = f"store '{path}' was brought up to date by a newer scenarioctl meanwhile: restart this one, upgraded too"
+            sentence = f"store '{path}' was migrated by a newer scenarioctl: upgrade this one, and restart it"
 
             # Without another version it would be a bug of ours.
             with pytest.raises(sqlite3.OperationalError):
@@ -833,7 +831,7 @@ class TestSqlite:
         other.execute("BEGIN IMMEDIATE")
 
         assert message(StoreBusy, store.put_scenario(FIRST)) == (
-            f"store '{path}' has been locked by another process for 0.05 seconds, try again later"
+            f"store '{path}' has been locked by another process for 0.05 seconds; try again later"
         )
         assert run(store.get_scenario(SECOND.id)) == SECOND
         other.execute("ROLLBACK")
@@ -851,7 +849,7 @@ class TestSqlite:
         with pytest.raises(StoreBusy) as caught:
             open_store(path)
         assert str(caught.value) == (
-            f"store '{path}' has been locked by another process for 0.05 seconds, try again later"
+            f"store '{path}' has been locked by another process for 0.05 seconds; try again later"
         )
         other.close()
 
@@ -862,7 +860,7 @@ class TestSqlite:
         writer.execute(f"PRAGMA max_page_count = {pages + 1}")
 
         assert message(StoreFailed, store.put_scenario(replace(SECOND, blob=bytes(100_000)))) == (
-            f"store '{path}' has no room left on its disk, nothing was changed"
+            f"store '{path}' is out of disk space; nothing was changed"
         )
         assert run(store.count_scenarios()) == 1
         run(store.put_scenario(SECOND))
@@ -908,7 +906,7 @@ print(run(store.count_scenarios()))
         store = SqliteStore(path)
 
         assert message(StoreFailed, store.get_scenario("id-00007")) == (
-            f"store '{path}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
+            f"store '{path}' is damaged (database disk image is malformed): restore it from a backup"
         )
         run(store.close())
 
@@ -919,7 +917,7 @@ print(run(store.count_scenarios()))
         with pytest.raises(StoreFailed) as caught:
             open_store(path)
         assert str(caught.value) == (
-            f"store '{path}' is damaged (database disk image is malformed), expected a sound file: restore a copy"
+            f"store '{path}' is damaged (database disk image is malformed): restore it from a backup"
         )
 
     def test_a_folder_is_not_a_store(self, tmp_path: Path) -> None:

@@ -609,7 +609,7 @@ def test_a_run_that_a_crash_cut_off_is_run_again_however_late(bench: Bench) -> N
 
         assert await bench.log("one") == [
             "Starting worker",
-            "This run was begun before and did not come to its end: it is run again",
+            "The last attempt at this run was interrupted; running it again",
             "drafted",
             "workload executed",
             "Sleeping",
@@ -812,7 +812,7 @@ def test_a_run_is_kept_as_soon_as_the_store_takes_it(
         nonlocal trouble
         await bench.start("slow", every="1h")
         await bench.time.let_pass(1)
-        trouble = InvalidRequest("store 's.db' has no room left on its disk, nothing was changed")
+        trouble = InvalidRequest("store 's.db' is out of disk space; nothing was changed")
         await bench.start("later", every="1h")
         await bench.time.let_pass(30)
         assert await bench.log("slow") == ["Starting worker"]
@@ -828,8 +828,7 @@ def test_a_run_is_kept_as_soon_as_the_store_takes_it(
     # Not at every look: it backs off.
     assert 4 < len(said) < 20
     assert said[0] == (
-        "no job can be claimed, the next try comes in 0.2 s: "
-        "store 's.db' has no room left on its disk, nothing was changed"
+        "no job can be claimed; retrying in 0.2 s: store 's.db' is out of disk space; nothing was changed"
     )
 
 
@@ -885,7 +884,7 @@ def test_a_scenario_that_is_deleted_after_its_run_began_takes_nothing_along(
     with caplog.at_level(logging.WARNING, "scenarioctl.worker"):
         play(bench, worker, story=story)
     assert [record.getMessage() for record in caplog.records] == [
-        "a run of job gone is not kept: its scenario was deleted, it was started anew, or another worker has it"
+        "a run of job gone is not kept: its scenario was deleted, it was restarted, or another worker has it"
     ]
 
 
@@ -997,7 +996,7 @@ def test_a_run_that_is_run_again_does_not_log_a_second_start(bench: Bench) -> No
         assert await bench.log("one") == [
             "Starting worker",
             "Waiting",
-            "This run was begun before and did not come to its end: it is run again",
+            "The last attempt at this run was interrupted; running it again",
             "Waiting",
         ]
         await bench.app.close()

@@ -8,33 +8,33 @@ from enum import StrEnum
 from typing import Any
 
 SECOND = 1_000_000_000
-#: What the mempool says of a transaction that could not be drafted, and the log line begins with.
+#: The `tx` of a draft that failed, and the beginning of its log line.
 NO_TRANSACTION = "Could not generate transaction"
-#: What the line before the last of a run's log begins with, if something failed.
+#: The beginning of the last line but one of a run that failed.
 RUN_FAILED = "run failed"
 
 
 class JobState(StrEnum):
-    """Where a job stands."""
+    """The state of a job."""
 
     #: Runs when it is due.
     RUNNING = "running"
     STOPPED = "stopped"
-    #: Stopped by itself, after so many failures in a row.
+    #: Stopped after too many failures in a row.
     PAUSED = "paused"
 
 
 class Overlap(StrEnum):
-    """What becomes of a time that comes while the run before it still goes on."""
+    """What to do with a planned time that comes while the previous run is in progress."""
 
     SKIP = "skip"
-    #: One waits, and runs as soon as the one before it has ended; others are skipped.
+    #: One waits and runs as soon as the previous run has ended; others are skipped.
     QUEUE = "queue"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """When a job runs, and what is done when that goes wrong."""
+    """When a job runs, and what to do if that fails."""
 
     #: Between two planned times; 0 with `cron`.
     every: int = 12 * 60 * 60 * SECOND
@@ -42,12 +42,12 @@ class Schedule:
     cron: str = ""
     #: IANA name, in which `cron` is meant.
     timezone: str = "UTC"
-    #: Each run begins up to so much later, at random.
+    #: The longest random delay of a run.
     jitter: int = 0
     overlap: Overlap = Overlap.SKIP
-    #: A run that is late by more than this, after a downtime, is left out; the next planned time holds.
+    #: After downtime, runs that are later than this are skipped.
     catchup: int = 60 * SECOND
-    #: The job pauses after so many failed runs in a row; 0: never.
+    #: The job pauses after this number of failed runs in a row; 0: never.
     pause_after: int = 0
     #: A run that takes longer has failed; 0: no limit.
     timeout: int = 0
@@ -55,20 +55,20 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The repeated execution of one scenario, by whose id it goes."""
+    """The repeated execution of one scenario, which gives it its id."""
 
     id: str
     state: JobState
     schedule: Schedule
     #: When it was last started, stopped or paused.
     changed: int
-    #: When it runs next; None where it does not.
+    #: When it runs next; None if it is not running.
     due: int | None = None
     #: The planned time that `due` was made of: without jitter.
     planned: int | None = None
-    #: Counts claims and starts: work that was claimed under another epoch is not kept any more.
+    #: Counts claims and starts: the store keeps no run of an earlier epoch.
     epoch: int = 0
-    #: Who runs it at this moment; empty for nobody.
+    #: The worker that runs it now; empty if there is none.
     owner: str = ""
     #: What the run waits for: `webhook 6f1c…`; empty for nothing.
     step: str = ""
@@ -78,51 +78,51 @@ class Job:
     failures: int = 0
     last_started: int | None = None
     last_finished: int | None = None
-    #: Why it is paused, or why the last run failed; empty unless it did.
+    #: Why it is paused, or why the last run failed; else empty.
     reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """Who asks for due jobs, and for how long they are theirs."""
+    """A request for due jobs."""
 
     owner: str
-    #: Wall clock: what is due by then.
+    #: Wall clock: jobs due by then.
     now: int
-    #: How long the claim holds without being renewed; the store's own clock counts it.
+    #: How long the claim holds unless it is renewed, by the store's own clock.
     lease: int
     limit: int = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimedJob:
-    """A due job that is now its owner's."""
+    """A due job that a worker has claimed."""
 
     job: Job
     #: The scenario, as the store has it.
     blob: bytes
     summary: str
-    #: Was claimed for this due time before, by a worker that never came to its end: it is late through no fault of its own.
+    #: Another worker claimed it for the same due time, and did not finish.
     interrupted: bool = False
-    #: And had lines in the log by then.
+    #: That run has lines in the log.
     logged: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class MempoolDraft:
-    """A transaction that a run drafted, or what a chain answered."""
+    """A transaction that a run drafted, or the answer of a chain."""
 
     chain: str
-    #: Raw, `0` where no asset moves.
+    #: In the smallest unit; `0` if no asset moves.
     amount: str
     #: `xTransfer`, `swap`, `Remark`, `ChainQuery` or `ChainTx`.
     tx_type: str
     date: int
     #: Hex, JSON text, or NO_TRANSACTION.
     tx: str
-    #: The runtime it was drafted for; None where there is no transaction.
+    #: The runtime it was drafted for; None if there is no transaction.
     spec_version: int | None = None
-    #: From then on a client should draft anew; None where there is no transaction.
+    #: When clients should draft again; None if there is no transaction.
     expires: int | None = None
     #: Id of the diagram's node.
     node: str = ""
@@ -130,13 +130,13 @@ class MempoolDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class MempoolEntry:
-    """A draft as the store keeps it."""
+    """A stored draft."""
 
     #: A cursor: grows with every entry of the store, in the order in which they become visible.
     seq: int
     job: str
     draft: MempoolDraft
-    #: Why it must not be signed any more: the chain's runtime has changed; empty while it may be.
+    #: Why it must not be signed any more; empty if it may be.
     flag: str = ""
 
 
@@ -153,14 +153,14 @@ class LogLine:
 
 @dataclass(frozen=True, kw_only=True)
 class KeptRun:
-    """What is remembered of a run beside its lines and its drafts."""
+    """A stored run, without its lines and drafts."""
 
     planned: int
     started: int
     finished: int
-    #: How many of them it left.
+    #: The number of its drafts.
     drafts: int
-    #: Why it failed; empty if it did not.
+    #: Why it failed; empty if it succeeded.
     failure: str
 
 
@@ -178,10 +178,10 @@ class WebhookEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:
-    """All that a run leaves behind but for the lines that it logged before a wait: kept whole or not at all."""
+    """What a run leaves behind, without the lines that are stored already; stored whole or not at all."""
 
     job: str
-    #: The epoch under which it was claimed; None for a run in the foreground, which no schedule knows.
+    #: The epoch of its claim; None for `job run`, which has no schedule.
     epoch: int | None
     owner: str = ""
     planned: int
@@ -191,18 +191,18 @@ class FinishedRun:
     drafts: tuple[MempoolDraft, ...] = ()
     #: Webhook uuid -> id of the newest event that was used.
     used_events: "dict[str, int]" = field(default_factory=dict)
-    #: Why it failed; empty if it did not.
+    #: Why it failed; empty if it succeeded.
     failure: str = ""
-    #: When the job runs next, and the planned time that is made of; None: not again (paused).
+    #: When the job runs next, and the planned time without jitter; None pauses the job.
     due: int | None = None
     next_planned: int | None = None
-    #: False for a time that was left out: its lines and the next time are kept, but it counts as no run.
+    #: False for a planned time that was skipped: lines and the next time are stored, but it doesn't count as a run.
     ran: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Retention:
-    """How much of a job's past is kept; 0 means without limit."""
+    """How much of the past is kept; 0 means no limit."""
 
     log_lines: int = 10_000
     log_age: int = 0
@@ -210,7 +210,7 @@ class Retention:
     log_bytes: int = 16 * 1024 * 1024
     mempool_entries: int = 1_000
     mempool_age: int = 0
-    #: Bytes of a job's drafts; the newest is kept however long.
+    #: Bytes of a job's drafts; the newest draft is always kept.
     mempool_bytes: int = 32 * 1024 * 1024
     runs: int = 1_000
     webhook_events: int = 100

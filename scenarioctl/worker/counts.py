@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 @dataclass(kw_only=True)
 class Counts:
-    """What a worker has done since it began, for the daemon's figures."""
+    """What a worker has done since it started, for `/metrics`."""
 
     executed: int = 0
     failed: int = 0
-    #: Runs whose job was another's when they ended.
+    #: Runs that were not kept, since their job had another owner by then.
     lost: int = 0
     left_out: int = 0
     bugs: int = 0

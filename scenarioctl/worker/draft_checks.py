@@ -1,4 +1,4 @@
-"""Whether drafts may still be signed, now that their chain has another runtime."""
+"""Whether drafts may still be signed after a runtime upgrade of their chain."""
 
 import asyncio
 import logging
@@ -14,21 +14,21 @@ log = logging.getLogger("scenarioctl.worker")
 
 
 class DraftChecks:
-    """Flags the drafts in all mempools that a runtime upgrade has outdated."""
+    """Flags drafts that a runtime upgrade has outdated."""
 
     def __init__(self, app: Application, counts: Counts) -> None:
         self._app = app
         self._counts = counts
         #: Chain -> newest runtime that a draft was made for.
         self._newest: dict[str, int] = {}
-        #: Chain, version of drafts, version they were compared with -> the last entry that was.
+        #: Chain, version of drafts, version they were compared with -> seq of the last draft that was compared.
         self._judged: dict[tuple[str, int, int], int] = {}
         self._lock = asyncio.Lock()
-        #: A check that a run has given cause for.
+        #: A check that a draft for a new runtime has started.
         self.task: asyncio.Task[None] | None = None
 
     async def check(self) -> None:
-        """Compare drafts with the runtime that their chain has now, and flag those that must be drafted anew."""
+        """Compare drafts with the current runtime of their chain, and flag those that must not be signed."""
         if self._app.settings.offline:
             return
         async with self._lock:

@@ -25,13 +25,13 @@ log = logging.getLogger("scenarioctl.worker")
 
 STARTING = "Starting worker"
 SLEEPING = "Sleeping"
-#: Why a run is not kept, or given up.
-NOT_OURS = "its scenario was deleted, it was started anew, or another worker has it"
+#: Why a run is not stored, or canceled.
+NOT_OURS = "its scenario was deleted, it was restarted, or another worker has it"
 
 
 @dataclass(kw_only=True)
 class _Outcome:
-    """What a run has come to, as far as it got."""
+    """What a run has done so far."""
 
     planned: int
     started: int
@@ -39,7 +39,7 @@ class _Outcome:
     drafts: tuple[MempoolDraft, ...] = ()
     used: dict[str, int] = field(default_factory=dict)
     failure: str = ""
-    #: False for a time that was left out.
+    #: False for a planned time that is skipped.
     ran: bool = True
     #: The run itself; None until its scenario has been read.
     run: "Run | None" = None
@@ -62,7 +62,7 @@ class JobRun:
         self.place: Place = capacity.take()
         #: What it waits for.
         self.step = ""
-        #: All is done but keeping it, which must not be cut short by a renewal that saw the old state.
+        #: Only storing is left, which a renewal that saw the old state must not cancel.
         self.finishing = False
         #: The task that performs it.
         self.task: asyncio.Task[None] | None = None
@@ -73,15 +73,15 @@ class JobRun:
         self._capacity = capacity
         #: Lines that are in the log already.
         self._logged = 0
-        #: Tells the store of a wait.
+        #: The task that notes a wait or lines in the store.
         self._noting: asyncio.Task[None] | None = None
 
     async def perform(self) -> FinishedRun:
-        """Run the claimed job and return what the store has kept of it, whatever happens to the run."""
+        """Run the job, store what it leaves behind, whatever happens to it, and return that."""
         run = await self._execute()
         self.finishing = True
         if self._noting is not None:
-            # It may have been on its way when the run was cut short.
+            # It may have been in progress when the run was canceled.
             await asyncio.wait({self._noting})
             run = replace(run, lines=run.lines[self._logged :])
         await self._keep(run)
@@ -94,8 +94,8 @@ class JobRun:
         try:
             due = started if job.due is None else job.due
             if claimed.interrupted:
-                # However late that is; what it sent to web servers may be sent again.
-                outcome.lines.append("This run was begun before and did not come to its end: it is run again")
+                # However late it is.  HTTP requests may be sent a second time.
+                outcome.lines.append("The last attempt at this run was interrupted; running it again")
             else:
                 planned, missed = caught_up(job.schedule, outcome.planned, due, started, first=not job.runs)
                 if missed:
@@ -109,7 +109,7 @@ class JobRun:
             if not job.runs and not claimed.logged:
                 outcome.lines.insert(0, STARTING)
             if outcome.lines and not claimed.logged:
-                # What the run does may take hours, and a client looks meanwhile.
+                # The run may take hours, and clients read the log meanwhile.
                 await self._log(outcome.lines)
             await self._run(outcome)
         except ScenarioctlError as error:
@@ -117,8 +117,8 @@ class JobRun:
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and self.task is not None and self.task.cancelling():
                 raise
-            # A bug in one job must not take the other jobs down with it.  Nor may a run that nobody cancelled end
-            # unkept, for something that it shared was given up: its job would be ours for ever.
+            # A bug in one job must not take the other jobs down.  And if something that the run shares was canceled, but
+            # not the run itself, the run must still be stored: its job would stay ours forever.
             outcome.failure = self._report(job.id, error)
         return self._finished(outcome)
 
@@ -145,7 +145,7 @@ class JobRun:
                 outcome.used = dict(run.used_events)
 
     def _finished(self, outcome: _Outcome) -> FinishedRun:
-        """Return what is kept of a run, with the time of the next."""
+        """Return what the store keeps of a run, with the time of the next one."""
         job = self.claimed.job
         finished = self._app.clock()
         lines = [*outcome.lines, *(closing_lines(outcome.run, outcome.failure) if outcome.ran else ())]
@@ -156,12 +156,12 @@ class JobRun:
                 "Paused: the run failed" if failures == 1 else f"Paused: {failures} runs in a row failed"
             )
         else:
-            # What is left out must not be made up for either.
+            # A skipped time must not be queued either.
             schedule = job.schedule if outcome.ran else replace(job.schedule, overlap=Overlap.SKIP)
             try:
                 times = next_times(schedule, outcome.planned, finished)
             except Exception as error:
-                # The time zone may be gone from the machine.
+                # The machine may not have the time zone any more.
                 lines.append(self._report(job.id, error))
                 lines.append("Paused: there is no next time")
         if times is not None:
@@ -186,7 +186,7 @@ class JobRun:
         )
 
     def _report(self, id: str, error: BaseException) -> str:
-        """Log a bug with its traceback, and return what the job's own log says of it."""
+        """Log a bug with its traceback, and return the line for the job's own log."""
         self._counts.bugs += 1
         log.error("a bug showed in job %s", id, exc_info=error)
         return (
@@ -195,7 +195,7 @@ class JobRun:
         )
 
     async def _keep(self, run: FinishedRun) -> None:
-        """Give *run* to the store, as often as it takes: nothing of it may get lost while its job is ours."""
+        """Store *run*, and retry until that succeeds: nothing of it may be lost while its job is ours."""
         delay = self._pace.retry
         retention = retention_of(self._app.settings)
         while True:
@@ -204,10 +204,10 @@ class JobRun:
                 break
             except ScenarioctlError as error:
                 self._counts.store_errors += 1
-                trouble = "a run of job %s is not kept yet, the next try comes in %.1f s: %s"
+                trouble = "a run of job %s can't be stored; retrying in %.1f s: %s"
                 log.error(trouble, run.job, delay, error)  # noqa: TRY400
             except Exception as error:
-                # The store takes something in it for impossible: the rest is kept.
+                # The store refuses something in it: store the rest.
                 sentence = self._report(run.job, error)
                 lines = (*closing_lines(None, sentence), SLEEPING)
                 run = replace(run, lines=lines, drafts=(), used_events={}, failure=sentence)
@@ -221,7 +221,7 @@ class JobRun:
             self._counts.failed += bool(run.failure)
 
     async def _wait(self, step: str, lines: list[str]) -> None:
-        """Note what a run waits for, and what it has logged; while it waits, its place is free for another."""
+        """Note what the run waits for, and its log; another run has its place meanwhile."""
         if step:
             self._capacity.release(self.place)
         else:
@@ -232,9 +232,9 @@ class JobRun:
         await self._log(lines)
 
     async def _log(self, lines: list[str]) -> None:
-        """Write what a run has logged so far, and what it waits for, while it goes on."""
+        """Store what the run has logged so far, and what it waits for."""
         self._noting = asyncio.create_task(self._note(self.step, lines))
-        # However the run is cut short, its lines must not be written twice, or not at all.
+        # If the run is canceled meanwhile, its lines must be written exactly once.
         await asyncio.shield(self._noting)
 
     async def _note(self, step: str, lines: list[str]) -> None:
@@ -246,7 +246,7 @@ class JobRun:
             ):
                 self._logged += len(fresh)
         except ScenarioctlError as error:
-            # The lines come with those of the run's end.
+            # The lines are stored at the end of the run.
             log.warning("the step of job %s was not noted: %s", job.id, error)
 
 
@@ -257,7 +257,7 @@ def _planned(job: Job, now: int) -> int:
 
 
 def _planned_runs(count: int, job: Job) -> str:
-    """Return the beginning of a sentence on so many runs."""
+    """Return the beginning of a sentence about so many runs."""
     if job.schedule.cron and count >= COUNTED:
         return f"{COUNTED} or more planned runs were"
     return "1 planned run was" if count == 1 else f"{count} planned runs were"

@@ -94,7 +94,7 @@ class Worker:
                 if wait > 0:
                     await self._rest(wait)
                 else:
-                    # Requests and runs have their turn.
+                    # Let requests and runs go on.
                     await asyncio.sleep(0)
         finally:
             await self._wind_up(chores)
@@ -144,7 +144,7 @@ class Worker:
             moved = await self._replan()
             self._must_replan = False
             if moved:
-                log.warning("the clock was set back: %d jobs were planned anew", moved)
+                log.warning("the clock was set back: %d jobs have a new due time", moved)
         due = await store.next_due()
         now = self.app.clock()
         if (due is None or due > now) and not self._must_claim:
@@ -166,7 +166,7 @@ class Worker:
     def _back_off(self, reason: str) -> None:
         self.counts.store_errors += 1
         self._not_before = self._monotonic() + round(self._retry * SECOND)
-        log.error("no job can be claimed, the next try comes in %.1f s: %s", self._retry, reason)
+        log.error("no job can be claimed; retrying in %.1f s: %s", self._retry, reason)
         self._retry = min(self._retry * 2, self.pace.patience)
 
     def _watch_clock(self) -> None:
@@ -176,11 +176,11 @@ class Worker:
             log.warning("the clock was set back by %.0f s", -moved / SECOND)
             self._must_replan = True
         elif moved > 60 * SECOND:
-            # What is late then is caught up with, or left out, as after a downtime.
+            # Late runs follow the rules for downtime.
             log.warning("the clock was set forward, or the machine slept, by %.0f s", moved / SECOND)
 
     async def _replan(self) -> int:
-        """Bring back what lies further ahead than its schedule ever plans."""
+        """Plan jobs again that are due later than their schedule ever plans; return how many."""
         now = self.app.clock()
         moved = await self.app.store.replan(now=now)
         after = ""
@@ -190,7 +190,7 @@ class Worker:
                 if not job.schedule.cron or job.planned is None or job.owner:
                     continue
                 times = first_times(job.schedule, now)
-                # Thousands of cron lines take a while.
+                # Thousands of cron schedules take a while.
                 await asyncio.sleep(0)
                 if job.planned > times.planned and await self.app.store.plan_job(
                     job.id, epoch=job.epoch, due=times.due, planned=times.planned
@@ -218,7 +218,7 @@ class Worker:
         id = claimed.job.id
         before = self._runs.get(id)
         if before is not None and before.task is not None:
-            # Our own lease ran out, and we have claimed the job again: what the older run does is not kept.
+            # Our own lease ran out, and we have claimed the job again; the store does not keep the older run.
             before.task.cancel()
         run = self._runs[id] = JobRun(
             self.app, claimed, owner=self.owner, pace=self.pace, counts=self.counts, capacity=self.capacity
@@ -255,12 +255,12 @@ class Worker:
                 run.task.cancel()
 
     async def free_dead(self) -> None:
-        """Free the leases of workers that are gone; those of frozen ones run out, and are then claimed."""
+        """Release the leases of workers that have ended; those of frozen workers run out."""
         others = await self.app.store.lease_owners() - {self.owner}
         for owner in others:
             if is_gone(owner):
                 freed = await self.app.store.free_leases(owner)
-                log.warning("a worker is gone without having stopped, runs that it had begun: %d", freed)
+                log.warning("a worker ended without stopping; its runs in progress: %d", freed)
                 self._wake.set()
         if others:
             self._must_claim = True
@@ -271,7 +271,7 @@ class Worker:
     # -- the end -------------------------------------------------------------------------------------------------
 
     async def _wind_up(self, chores: "list[asyncio.Task[None]]") -> None:
-        """Let runs end that soon will, give the others back, and leave."""
+        """Wait for runs that end soon, and release the others."""
         try:
             await self._let_end()
         finally:
@@ -299,6 +299,6 @@ class Worker:
         freed = await self.app.store.free_leases(self.owner)
         if freed:
             log.info(
-                "given up at the stop, for the next start to run again unless their jobs are stopped: %d",
+                "runs released at the stop; the next worker repeats them unless their jobs are stopped: %d",
                 freed,
             )

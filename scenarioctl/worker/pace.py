@@ -7,23 +7,23 @@ from dataclasses import dataclass
 class Pace:
     """How often a worker does what, in seconds."""
 
-    #: A claim holds so long without being renewed: what a frozen worker holds is then free for others.
+    #: A claim lasts this long unless it is renewed; then other workers may take the jobs of a frozen one.
     lease: float = 10.0
     renew: float = 3.0
-    #: Jobs that other processes start are noticed within this.
+    #: Jobs that other processes start are noticed within this time.
     poll: float = 0.5
-    #: Leases of workers that died are looked for.
+    #: How often leases of dead workers are looked for.
     owners: float = 3.0
-    #: A graceful stop waits so long for runs that go on.
+    #: A stop waits this long for runs in progress.
     grace: float = 10.0
-    #: A run that takes longer waits for a server that hangs: its place is another's then.  Longer than the connections of
-    #: a chain that is only asked too much are waited for, or more and more would wait for them.
+    #: A run that takes longer is taken to wait for a server that hangs, and loses its place.  This is longer than the wait
+    #: for a connection to a busy chain, or more and more runs would wait for one.
     slow: float = 15.0
-    #: Drafts are compared with the runtime of their chain.
+    #: How often drafts are compared with the runtime of their chain.
     draft_checks: float = 30.0
     prune: float = 300.0
-    #: And so soon after the start, for workers that never live for long.
+    #: The first time after the start, for workers that never run for long.
     first_prune: float = 20.0
-    #: After an error of the store, doubled up to `patience`.
+    #: The pause after an error of the store, doubled up to `patience`.
     retry: float = 0.2
     patience: float = 15.0

@@ -1,4 +1,4 @@
-"""The file of the embedded store: opened, brought up to date, and what can go wrong with it in words."""
+"""The file of the embedded store: opening, migrating, and what its errors mean to a user."""
 
 import os
 import sqlite3
@@ -18,13 +18,13 @@ BUSY_SECONDS = 10.0
 _LOG_BYTES = 64 * 1024 * 1024
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
-#: What is said where a table is not what it was when the store was opened.
+#: Errors of a table that has changed since the store was opened.
 _OTHER_TABLES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
 
 
 @dataclass(frozen=True)
 class DatabaseFile:
-    """Where a store lies."""
+    """The file of a store."""
 
     path: Path
 
@@ -32,11 +32,11 @@ class DatabaseFile:
         """Return a connection to the file, created and migrated if need be; threads may share it, one at a time."""
         with self.reporting():
             self._create()
-            # Transactions begin and end where this room says so.
+            # `all_or_nothing` and `one_moment` begin and end the transactions.
             database = sqlite3.connect(
                 self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-        # A text that is not UTF-8 is a damaged row, not a reason to read none of the others.
+        # Text that is not UTF-8 is one damaged row; the others must stay readable.
         database.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             with self.reporting():
@@ -47,7 +47,7 @@ class DatabaseFile:
         return database
 
     def is_absent(self) -> bool:
-        """Return whether there is no file; one that cannot be looked at counts as one."""
+        """Return whether there is no file; a file that can't be accessed exists."""
         try:
             os.stat(self.path)  # noqa: PTH116 - Path.exists tells no file from one that is out of reach
         except FileNotFoundError:
@@ -64,34 +64,32 @@ class DatabaseFile:
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """Say in our words what SQLite has to say."""
+        """Turn errors of SQLite and of the system into errors for users."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
             raise self.explain(error) from error
         except UnicodeDecodeError as error:
-            # Of SQLite's own sentence, which names what is damaged as it stands there.
+            # From SQLite's own error text, which quotes the damaged name.
             raise StoreFailed(
-                f"store {self.name} is damaged (its schema holds text that is not UTF-8), expected a sound file: restore a copy"
+                f"store {self.name} is damaged (its schema holds text that is not UTF-8): restore it from a backup"
             ) from error
 
     def explain(self, error: sqlite3.Error | OSError) -> ScenarioctlError:
-        """Return what *error* means to a user; raises it where it is a bug."""
+        """Return what *error* means to a user; raise *error* if it is a bug."""
         if isinstance(error, OSError):
             return StoreFailed(f"store {self.name} cannot be opened: {error.strerror}")
         code = primary_code(error)
         if code in _BUSY:
             return StoreBusy(
-                f"store {self.name} has been locked by another process for {BUSY_SECONDS:g} seconds, try again later"
+                f"store {self.name} has been locked by another process for {BUSY_SECONDS:g} seconds; try again later"
             )
         if code == sqlite3.SQLITE_NOTADB:
-            return StoreFailed(f"store {self.name} is not a database, expected one of scenarioctl")
+            return StoreFailed(f"store {self.name} is not a database of scenarioctl; name another file")
         if code == sqlite3.SQLITE_CORRUPT:
-            return StoreFailed(
-                f"store {self.name} is damaged ({error}), expected a sound file: restore a copy"
-            )
+            return StoreFailed(f"store {self.name} is damaged ({error}): restore it from a backup")
         if code == sqlite3.SQLITE_FULL:
-            return StoreFailed(f"store {self.name} has no room left on its disk, nothing was changed")
+            return StoreFailed(f"store {self.name} is out of disk space; nothing was changed")
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
             return StoreFailed(f"store {self.name} is read-only, expected a file that can be written")
         if code == sqlite3.SQLITE_CANTOPEN:
@@ -106,7 +104,7 @@ class DatabaseFile:
             )
         if code in _OTHER_TABLES and self._is_newer():
             return StoreFailed(
-                f"store {self.name} was brought up to date by a newer scenarioctl meanwhile: restart this one, upgraded too"
+                f"store {self.name} was migrated by a newer scenarioctl: upgrade this one, and restart it"
             )
         raise error
 
@@ -115,7 +113,7 @@ class DatabaseFile:
         return shorten(str(self.path), limit=200)
 
     def _is_newer(self) -> bool:
-        """Return whether somebody has migrated the file further than this program knows it."""
+        """Return whether a newer program has migrated the file."""
         try:
             with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as database:
                 (version,) = database.execute("PRAGMA user_version").fetchone()
@@ -124,7 +122,7 @@ class DatabaseFile:
         return int(version) > len(MIGRATIONS)
 
     def _create(self) -> None:
-        """Make the file before SQLite would: readable by its owner only, and so are the files SQLite adds to it."""
+        """Create the file before SQLite does: only its owner may read it, and the files that SQLite adds."""
         missing = []
         folder = self.path.parent
         while not folder.exists():
@@ -141,7 +139,7 @@ class DatabaseFile:
         # First, so that a file that is not a database, or not ours, is left as it was found.
         version = self._version(database)
         database.execute("PRAGMA synchronous = FULL")
-        # One large import would else leave the log beside the file at its size for months.
+        # Otherwise one large import leaves a large write-ahead log for months.
         database.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         _use_wal(database)
         if version != len(MIGRATIONS):
@@ -149,7 +147,7 @@ class DatabaseFile:
         database.execute("PRAGMA foreign_keys = ON")
 
     def _migrate(self, database: sqlite3.Connection) -> None:
-        # A table that is replaced by another one would else take with it what refers to it.
+        # Otherwise dropping a table that is replaced deletes the rows that refer to it.
         database.execute("PRAGMA foreign_keys = OFF")
         with all_or_nothing(database):
             # Another process may have been first.
@@ -164,16 +162,14 @@ class DatabaseFile:
             database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def _version(self, database: sqlite3.Connection) -> int:
-        """Return how many migrations the file has been through, if it is one that we may use."""
-        # One statement sees one moment; another process may be migrating.
+        """Return how many migrations the file has, if this program may use it."""
+        # In one statement, since another process may be migrating.
         application, version, tables = database.execute(
             "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
             " FROM pragma_application_id, pragma_user_version"
         ).fetchone()
         if application != APPLICATION_ID and (application or version or tables):
-            raise InvalidRequest(
-                f"store {self.name} is a database of another program, expected one of scenarioctl"
-            )
+            raise InvalidRequest(f"store {self.name} is a database of another program; name another file")
         if version > len(MIGRATIONS):
             raise InvalidRequest(
                 f"store {self.name} was written by a newer scenarioctl (store version {version}, this one knows"
@@ -184,7 +180,7 @@ class DatabaseFile:
 
 @contextmanager
 def one_moment(database: sqlite3.Connection) -> Iterator[None]:
-    """Let several reads see the same moment."""
+    """Let several reads see the same state of the store."""
     database.execute("BEGIN")
     with _committing(database):
         yield
@@ -192,20 +188,20 @@ def one_moment(database: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def all_or_nothing(database: sqlite3.Connection) -> Iterator[None]:
-    """Let several writes take place together, or none of them."""
-    # A transaction that begins by reading cannot wait when it comes to write: it would fail at once.
+    """Commit several writes together, or none of them."""
+    # A transaction that begins with a read fails at once if it then has to wait for a write lock.
     database.execute("BEGIN IMMEDIATE")
     with _committing(database):
         yield
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Return whether another process was in the way."""
+    """Return whether another process holds the lock."""
     return primary_code(error) in _BUSY
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    # The upper bytes tell more than is asked here.
+    # The upper bytes hold SQLite's extended code.
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
@@ -225,11 +221,11 @@ def _use_wal(database: sqlite3.Connection) -> None:
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            # Asking for the mode it is in takes no lock.
+            # Setting the mode that it has already takes no lock.
             database.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            # SQLite does not wait here for a process that is switching too.
+            # SQLite doesn't wait for another process that is switching too.
             if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.005)

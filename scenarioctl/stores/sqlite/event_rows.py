@@ -11,7 +11,7 @@ from scenarioctl.stores.validation import INTEGER_MAX
 
 
 def write_content(content: Any) -> str:
-    """Return *content* as the store keeps it."""
+    """Return *content* as it is stored."""
     return json.dumps(content, separators=(",", ":"))
 
 
@@ -69,7 +69,7 @@ def get(database: Connection, id: int) -> WebhookEvent:
 
 
 def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
-    """Remove some of what is too old; 0 once nothing is."""
+    """Remove some events that are too old; return how many, 0 at the end."""
     return prune(database, EVENTS, now=now, age=retention.webhook_age)
 
 

@@ -1,7 +1,7 @@
-"""Whether the files of an open store are still those that were opened, and whole.
+"""Whether the files of an open store are still those that were opened, and complete.
 
-A file that is deleted, replaced or cut off stays readable and writable for the process that has it open: all that is
-written then would be acknowledged, and lost with the process.
+A process can go on reading and writing a file that was deleted, replaced or truncated.  It would acknowledge writes
+that are lost when it ends.
 """
 
 import logging
@@ -14,21 +14,21 @@ from scenarioctl.stores.sqlite.database_file import BUSY_SECONDS, DatabaseFile
 
 log = logging.getLogger("scenarioctl.store")
 
-#: Beside the file: what was written last, and where in it each page is.
+#: Beside the file: the write-ahead log, and its index.
 _BESIDE = ("-wal", "-shm")
 
 _Identity = tuple[int, int]
 
 
 class FilesChanged(StoreFailed):
-    """Somebody changed the files of a store under the process that has it open."""
+    """The files of a store were changed while it was open."""
 
 
 class FileGuard:
     """The files of one open store."""
 
     def __init__(self, file: DatabaseFile, database: sqlite3.Connection) -> None:
-        """Remember the files as they are; *database* is open, so that those beside the file are there."""
+        """Remember the files as they are; *database* is open, so the log and its index exist."""
         self._file = file
         self._path = str(file.path)
         self._paths = (self._path, *(self._path + end for end in _BESIDE))
@@ -40,14 +40,14 @@ class FileGuard:
         self._told = ""
 
     def check(self) -> None:
-        """Raise FilesChanged where another file lies at the store's path than the one that was opened, or none."""
+        """Raise FilesChanged if the file at the store's path is not the one that was opened."""
         if _look(self._path)[0] != self._found[0]:
             raise FilesChanged(
-                f"store {self._file.name} was moved, deleted or replaced while it was open: put it back, or start the daemon anew"
+                f"store {self._file.name} was moved, deleted or replaced while it was open: put it back, or restart the daemon"
             )
 
     def is_whole(self) -> bool:
-        """Tell whether all files are those that were opened, and none is shorter than it was."""
+        """Return whether all files are those that were opened, and none is shorter than it was."""
         looks = [_look(path) for path in self._paths]
         if [found for found, _ in looks] != self._found:
             return False
@@ -58,20 +58,20 @@ class FileGuard:
         return True
 
     def check_for_writing(self, database: sqlite3.Connection) -> None:
-        """Raise FilesChanged where what is written now could be lost; *database* is in no transaction."""
+        """Raise FilesChanged if a write could be lost; *database* is in no transaction."""
         self.check()
         if self.is_whole():
             return
         for path, found in zip(self._paths[1:], self._found[1:], strict=True):
             if _look(path)[0] != found:
-                # This process still has it: what it holds goes into the file, where it is safe.
+                # This process still has the log open: move its content into the file, where it is safe.
                 saved = "" if _checkpoint(database) else "; what was written last may be lost"
                 self._refuse(f"the file {path!r} was moved, deleted or replaced while it was open{saved}")
         if _look(self._path)[1] < self._sizes[0] and not _is_sound(self._path):
-            self._refuse("its file was cut off while it was open: restore a copy")
+            self._refuse("its file was truncated while it was open: restore it from a backup")
         if _look(self._paths[1])[1] < self._sizes[1] and not _checkpoint(database):
-            # SQLite shortens it too, but only what is in the file already.
-            self._refuse(f"the file {self._paths[1]!r} was cut off while it was open")
+            # SQLite truncates the log too, but only after moving its content into the file.
+            self._refuse(f"the file {self._paths[1]!r} was truncated while it was open")
         self._sizes = [_look(path)[1] for path in self._paths]
 
     def _refuse(self, reason: str) -> None:
@@ -83,7 +83,7 @@ class FileGuard:
 
 
 def _look(path: str) -> tuple[_Identity | None, int]:
-    """Return which file lies at *path*, and its bytes; None and 0 where there is none."""
+    """Return the identity and size of the file at *path*; None and 0 if there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116 - on every request, and three times as fast
     except OSError:
@@ -92,7 +92,7 @@ def _look(path: str) -> tuple[_Identity | None, int]:
 
 
 def _checkpoint(database: sqlite3.Connection) -> bool:
-    """Move what the log holds into the file, and begin the log anew; False where not all of it could be read."""
+    """Move the content of the log into the file and restart the log; False if not all of it could be read."""
     try:
         (busy, _, _) = database.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
     except sqlite3.Error:
@@ -101,9 +101,9 @@ def _checkpoint(database: sqlite3.Connection) -> bool:
 
 
 def _is_sound(path: str) -> bool:
-    """Tell whether the file is whole, as one is that somebody vacuumed."""
+    """Return whether the file is intact although it is shorter, as after VACUUM."""
     try:
-        # A connection that has been open keeps pages that are in the file no more.
+        # Not on the open connection, which may have pages in its cache that the file has lost.
         with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as database:
             return bool(database.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
     except sqlite3.Error:

@@ -17,7 +17,7 @@ from scenarioctl.stores.sqlite.database_file import one_moment
 from scenarioctl.stores.sqlite.scenario_rows import exists, unknown
 from scenarioctl.stores.validation import INTEGER_MAX, check_job
 
-#: What a job is read from; `_read_job` takes them in this order.
+#: The columns of a job, in the order in which `_read_job` takes them.
 _COLUMNS = (
     "j.id, j.state, j.schedule, j.changed, j.due, j.planned, j.epoch, j.owner, j.step, j.runs, j.failures,"
     " j.last_started, j.last_finished, j.reason"
@@ -79,7 +79,7 @@ def count_by_state(database: Connection) -> dict[JobState, int]:
 
 
 def next_due(database: Connection) -> int | None:
-    # Also leaves out what is NULL, or damaged and no number.
+    # The bound leaves out NULL, and damaged values that are not numbers.
     row = database.execute(
         "SELECT due FROM jobs INDEXED BY jobs_by_due WHERE state = 'running' AND owner = '' AND due <= ?"
         " ORDER BY due LIMIT 1",
@@ -93,7 +93,7 @@ _EXPIRED = "FROM leases WHERE (deadline <= :moment OR granted > :moment) AND own
 
 
 def may_claim(database: Connection, claim: Claim, *, moment: int) -> bool:
-    """Return whether a claim would find anything: a worker asks often, and writes only where there is need."""
+    """Return whether a claim would find anything: workers ask often, and a claim writes."""
     return bool(
         database.execute(
             f"""
@@ -107,13 +107,13 @@ def may_claim(database: Connection, claim: Claim, *, moment: int) -> bool:
 
 
 def claim_due(database: Connection, claim: Claim, *, moment: int) -> list[ClaimedJob]:
-    # Who was frozen alone still has what nobody else took: to claim it again would be to begin its runs anew.
+    # An owner whose lease has run out keeps its jobs if nobody took them: claiming them again would restart its runs.
     expired = database.execute(f"SELECT owner {_EXPIRED}", {"moment": moment, "owner": claim.owner})
     for (owner,) in expired.fetchall():
         free(database, owner)
     claimed: list[ClaimedJob] = []
     damaged: list[tuple[int, str, str]] = []
-    # Left to itself, SQLite walks all jobs of the state in place of the index that has what is due in order.
+    # Without INDEXED BY, SQLite scans all jobs of the state instead of the index by due time.
     due = database.execute(
         f"SELECT {_COLUMNS}, j.begun, s.blob, s.summary FROM jobs j INDEXED BY jobs_by_due CROSS JOIN scenarios s ON s.id = j.id"  # noqa: S608
         " WHERE j.state = 'running' AND j.owner = '' AND j.due <= ? ORDER BY j.due, j.id",
@@ -134,7 +134,7 @@ def claim_due(database: Connection, claim: Claim, *, moment: int) -> list[Claime
         if len(claimed) >= claim.limit:
             break
     due.close()
-    # A job that cannot be read must neither stop the others nor be found due for ever.
+    # A job that can't be read must neither stop the others nor stay due forever.
     database.executemany(
         "UPDATE jobs SET state = 'paused', due = NULL, planned = NULL, changed = ?, reason = ? WHERE id = ?",
         damaged,
@@ -180,7 +180,7 @@ def renew(database: Connection, owner: str, *, moment: int, lease: int) -> set[s
 
 
 def owners(database: Connection) -> set[str]:
-    # A few processes, each looked up once: the jobs of each are not walked.
+    # There are a few owners; each is looked up once, without scanning its jobs.
     found = database.execute(
         "SELECT owner FROM leases l WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.owner <> '' AND j.owner = l.owner)"
     )
@@ -220,12 +220,12 @@ def plan(database: Connection, id: str, *, epoch: int, due: int, planned: int) -
     return bool(planned_anew.rowcount)
 
 
-#: What is said of a job whose row holds what no version of this program writes.
+#: Why a job is paused whose row holds what no version of this program writes.
 _DAMAGED = "its row in the store is damaged, start the job again"
 
 _SCENARIO_DAMAGED = "its scenario is damaged in the store, delete it and create it again"
 
-#: Of each column but state and schedule, in the order of `_COLUMNS`.
+#: The types of all columns but state and schedule, in the order of `_COLUMNS`.
 _KINDS: tuple[tuple[type, ...], ...] = (
     (str,),
     (int,),
@@ -241,7 +241,7 @@ _KINDS += ((int, NoneType), (int, NoneType), (str,))
 
 
 def _read_job(row: tuple[Any, ...]) -> Job:
-    """Return the job of a row; a paused one, which says why, where the row is damaged."""
+    """Return the job of a row; a paused one with the reason if the row is damaged."""
     id, state, schedule, *rest = row[:14]
     sound = all(type(value) in kinds for value, kinds in zip((id, *rest), _KINDS, strict=True))
     changed, due, planned, epoch, owner, step, runs, failures, started, finished, reason = rest
@@ -280,7 +280,7 @@ _SCHEDULE_KINDS = {name: type(value) for name, value in asdict(Schedule()).items
 
 @lru_cache(maxsize=1024)
 def _read_schedule(text: str) -> Schedule:
-    """Return the schedule that *text* holds; ValueError or TypeError where it holds none."""
+    """Return the schedule in *text*; ValueError or TypeError if there is none."""
     written = json.loads(text)
     if not isinstance(written, dict):
         raise TypeError

@@ -23,7 +23,7 @@ from scenarioctl.stores.sqlite.scenario_rows import exists, unknown
 from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import INTEGER_MAX
 
-#: Rows that one statement inserts: each statement costs a turn of the threads.
+#: Rows that one statement inserts: with each statement, the thread gives the interpreter up once.
 _ROWS_AT_ONCE = 50
 
 _ENTRY = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node FROM mempool"
@@ -79,7 +79,7 @@ def finish(database: Connection, run: FinishedRun, *, retention: Retention) -> b
         rows=retention.mempool_entries,
     )
     runs = (runs or 0) + run.ran
-    # Nobody sees whether some more are kept of these.
+    # A few more than the limit do no harm, and trimming at every run costs time.
     if runs > retention.runs + retention.runs // 16:
         runs = trim_rows(database, RUNS, run.job, count=runs, limit=retention.runs)
     database.execute(
@@ -127,7 +127,7 @@ def find_tail(database: Connection, id: str | None, *, lines: int, entries: int)
 
 
 def _seq_before(database: Connection, source: str, id: str | None, count: int) -> int:
-    """Return the seq of the row before the newest *count*; 0 where there is none."""
+    """Return the seq of the row before the newest *count*; 0 if there is none."""
     condition, values = ("", ()) if id is None else ("WHERE job = ?", (id,))
     row = database.execute(
         f"SELECT seq {source} {condition} ORDER BY seq DESC LIMIT 1 OFFSET ?", (*values, count)
@@ -143,7 +143,7 @@ def last_runs(database: Connection, id: str, *, limit: int) -> list[KeptRun]:
     return [
         KeptRun(planned=planned, started=started, finished=finished, drafts=drafts, failure=failure)
         for planned, started, finished, drafts, failure in rows
-        # A damaged one is no reason to tell of none.
+        # A damaged row must not hide the others.
         if tuple(map(type, (planned, started, finished, drafts, failure))) == (int, int, int, int, str)
     ]
 
@@ -151,7 +151,7 @@ def last_runs(database: Connection, id: str, *, limit: int) -> list[KeptRun]:
 def read_mempool(database: Connection, id: str | None, *, after: int, limit: int) -> list[MempoolEntry]:
     found = []
     room = PORTION
-    # Each may be as long as a transaction.
+    # A draft may be as long as a transaction.
     for row in _rows_after(database, _ENTRY, id, after=after, limit=limit):
         found.append(_read_entry(row))
         room -= len(found[-1].draft.tx)
@@ -161,7 +161,7 @@ def read_mempool(database: Connection, id: str | None, *, after: int, limit: int
 
 
 def drafted_for(database: Connection) -> list[tuple[str, int]]:
-    # Each step goes to the next pair in the index, past all the drafts of the one before.
+    # Each step seeks the next pair in the index, past all drafts of the previous pair.
     found: list[tuple[str, int]] = []
     following = (
         "SELECT chain, spec_version FROM mempool WHERE flag = '' AND spec_version IS NOT NULL"
@@ -189,7 +189,7 @@ def flag_drafts(
 ) -> None:
     flagged: set[str] = set()
     for seq, why in flags.items():
-        # Two processes may have noticed; the log tells it once.
+        # Two processes may flag the same draft; the log says it once.
         changed = database.execute(
             "UPDATE mempool SET flag = ? WHERE seq = ? AND flag = ''", (clean(why), seq)
         )
@@ -202,7 +202,7 @@ def flag_drafts(
 
 
 def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
-    """Remove some of what is too old or too much; 0 once nothing is."""
+    """Remove some rows that are too old or too many; return how many, 0 at the end."""
     return prune(database, LINES, now=now, age=retention.log_age, limit=retention.log_lines) or prune(
         database, DRAFTS, now=now, age=retention.mempool_age, limit=retention.mempool_entries
     )
@@ -257,7 +257,7 @@ def _keep(database: Connection, run: FinishedRun) -> None:
 
 
 def _log(database: Connection, job: str, texts: Sequence[str], now: int, retention: Retention) -> None:
-    """Add to a log between two runs, or in the middle of one."""
+    """Add lines to a log between two runs, or during one."""
     _insert(database, "log_lines (job, written, text)", [(job, now, cut_line(text)) for text in texts])
     database.execute(
         "INSERT INTO tallies (job, lines, entries, runs) VALUES (?, ?, 0, 0)"

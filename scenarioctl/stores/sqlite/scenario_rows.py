@@ -14,18 +14,18 @@ from scenarioctl.stores.cursors import Value, read_cursor, write_cursor
 from scenarioctl.stores.sqlite.database_file import one_moment
 from scenarioctl.stores.validation import check_scenario
 
-#: The columns a list is sorted by; what came first stands first where they are alike.
+#: The columns a list is sorted by; the order of creation decides between equal rows.
 _ORDERS = {"created": ("s.created", "s.seq"), "id": ("s.id",), "summary": ("s.summary", "s.seq")}
-#: The same order as one chain's scenarios have it beside them.
+#: The same order, by the columns of a chain's index.
 _CHAIN_BY_CREATED = ("c.created", "c.scenario")
 
 _ALL = "scenarios s"
-#: One chain's scenarios: found by the chain, and then sorted unless that is their order anyway...
+#: One chain's scenarios, found by the chain, and then sorted unless they come in that order...
 _OF_A_CHAIN = "chains_of_scenarios c CROSS JOIN scenarios s ON s.seq = c.scenario"
-#: ...or, where so many are of it that a page is soon full, picked out of all in their order.
+#: ...or, if there are so many that a page fills soon, selected from all scenarios in their order.
 _ALL_OF_A_CHAIN = "scenarios s CROSS JOIN chains_of_scenarios c ON c.scenario = s.seq"
 
-#: A scenario's id, summary, moments of creation and of change, size of its blob, and number in the store.
+#: A scenario's id, summary, times of creation and change, size of its blob, and number in the store.
 Row = tuple[str, str, int, int, int, int]
 
 _ADD_CHAIN = "INSERT INTO chains_of_scenarios (chain, created, scenario) VALUES (?, ?, ?)"
@@ -82,7 +82,7 @@ def keep(database: Connection, scenario: StoredScenario) -> str:
 
 
 def get(database: Connection, id: str) -> StoredScenario:
-    # One statement sees one moment.
+    # In one statement, which sees one state of the store.
     row = database.execute(
         "SELECT blob, summary, created, updated,"
         " (SELECT json_group_array(chain) FROM chains_of_scenarios WHERE scenario = s.seq),"
@@ -142,7 +142,7 @@ def list_page(
         total = 0 if search else count(database, chain)
         if chain and sort != "created" and total * total > limit * count(database, ""):
             walked = _ALL_OF_A_CHAIN
-        # Every piece of these two is a constant of this module; what a user gives is bound.
+        # These statements are made of constants of this module; values of users are bound.
         rows: list[Row] = database.execute(
             f"SELECT s.id, s.summary, s.created, s.updated, s.size, s.seq FROM {walked}{_where(page_conditions)}"  # noqa: S608
             f" ORDER BY {ordering} LIMIT ?",
@@ -216,7 +216,7 @@ def _webhooks_of(database: Connection, id: str) -> list[str]:
 
 
 def _forget_events(database: Connection, webhooks: list[str]) -> None:
-    """Remove the events of those *webhooks* that no scenario names any more: nobody could list them."""
+    """Delete the events of those *webhooks* that no scenario names any more: nobody could list them."""
     database.executemany(
         "DELETE FROM webhook_events WHERE uuid = ?"
         " AND NOT EXISTS (SELECT 1 FROM scenario_webhooks WHERE uuid = ?)",
@@ -251,7 +251,7 @@ def _filter(chain: str, search: str) -> tuple[list[str], list[Value]]:
         conditions.append("c.chain = ?")
         values.append(chain)
     if search:
-        # Not LIKE: there is nothing to escape, and no pattern that takes for ever.
+        # Not LIKE, which needs escaping and can take forever.
         conditions.append(
             "(instr(lower(s.summary), lower(?)) OR instr(lower(s.id), lower(?)) OR s.seq IN"
             " (SELECT scenario FROM scenario_names WHERE instr(lower(name), lower(?))))"

@@ -17,8 +17,8 @@ _DIAGRAM_BYTES = 16 * 1024 * 1024
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _CHAINS = (
-    # The listing columns stand before the blob: SQLite reads a row from its start and follows overflow pages only
-    # as far as it must.
+    # The columns of lists come before the blob: SQLite reads a row from its start, and follows overflow pages only
+    # as far as it needs.
     """
     CREATE TABLE scenarios (
         id TEXT NOT NULL PRIMARY KEY,
@@ -72,7 +72,7 @@ _CHAINS = (
 )
 
 _JOBS = (
-    # Both ways: who waits for an event, and what a scenario waits for.
+    # Indexed both ways: scenarios of a webhook, and webhooks of a scenario.
     """
     CREATE TABLE scenario_webhooks (
         uuid TEXT NOT NULL,
@@ -81,7 +81,7 @@ _JOBS = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX scenario_webhooks_by_scenario ON scenario_webhooks (scenario)",
-    # Only reading their blobs tells which webhooks they wait for, and the store does not look into blobs.
+    # Scenarios from before this version, whose webhooks are still to be read from their blobs.
     """
     CREATE TABLE scenarios_unindexed (
         id TEXT NOT NULL PRIMARY KEY REFERENCES scenarios (id) ON DELETE CASCADE
@@ -108,18 +108,18 @@ _JOBS = (
         schedule TEXT NOT NULL
     ) WITHOUT ROWID
     """,
-    # Holds only what may be claimed: however many jobs are being run or stopped, nobody walks past them.
+    # Only jobs that may be claimed: a claim doesn't scan jobs that are running or stopped.
     "CREATE INDEX jobs_by_due ON jobs (due) WHERE state = 'running' AND owner = ''",
     "CREATE INDEX jobs_by_owner ON jobs (owner) WHERE owner <> ''",
     "CREATE INDEX jobs_by_state ON jobs (state)",
-    # One row per process, not per job: a thousand claims are renewed by one write.
+    # One row per worker, not per job: one write renews a thousand claims.
     """
     CREATE TABLE leases (
         owner TEXT NOT NULL PRIMARY KEY,
         deadline INTEGER NOT NULL
     ) WITHOUT ROWID
     """,
-    # AUTOINCREMENT: whoever follows by seq must not find a seq used again after what had it was removed.
+    # AUTOINCREMENT: seq is a cursor, so the number of a deleted row must not be used again.
     """
     CREATE TABLE runs (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -142,7 +142,7 @@ _JOBS = (
         text TEXT NOT NULL
     )
     """,
-    # An index ends with the seq by itself.
+    # Every index ends with the rowid, which is seq.
     "CREATE INDEX log_lines_by_job ON log_lines (job)",
     "CREATE INDEX log_lines_by_age ON log_lines (written)",
     """
@@ -163,7 +163,7 @@ _JOBS = (
     "CREATE INDEX mempool_by_job ON mempool (job)",
     "CREATE INDEX mempool_by_age ON mempool (date)",
     "CREATE INDEX mempool_by_runtime ON mempool (chain, spec_version) WHERE flag = '' AND spec_version IS NOT NULL",
-    # How many rows there are of each job, so that keeping to a limit needs no counting.
+    # The number of rows of each job, so that a limit needs no counting.
     """
     CREATE TABLE tallies (
         job TEXT NOT NULL PRIMARY KEY REFERENCES scenarios (id) ON DELETE CASCADE,
@@ -194,8 +194,8 @@ _JOBS = (
 )
 
 _IN_ORDER_OF_CREATION = (
-    # Ids lie anywhere: what is sorted by them gets a page of its own for each scenario, which the log then holds whole.
-    # By number all but one of the trees grow at their ends, and a creation writes a third of it.
+    # Ids are random: in a tree sorted by id, each new scenario changes another page, and the log gets that page whole.
+    # Sorted by number, all trees but one grow at their ends, and creating a scenario writes a third as much.
     """
     CREATE TABLE numbered (
         seq INTEGER PRIMARY KEY,
@@ -211,8 +211,8 @@ _IN_ORDER_OF_CREATION = (
     INSERT INTO numbered (id, summary, created, updated, size, blob)
         SELECT id, summary, created, updated, size, blob FROM scenarios ORDER BY created, id
     """,
-    # Not by a reference: who deletes by hand mostly has those switched off, and the number is used again.  And by a name of
-    # its own: an older program that has the file open must not find it.
+    # No REFERENCES: people who delete rows by hand mostly have foreign keys off, and numbers are used again.  A new name,
+    # so that an older program that has the file open doesn't find the table.
     """
     CREATE TABLE chains_of_scenarios (
         chain TEXT NOT NULL,
@@ -230,11 +230,11 @@ _IN_ORDER_OF_CREATION = (
     "DROP TABLE scenario_chains",
     "DROP TABLE scenarios",
     "ALTER TABLE numbered RENAME TO scenarios",
-    # The columns that are searched stand in both: who searches does not read blobs.
+    # Both indexes have the searched columns, so that a search reads no blobs.
     "CREATE INDEX scenarios_by_created ON scenarios (created, seq, id, summary)",
     "CREATE INDEX scenarios_by_summary ON scenarios (summary, seq, id)",
     "CREATE UNIQUE INDEX chains_of_scenarios_by_scenario ON chains_of_scenarios (scenario, chain)",
-    # What somebody's hand had brought out of step is counted anew.
+    # Counted again, in case somebody has changed rows by hand.
     "DELETE FROM scenario_counts",
     "INSERT INTO scenario_counts SELECT '', count(*) FROM scenarios WHERE EXISTS (SELECT 1 FROM scenarios)",
     "INSERT INTO scenario_counts SELECT chain, count(*) FROM chains_of_scenarios GROUP BY chain",
@@ -263,10 +263,10 @@ _IN_ORDER_OF_CREATION = (
 )
 
 _BY_CONTENT = (
-    # Behind the blob: it is looked up in its index, and never read from a row.
+    # After the blob: it is only looked up in its index, never read from a row.
     "ALTER TABLE scenarios ADD COLUMN digest BLOB",
     "CREATE INDEX scenarios_by_digest ON scenarios (digest) WHERE digest IS NOT NULL",
-    # Few scenarios have one.  In the row it would stand behind the blob, and a list would read every blob to its end.
+    # Few scenarios have a name.  As a column it would come after the blob, and a list would read every blob.
     """
     CREATE TABLE scenario_names (
         scenario INTEGER PRIMARY KEY,
@@ -301,7 +301,7 @@ def _webhooks_in(blob: Any) -> set[str]:
         nodes = [node for node in json.loads(text)["nodes"] if node.get("type") == "webhook"]
         uuids = {str((node.get("formData") or {}).get("uuid")).lower() for node in nodes}
     except (RuntimeError, EOFError, ValueError, TypeError, KeyError, AttributeError):
-        # A damaged scenario waits for nothing, and must not keep the store from being opened.
+        # A damaged scenario has no webhooks, and must not prevent opening the store.
         return set()
     return {uuid for uuid in uuids if _UUID.fullmatch(uuid)}
 

@@ -1,19 +1,19 @@
-"""Whether a worker serves a store: each holds a lock beside it, which the system lets go of however the worker ends."""
+"""Whether a worker serves a store: each holds a shared lock on a file beside it, which the system releases when it ends."""
 
 import fcntl
 import os
 import time
 from pathlib import Path
 
-#: A look takes the lock for an instant, in which a worker that comes has to try again.
+#: Seconds for which a new worker tries again: `is_locked` takes the lock for an instant.
 _PATIENCE = 1.0
 
 
 class WorkerLock:
-    """A worker's sign that it serves the store at *store*, until it is closed."""
+    """The lock of a worker that serves the store at *store*, held until it is closed."""
 
     def __init__(self, store: Path) -> None:
-        """Raise OSError where the folder of the store takes no file."""
+        """Raise OSError if no file can be created beside the store."""
         self._file = os.open(_beside(store), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         deadline = time.monotonic() + _PATIENCE
         while True:
@@ -31,7 +31,7 @@ class WorkerLock:
 
 
 def is_locked(store: Path) -> bool:
-    """Tell whether a worker is there for the store at *store*, one that is stopped by SIGSTOP too."""
+    """Return whether a worker serves the store at *store*, one that is frozen by SIGSTOP included."""
     try:
         file = os.open(_beside(store), os.O_RDWR | os.O_CLOEXEC)
     except OSError:
