@@ -9,12 +9,13 @@ import pytest
 from scenarioctl.chains import trust
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import CHAINS, Registry
-from scenarioctl.chains.trust import TRUST, TrustFacts, accepts_reserve, accepts_teleport
+from scenarioctl.chains.trust import TRUST, Accepted, Sender, TrustFacts, accepts_reserve, accepts_teleport
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer import routes
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import PROVEN, ProvenRoute, Route, find_route
+from tests.messages import says
 from tests.runtimes import ASSETS, BOB, REGISTRY, bundled
 from tests.transfer_rows import PATH, transfer_rows
 
@@ -94,7 +95,7 @@ def test_every_fact_says_where_it_was_read() -> None:
 def test_the_way_follows_from_the_reserve(
     source: str, destination: str, asset: object, first: str, via: str | None, onward: str | None
 ) -> None:
-    route = find_route(transfer(source, destination, asset), REGISTRY, ASSETS)
+    route = find_route(transfer(source, destination, asset), REGISTRY, ASSETS, fee_settled=False)
 
     assert (route.first, route.via and route.via.name, route.onward) == (first, via, onward)
     assert route.needs_last_hop_fee == (via is not None)
@@ -118,11 +119,20 @@ FLIPPED: list[tuple[str, dict[str, Any], tuple[str, str, object]]] = [
 def test_without_a_fact_its_transfers_are_refused(
     monkeypatch: pytest.MonkeyPatch, chain: str, change: dict[str, Any], wanted: tuple[str, str, object]
 ) -> None:
-    find_route(transfer(*wanted), REGISTRY, ASSETS)
+    find_route(transfer(*wanted), REGISTRY, ASSETS, fee_settled=False)
     monkeypatch.setattr(trust, "TRUST", {**TRUST, chain: replace(TRUST[chain], **change)})
 
     with pytest.raises(InvalidRequest):
-        find_route(transfer(*wanted), REGISTRY, ASSETS)
+        find_route(transfer(*wanted), REGISTRY, ASSETS, fee_settled=False)
+
+
+def test_the_relay_chain_is_no_reserve_of_its_own_asset(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = replace(TRUST["hydraDx"], reserves=(Accepted(asset="1/*", sender=Sender.OWNER),))
+    monkeypatch.setattr(trust, "TRUST", {**TRUST, "hydraDx": wide})
+    hydration, hub, relay = (REGISTRY.find(name) for name in ("hydraDx", "assetHub", "polkadot"))
+
+    assert accepts_reserve(hydration, USDT, hub, REGISTRY)
+    assert not accepts_reserve(hydration, DOT, relay, REGISTRY)
 
 
 def test_a_fact_that_storage_decides_opens_nothing_offline(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,11 +156,11 @@ def test_a_route_that_is_not_proven_is_refused(monkeypatch: pytest.MonkeyPatch, 
     other_assets = {"asset_hub": 1984, "hydration": 10}
     asset = (relay_assets if row.asset == "1/Here" else other_assets)[row.source]
     wanted = transfer(chains[row.source], chains[row.destination], asset)
-    assert find_route(wanted, REGISTRY, ASSETS).proven == row
+    assert find_route(wanted, REGISTRY, ASSETS, fee_settled=False).proven == row
     monkeypatch.setattr(routes, "PROVEN", tuple(other for other in PROVEN if other is not row))
 
     with pytest.raises(InvalidRequest) as refused:
-        find_route(wanted, REGISTRY, ASSETS)
+        find_route(wanted, REGISTRY, ASSETS, fee_settled=False)
 
     assert str(refused.value).endswith("no such transfer has been proven to arrive")
 
@@ -167,7 +177,9 @@ def test_what_the_facts_allow_is_still_not_proven() -> None:
     registry = Registry({"assetHub": {"assets": [hub]}})
 
     with pytest.raises(InvalidRequest) as refused:
-        find_route(transfer("assetHub", "hydraDx", "LP", registry), registry, Assets(registry))
+        find_route(
+            transfer("assetHub", "hydraDx", "LP", registry), registry, Assets(registry), fee_settled=False
+        )
 
     assert str(refused.value).endswith("no such transfer has been proven to arrive")
 
@@ -188,7 +200,12 @@ class TestOverTheAssetHubBetweenTwoParachains:
 
     def test_it_is_refused_without_proof(self) -> None:
         with pytest.raises(InvalidRequest) as refused:
-            find_route(transfer("hydraDx", "other", 5, self.REGISTRY), self.REGISTRY, Assets(self.REGISTRY))
+            find_route(
+                transfer("hydraDx", "other", 5, self.REGISTRY),
+                self.REGISTRY,
+                Assets(self.REGISTRY),
+                fee_settled=False,
+            )
 
         assert str(refused.value).endswith("no such transfer has been proven to arrive")
 
@@ -198,7 +215,7 @@ class TestOverTheAssetHubBetweenTwoParachains:
         wanted = replace(transfer("hydraDx", "other", 5, self.REGISTRY), xcm_version=4)
         assets = Assets(self.REGISTRY)
 
-        route = find_route(wanted, self.REGISTRY, assets)
+        route = find_route(wanted, self.REGISTRY, assets, fee_settled=False)
         draft = build_transfer(wanted, bundled("hydraDx"), registry=self.REGISTRY, assets=assets)
 
         hub = self.REGISTRY.find("assetHub")
@@ -224,3 +241,31 @@ def test_every_transfer_between_built_in_chains_is_built_or_refused_as_before() 
         ends: sorted(assets) for ends, assets in before.items()
     }
     assert rows == before
+
+
+def test_an_asset_that_pays_no_fees_is_sent_once_something_else_pays() -> None:
+    wanted = transfer("hydraDx", "assetHub", 1000085)
+
+    route = find_route(wanted, REGISTRY, ASSETS, fee_settled=True)
+
+    assert route.first == "DestinationReserve"
+    with pytest.raises(InvalidRequest) as refused:
+        find_route(wanted, REGISTRY, ASSETS, fee_settled=False)
+    assert str(refused.value) == says("WUD", "fees", "assetHub")
+
+
+def test_only_a_chain_that_takes_fees_by_pools_refuses_an_asset_without_one() -> None:
+    """Hydration prices assets itself: that Asset Hub has no pool for one says nothing of it there."""
+    usdt = {
+        "id": 10,
+        "symbol": "USDT",
+        "decimals": 6,
+        "location": "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)",
+        "pays_fees": False,
+    }
+    registry = Registry({"hydraDx": {"assets": [usdt]}})
+    assets = Assets(registry)
+
+    route = find_route(transfer("assetHub", "hydraDx", 1984, registry), registry, assets, fee_settled=False)
+
+    assert route.first == "LocalReserve"

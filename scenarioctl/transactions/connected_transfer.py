@@ -54,7 +54,7 @@ class TransferBuilder:
         ChainUnreachable where a price that it needs could not be asked for.
         """
         if not self.transfer.is_local:
-            if find_route(self.transfer, self.registry, self.assets).needs_last_hop_fee:
+            if find_route(self.transfer, self.registry, self.assets, fee_settled=False).needs_last_hop_fee:
                 return await self._build_in_one_signature()
             if pays_with_itself(self.transfer):
                 return await self._build_with_fee(sender)

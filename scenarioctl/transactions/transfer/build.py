@@ -121,7 +121,7 @@ def last_hop_message(
     """Return the message of the last hop as a VersionedXcm, to be weighed; None if no fee is set aside for it."""
     if transfer.is_local:
         return None
-    route = find_route(transfer, registry, assets)
+    route = find_route(transfer, registry, assets, fee_settled=False)
     if not route.needs_last_hop_fee:
         return None
     return xcm_calls.last_hop_message(_context(transfer, route, table, destination_table))

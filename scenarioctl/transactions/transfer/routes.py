@@ -114,9 +114,7 @@ def check_route(transfer: Transfer, registry: "Registry", assets: "Assets") -> N
         find_route(transfer, registry, assets, fee_settled=True)
 
 
-def find_route(
-    transfer: Transfer, registry: "Registry", assets: "Assets", *, fee_settled: bool = False
-) -> Route:
+def find_route(transfer: Transfer, registry: "Registry", assets: "Assets", *, fee_settled: bool) -> Route:
     """Return the way of *transfer* between two chains; InvalidRequest says why there is none.
 
     With *fee_settled* it is known what pays the fee on the destination.
@@ -147,10 +145,10 @@ def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
     for chain in (source, destination):
         if trust_of(chain) is None:
             raise refusal(transfer, f"the assets that {chain.name} accepts from other chains are not known")
-    if not source.relay or source.relay != destination.relay:
+    if source.relay != destination.relay:
         raise refusal(
             transfer,
-            f"the relay chain of {source.name} is {source.relay or 'not known'} and that of {destination.name} is {destination.relay or 'not known'}, and scenarioctl uses no bridge",
+            f"the relay chain of {source.name} is {source.relay} and that of {destination.name} is {destination.relay}, and scenarioctl uses no bridge",
         )
     hub = registry.asset_hub(source)
     if hub is None:
