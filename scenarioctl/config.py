@@ -1,4 +1,4 @@
-"""Where a setting comes from: flags, then `SCENARIOCTL_*`, then config.toml, then the default.
+"""Settings, in order of precedence: flags, `SCENARIOCTL_*`, config.toml, defaults.
 
 To add a setting, add a row to SETTINGS and a field to Settings.
 """
@@ -16,17 +16,17 @@ APPLICATION = "scenarioctl"
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One row of the table: how a setting is spelled, read and explained."""
+    """One setting: its name, kind, default and help."""
 
     name: str
     kind: str
     default: str
     help: str
-    #: Given on the command line too, before or after any command.
+    #: Also a flag, before or after any command.
     everywhere: bool = False
-    #: Of a number: the smallest that makes sense.
+    #: The smallest number.
     least: int = 0
-    #: Of a text: all that it can be; empty where it can be anything.
+    #: Allowed texts; empty: any.
     choices: tuple[str, ...] = ()
 
     @property
@@ -173,7 +173,7 @@ SETTINGS = (
 )
 
 
-#: Of settings whose default is nothing.
+#: Examples of settings without a default.
 EXAMPLES = {
     "url": '"http://127.0.0.1:8080"',
     "token": '"sctl_…"',
@@ -183,7 +183,7 @@ EXAMPLES = {
 }
 
 
-#: What config.toml holds beside them: tables of tables.
+#: Other tables of config.toml.
 _TABLES = ("chains", "tokens")
 
 
@@ -230,7 +230,7 @@ class Settings:
 
 
 def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings in force, given what the command line said (None where it was silent)."""
+    """Return the settings in force; *flags* are those of the command line, None if not given."""
     environment = os.environ if environment is None else environment
     config = config_path(flags.get("config"), environment)
     written = read_config(config, required=bool(flags.get("config") or environment.get("SCENARIOCTL_CONFIG")))
@@ -255,10 +255,10 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str] | Non
 
 
 def config_path(flag: str | None, environment: Mapping[str, str]) -> Path:
-    """Return the path of config.toml, whether there is one or not."""
+    """Return the path of config.toml, which may not exist."""
     given = flag or environment.get("SCENARIOCTL_CONFIG")
     if given and "\0" in given:
-        raise InvalidRequest(f"config {shorten(given)} holds a NUL character, no path does")
+        raise InvalidRequest(f"config {shorten(given)} contains a NUL character, which no path can")
     return Path(given).expanduser() if given else user_directory("config") / "config.toml"
 
 
@@ -275,7 +275,7 @@ def user_directory(kind: str) -> Path:
 
 
 def read_config(path: Path, *, required: bool = False) -> dict[str, Any]:
-    """Return what config.toml says; nothing where there is none and none was asked for."""
+    """Return the content of config.toml; empty if it does not exist and is not *required*."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:
@@ -300,11 +300,11 @@ def read_config(path: Path, *, required: bool = False) -> dict[str, Any]:
 
 
 def suggest_setting(key: str, known: Sequence[str]) -> str:
-    """Return which of *known* may have been meant by *key*; all of them would flood a terminal."""
+    """Return a hint to the setting that *key* may mean."""
     return suggest(
         key.replace("-", "_"),
         known,
-        otherwise="scenarioctl config show lists those that there are",
+        otherwise="scenarioctl config show lists all settings",
         cutoff=0.7,
     )
 
@@ -325,7 +325,7 @@ def parse_config(text: bytes, path: Path) -> dict[str, Any]:
 
 
 def read_value(setting: Setting, value: object, origin: str) -> Any:
-    """Return *value* as the setting's kind wants it."""
+    """Return *value* converted to the setting's kind."""
     if setting.kind == "switch":
         if isinstance(value, bool):
             return value
@@ -357,14 +357,14 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
     if "://" in os.fspath(value) and setting.kind == "store":
         return os.fspath(value)
     if "://" in os.fspath(value):
-        # A path would swallow one of the slashes; the rest of a URL may hold a password.
+        # Path() would drop a slash.  Don't show the rest of the URL, which may contain a password.
         scheme = os.fspath(value).partition("://")[0]
         raise InvalidRequest(
             f"{setting.name} {shorten(scheme + '://…')} ({origin}) is a URL, expected a path like /path/to/{setting.name}"
         )
     if "\0" in os.fspath(value):
         raise InvalidRequest(
-            f"{setting.name} {shorten(value)} ({origin}) holds a NUL character, no path does"
+            f"{setting.name} {shorten(value)} ({origin}) contains a NUL character, which no path can"
         )
     path = Path(value).expanduser()
     return str(path) if setting.kind == "store" else path
@@ -401,7 +401,7 @@ def _example(setting: Setting) -> str:
 
 def _read_list(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
     if isinstance(value, str):
-        # In a variable or a flag: with commas between.
+        # In a variable or a flag: separated by commas.
         value = [part.strip() for part in value.split(",") if part.strip()]
     if isinstance(value, (list, tuple)) and all(isinstance(part, str) and part for part in value):
         return tuple(value)

@@ -1,4 +1,4 @@
-"""config.toml as a file: written for the first time, and edited with all its comments kept."""
+"""Write config.toml, and edit it without losing its comments."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from scenarioctl.files import atomic_write
 
 
 def template() -> str:
-    """Return a config.toml in which every setting is explained and none is set."""
+    """Return a config.toml that explains every setting and sets none."""
     lines = ["# Settings of scenarioctl. Flags and SCENARIOCTL_* variables win over this file.", ""]
     for setting in SETTINGS:
         example = EXAMPLES.get(setting.name) or setting.default or f'"/path/to/{setting.name}"'
@@ -46,7 +46,7 @@ def template() -> str:
 
 
 def write_config(path: Path, text: str) -> None:
-    """Write config.toml whole or not at all; a new one is for its owner alone."""
+    """Write config.toml whole or not at all; only its owner can read a new one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, text.encode(), mode=0o600)
@@ -58,15 +58,15 @@ def write_config(path: Path, text: str) -> None:
 
 
 def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str, Any]], object]) -> None:
-    """Write *key* = *value* to config.toml, keeping the rest of the file, comments too.
+    """Set *key* to *value* in config.toml, keeping the rest of the file with its comments.
 
-    *judge* sees the whole new document and raises where it would not do.
+    *judge* gets the whole new document and raises if it is invalid.
     """
     names = key.split(".")
     settings = {setting.name: setting for setting in SETTINGS}
     if names[0] == "chains":
         parsed = _parse_value(value)
-        # A whole chain at once: one key after the other, it would be refused for what is still missing.
+        # A whole chain at once: key by key, it would be refused as incomplete.
         whole = len(names) == 2 and isinstance(parsed, dict)
         if (len(names) != 3 and not whole) or not all(names):
             raise InvalidRequest(
@@ -77,7 +77,7 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
         kind = settings[key].kind
         parsed = _parse_value(value) if kind in ("switch", "list", "number") else value
         if kind == "list" and not isinstance(parsed, list):
-            # With commas between, as in a variable.
+            # Separated by commas, as in a variable.
             parsed = value
         read = read_value(settings[key], parsed, "config set")
         parsed = list(read) if kind == "list" else read if kind in ("switch", "number") else value
@@ -95,7 +95,7 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
 def write_value(
     path: Path, names: Sequence[str], value: Any, *, judge: Callable[[Mapping[str, Any]], object]
 ) -> None:
-    """Write *value*, or remove what is there where it is None, at *names* in config.toml, keeping the rest of the file."""
+    """Set the key *names* of config.toml to *value*, or remove it if that is None, keeping the rest of the file."""
     document = read_config(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -126,7 +126,7 @@ def _parse_value(value: str) -> Any:
 
 
 def _edit(text: str, names: list[str], value: Any, document: dict[str, Any]) -> str:
-    """Return *text* with one line or table changed, added or removed; where that would not give *document*, write it anew."""
+    """Return *text* with one line or table changed; the whole *document* written anew if that fails."""
     import tomllib
 
     import tomli_w
@@ -135,7 +135,7 @@ def _edit(text: str, names: list[str], value: Any, document: dict[str, Any]) -> 
     lines = (_edit_table if is_table else _edit_line)(text.splitlines(), names, value)
     edited = "\n".join(lines) + "\n"
     try:
-        # A table that lost its last one is as good as none.
+        # Ignore empty tables.
         if {key: each for key, each in tomllib.loads(edited).items() if each != {}} == {
             key: each for key, each in document.items() if each != {}
         }:
@@ -156,7 +156,7 @@ def _edit_table(lines: list[str], names: list[str], value: Any) -> list[str]:
             len(lines),
         )
         while last > first + 1 and (not lines[last - 1].strip() or lines[last - 1].startswith("#")):
-            # What stands above a table explains it.
+            # Comments above a table belong to it.
             last -= 1
         lines = lines[:first] + lines[last:]
     while lines and not lines[-1].strip():
@@ -167,7 +167,7 @@ def _edit_table(lines: list[str], names: list[str], value: Any) -> list[str]:
 
 
 def _add_table(lines: list[str], table: list[str]) -> list[str]:
-    """Return *lines* with a *table* behind the others of its kind, else behind their example, else at the end."""
+    """Return *lines* with *table* after others of its kind, else after their example, else at the end."""
     kind = table[0].partition(".")[0].lstrip("[") + "."
     starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
     others = [number for number in starts if lines[number].lstrip(" \t[").startswith(kind)]
@@ -180,7 +180,7 @@ def _add_table(lines: list[str], table: list[str]) -> list[str]:
         while at < len(lines) and lines[at].startswith("#"):
             at += 1
         if any(number < at for number in starts):
-            # It may stand among the keys of another table.
+            # The example may be inside another table.
             at = len(lines)
     before = [*lines[:at], ""] if at else []
     return [*before, *table, *lines[at:]]
@@ -213,7 +213,7 @@ def _edit_line(lines: list[str], names: list[str], value: Any) -> list[str]:
 
 
 def _end_of(lines: list[str], first: int, last: int) -> int:
-    """Return where the value ends that begins on line *first*: a list may go over several."""
+    """Return the line after the value that starts on line *first*: a list may span several."""
     import tomllib
 
     for end in range(first + 1, last + 1):
@@ -226,7 +226,7 @@ def _end_of(lines: list[str], first: int, last: int) -> int:
 
 
 def _place_of(lines: list[str], key: str, first: int, last: int) -> int:
-    """Return where *key* goes among the *lines* of its table: to its example, else behind the other keys."""
+    """Return the line for *key* in its table: after its example, else after the other keys."""
     examples = [number for number in range(first, last) if lines[number].startswith(f"# {key} = ")]
     if examples:
         return examples[0] + 1
@@ -234,9 +234,9 @@ def _place_of(lines: list[str], key: str, first: int, last: int) -> int:
         if lines[number - 1].strip() and not lines[number - 1].lstrip().startswith("#"):
             return number
     if first:
-        # Right under the table's name.
+        # Right after the table's header.
         return first
-    # Above the example of a table, and what explains it.
+    # Before the example of a table and its comments.
     at = next((number for number in range(first, last) if lines[number].startswith("# [")), last)
     while at < last and at > first and lines[at - 1].startswith("#"):
         at -= 1

@@ -1,4 +1,4 @@
-"""When a job runs: durations and cron lines read, the next time computed.
+"""When a job runs: parse durations and cron lines, compute the next time.
 
 All planned times of a job lie on a grid: `planned + k * every`, or the times that a cron line names.  A run begins at
 its planned time, up to `jitter` later; what the clock, a slow run or a downtime does to that is decided here and
@@ -17,9 +17,9 @@ from scenarioctl.model.jobs import SECOND, Overlap, Schedule
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
-#: What a duration may be at most.
+#: The longest duration.
 LONGEST = 366 * DAY
-#: So many failed runs in a row may be asked for.
+#: The largest `pause_after`: failed runs in a row.
 PAUSE_MAX = 1_000_000
 #: Times of a cron line that passed unused are counted up to here: a year of them would take seconds, and thousands of
 #: jobs are late together.
@@ -61,14 +61,14 @@ def read_schedule(
         )
     if not line and not _is_empty(timezone):
         raise InvalidRequest(
-            f"timezone {shorten(timezone)} is given without cron, which alone is meant in a time zone"
+            f"timezone {shorten(timezone)} is given without cron: only cron lines have a time zone"
         )
     zone = _read_zone(timezone) if not _is_empty(timezone) else default.timezone
     if line:
         interval = 0
         if next(_ticks(line, zone, 0), None) is None:
             raise InvalidRequest(
-                f"cron {shorten(cron)} names a time that never comes, expected {_CRON_EXPECTED}"
+                f"cron {shorten(cron)} names a time that never occurs, expected {_CRON_EXPECTED}"
             )
     else:
         interval = (
@@ -160,7 +160,7 @@ def next_times(
     Times that came meanwhile are skipped, or with `queue` the latest of them is made up for at once.
     """
     if now < planned:
-        # The clock was set back: the old grid may lie years ahead.
+        # The clock was set back: the planned time may be years ahead.
         return _with_jitter(schedule, _after(schedule, now, now), pick)
     latest, passed = _latest(schedule, planned, now)
     if passed and schedule.overlap is Overlap.QUEUE:
@@ -203,7 +203,7 @@ def _latest(schedule: Schedule, planned: int, now: int) -> tuple[int, int]:
         if passed == COUNTED:
             break
         latest, passed = tick, passed + 1
-    # So many came: the last of them is near.
+    # Beyond the count, take the last one before *now*.
     for back in (HOUR, DAY, 32 * DAY, LONGEST):
         found = latest
         for tick in _ticks(schedule.cron, schedule.timezone, max(latest, now - back)):
@@ -222,14 +222,14 @@ def _with_jitter(schedule: Schedule, planned: int, pick: Callable[[int], int] | 
         from random import randrange
 
         pick = randrange
-    # Never as late as the time that follows.
+    # Always before the next planned time.
     room = min(schedule.jitter, _after(schedule, planned, planned) - planned - 1)
     return Times(planned=planned, due=planned + pick(room + 1))
 
 
 def _next_cron(schedule: Schedule, now: int) -> int:
     found = next(_ticks(schedule.cron, schedule.timezone, now), None)
-    # A line is tried when it is read: only beyond fifty years can it end.
+    # Parsing made sure that the line names a time within fifty years.
     return found if found is not None else now + LONGEST
 
 
@@ -289,7 +289,7 @@ def _read_cron(value: object) -> str:
 def _read_zone(value: object) -> str:
     text = value.strip() if isinstance(value, str) else ""
     try:
-        # Names are paths below a folder; those that lead out of it are refused by zoneinfo itself.
+        # Names are paths below a folder; zoneinfo refuses those outside.
         _zone(text)
     except (ValueError, OSError, LookupError):
         raise InvalidRequest(

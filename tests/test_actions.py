@@ -182,7 +182,7 @@ class TestPills:
         with pytest.raises(InvalidRequest) as refused:
             resolve({"a": ["{{ " + path + " }}"]}, {"user": {}, "items": [1, 2]}, field="params")
 
-        assert str(refused.value) == f"params.a[0] needs {path!r}, which the webhook's data does not have"
+        assert str(refused.value) == f"params.a[0] needs {path!r}, which is not in the webhook's data"
 
     def test_data_is_not_searched_for_pills_again(self) -> None:
         assert resolve("{{ a }} {{ b }}", {"a": "{{ b }}", "b": "x"}, field="text") == "{{ b }} x"
@@ -301,7 +301,7 @@ class TestSummary:
         ("kind", "form", "line"),
         [
             ("chain", {"chain": "polkadot", "amount": "2", "asset": {"symbol": "DOT"}}, "polkadot, 2 DOT"),
-            ("chain", {}, "a chain that is not chosen yet"),
+            ("chain", {}, "no chain chosen yet"),
             ("action", transfer_form(), f"1.5 DOT from polkadot to assetHub, for {BOB}"),
             (
                 "action",
@@ -311,7 +311,7 @@ class TestSummary:
             ("action", {"action": "swap"}, "? ? for ? on ?"),
             ("action", {"action": "swap", "actionData": 7}, "? ? for ? on ?"),
             ("action", {"action": "Remark", "actionData": {"source": {"target": "a\nb"}}}, "'a b' on ?"),
-            ("action", {"action": "stake"}, "an action that is not chosen yet"),
+            ("action", {"action": "stake"}, "no action chosen yet"),
             ("chainTx", {"selectedChain": "polkadot", "selectedPallet": "System"}, "System.?() on polkadot"),
             ("http", {"url": "https://example.org"}, "GET https://example.org"),
             ("http", {"url": "https://example.org/rates?key=secret#x"}, "GET https://example.org/rates?…"),
@@ -833,7 +833,7 @@ class TestOtherSteps:
                 "url 'http://h/\\r\\nX: y' is not an http address, expected one like https://example.org/path",
             ),
             *(
-                ({"url": url}, "url holds a user or a password before its host, expected them in a header")
+                ({"url": url}, "url contains a user or a password, expected them in a header")
                 for url in ("http://me:secret@h:99999/", "ftp://me:secret@h", "http://me:secret@[::1")
             ),
             ({"url": PILL}, f"url {NO_STEP}"),
@@ -923,8 +923,8 @@ class TestScenario:
     @pytest.mark.parametrize(
         ("edges", "sentence"),
         [
-            ("ab ba", "the edges run in a circle: 'a' > 'b' > 'a'"),
-            ("ax", "the edge from 'a' to 'x' leads to no node: there is no 'x'"),
+            ("ab ba", "the edges form a cycle: 'a' > 'b' > 'a'"),
+            ("ax", "the edge from 'a' to 'x' leads to a missing node: 'x'"),
         ],
     )
     def test_a_broken_graph_is_not_drafted(self, app: Application, edges: str, sentence: str) -> None:
@@ -945,10 +945,10 @@ class TestScenario:
         found = finish(find_problems(app, diagram(*nodes, edges="ax")))
 
         assert [(p.node, p.code, p.sentence.split(",")[0]) for p in found] == [
-            ("", "invalid_request", "the edge from 'a' to 'x' leads to no node: there is no 'x'"),
+            ("", "invalid_request", "the edge from 'a' to 'x' leads to a missing node: 'x'"),
             ("a", "invalid_request", "source.chain 'moon' is not a chain"),
             ("b", "chain_unreachable", "a swap without a minimum received needs a quote from hydraDx"),
-            ("c", "invalid_request", "the action 'stake' is unknown and skipped in a run"),
+            ("c", "invalid_request", "unknown action 'stake'"),
             ("d", "invalid_request", "asset is 7"),
         ]
 
@@ -1153,7 +1153,7 @@ def test_no_form_is_so_strange_that_it_cannot_be_told(
                 isinstance(error, WaitsForData)
                 and any(
                     each.startswith(f"{str(error).partition(' waits for ')[0]} needs ")
-                    and each.endswith(", which no step before it can give")
+                    and each.endswith(", which no earlier step provides")
                     for each in sentences
                 )
             )

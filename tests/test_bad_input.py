@@ -1383,7 +1383,7 @@ DRAFTS = [
     ),
     full(
         "a node that follows itself",
-        says("a", "circle"),
+        says("a", "cycle"),
         diagram(remark_node("a"), edges=[("a", "a")]),
     ),
     full(
@@ -1662,7 +1662,7 @@ FLOWS = [
     ),
     flow(
         "steps that wait for each other",
-        says("a > b > a", "circle"),
+        says("a > b > a", "cycle"),
         '[[steps]]\ntype = "delay"\nid = "a"\nseconds = 1\nafter = "b"\n[[steps]]\ntype = "delay"\nid = "b"\nseconds = 1\nafter = "a"',
     ),
     flow(
@@ -2470,11 +2470,11 @@ def test_what_cannot_run_is_imported_and_listed_by_show(scenarioctl: Run, tmp_pa
 
     assert shown["problems"] == [
         {"node": "c", "problem": "the id 'c' is used by more than one node"},
-        {"node": "", "problem": "the edge from 'c' to 'ghost' leads to no node: there is no 'ghost'"},
-        {"node": "b", "problem": "the edges run in a circle: 'b' > 'c' > 'b'"},
+        {"node": "", "problem": "the edge from 'c' to 'ghost' leads to a missing node: 'ghost'"},
+        {"node": "b", "problem": "the edges form a cycle: 'b' > 'c' > 'b'"},
         {
             "node": "a",
-            "problem": "the node type 'teleporter' is unknown and skipped in a run, expected one of: "
+            "problem": "unknown node type 'teleporter', skipped in runs; expected one of: "
             "chain, chainQuery, chainTx, http, webhook, delay, action",
         },
         {"node": "b", "problem": "the Remark has no text, expected it in actionData.source.target"},

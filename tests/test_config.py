@@ -65,7 +65,7 @@ def test_a_missing_config_is_an_error_only_where_it_was_named(tmp_path: Path) ->
         ),
         (
             "colour = 1",
-            "config {path} has the unknown key 'colour', scenarioctl config show lists those that there are",
+            "config {path} has the unknown key 'colour', scenarioctl config show lists all settings",
         ),
         ("chains = 1", "config {path}: chains is not a table, expected [chains.NAME]"),
         ("offline = 'maybe'", "offline 'maybe' (config.toml) is not a switch, expected true or false"),

@@ -301,8 +301,8 @@ BY = "abiJson V3 spec message 1 'add' argument 'by'"
         (without(*TYPE, "def"), "abiJson type 0 has no def, expected an object"),
         (having({}, *DEF), "abiJson type 0 def is empty, expected one like {'primitive': 'u32'}"),
         (having({"primitive": 5}, *DEF), "abiJson type 0 primitive is 5, expected a definition"),
-        (having({"tuple": [0]}, *DEF), f"{BY} has a type without end: type 0 holds itself"),
-        (having({"sequence": {"type": 0}}, *DEF), f"{BY} has a type without end: type 0 holds itself"),
+        (having({"tuple": [0]}, *DEF), f"{BY} has a recursive type: type 0 holds itself"),
+        (having({"sequence": {"type": 0}}, *DEF), f"{BY} has a recursive type: type 0 holds itself"),
         (having({"sequence": {"type": 9}}, *DEF), f"{BY} has the type id 9, which is not in abiJson types"),
         (having({"sequence": {}}, *DEF), "abiJson type 0 sequence has no type, expected a number"),
         (
@@ -332,7 +332,7 @@ BY = "abiJson V3 spec message 1 'add' argument 'by'"
         ),
         (
             having({"path": ["A"], "params": [{"name": "T", "type": 0}]}, *TYPE),
-            f"{BY} has a type without end: type 0 holds itself",
+            f"{BY} has a recursive type: type 0 holds itself",
         ),
     ],
 )

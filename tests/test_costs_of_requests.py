@@ -55,7 +55,7 @@ def test_a_share_string_of_nothing_but_lists(running: Daemon, size: int) -> None
     with under_probe(running):
         status, answer = send(running, "/api/template/saveUrl", {"url": url})
 
-    assert (status, answer["error"]) == (413, "diagram holds more than 250000 values")
+    assert (status, answer["error"]) == (413, "diagram contains more than 250000 values")
 
 
 @sizes(60_000, 249_000)

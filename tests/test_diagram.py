@@ -150,10 +150,10 @@ def test_nodes_run_in_the_order_of_the_edges(ids: str, edges: str, order: str) -
     ("ids", "edges", "sentence"),
     [
         ("aba", "ab", "the id 'a' is used by more than one node"),
-        ("ab", "ax", "the edge from 'a' to 'x' leads to no node: there is no 'x'"),
-        ("ab", "xa", "the edge from 'x' to 'a' leads to no node: there is no 'x'"),
-        ("ab", "aa", "the edges run in a circle: 'a' > 'a'"),
-        ("xbca", "xb ca ab bc", "the edges run in a circle: 'b' > 'c' > 'a' > 'b'"),
+        ("ab", "ax", "the edge from 'a' to 'x' leads to a missing node: 'x'"),
+        ("ab", "xa", "the edge from 'x' to 'a' leads to a missing node: 'x'"),
+        ("ab", "aa", "the edges form a cycle: 'a' > 'a'"),
+        ("xbca", "xb ca ab bc", "the edges form a cycle: 'b' > 'c' > 'a' > 'b'"),
     ],
 )
 def test_a_broken_graph_has_no_order_but_a_sentence(ids: str, edges: str, sentence: str) -> None:
@@ -173,8 +173,8 @@ def test_all_problems_of_a_graph_are_listed() -> None:
     assert diagram.problems() == (
         Problem(node="a", sentence="the id 'a' is used by more than one node"),
         Problem(node="b", sentence="the id 'b' is used by more than one node"),
-        Problem(node="", sentence="the edge from 'a' to 'x' leads to no node: there is no 'x'"),
-        Problem(node="c", sentence="the edges run in a circle: 'c' > 'c'"),
+        Problem(node="", sentence="the edge from 'a' to 'x' leads to a missing node: 'x'"),
+        Problem(node="c", sentence="the edges form a cycle: 'c' > 'c'"),
     )
 
 
@@ -184,7 +184,7 @@ def test_a_long_cycle_is_named_in_one_line() -> None:
 
     [problem] = diagram_of(ids, edges).problems()
 
-    assert problem.sentence == ("the edges run in a circle: 'a' > 'b' > 'c' > 'd' > 'e' > 'f' > … > 'a'")
+    assert problem.sentence == ("the edges form a cycle: 'a' > 'b' > 'c' > 'd' > 'e' > 'f' > … > 'a'")
 
 
 def test_the_nearest_node_of_a_type_is_found_through_others() -> None:

@@ -50,24 +50,27 @@ def test_json_is_read_as_written(text: str | bytes, value: object) -> None:
         ("", "body is not JSON: expecting value (line 1, column 1)"),
         ("{", "body is not JSON: expecting property name enclosed in double quotes (line 1, column 2)"),
         ("[1]\n x", "body is not JSON: extra data (line 2, column 2)"),
-        ("[NaN]", "body holds NaN, which is not JSON"),
-        ("-Infinity", "body holds -Infinity, which is not JSON"),
-        ("1e400", "body holds '1e400', which is beyond any number here; write it as text"),
-        ("-1e400", "body holds '-1e400', which is beyond any number here; write it as text"),
-        ("1" * 400 + ".5", f"body holds '{'1' * 58}…, which is beyond any number here; write it as text"),
-        ("1e-400", "body holds '1e-400', which has more digits than a JSON number keeps; write it as text"),
+        ("[NaN]", "body contains NaN, which is not JSON"),
+        ("-Infinity", "body contains -Infinity, which is not JSON"),
+        ("1e400", "body contains '1e400', which is too large; write it as text"),
+        ("-1e400", "body contains '-1e400', which is too large; write it as text"),
+        ("1" * 400 + ".5", f"body contains '{'1' * 58}…, which is too large; write it as text"),
+        (
+            "1e-400",
+            "body contains '1e-400', which has more digits than a JSON number can hold; write it as text",
+        ),
         (
             "1e-99999999999999999999999",
-            "body holds '1e-99999999999999999999999', which has more digits than a JSON number keeps; write it as text",
+            "body contains '1e-99999999999999999999999', which has more digits than a JSON number can hold; write it as text",
         ),
         (
             "0.12345678901234567890",
-            "body holds '0.12345678901234567890', which has more digits than a JSON number keeps; write it as text",
+            "body contains '0.12345678901234567890', which has more digits than a JSON number can hold; write it as text",
         ),
-        ("9" * 100_000, "body holds a number of 100000 digits, the limit is 80"),
-        ('{"a": 1, "b": 2, "a": 3}', "body gives the key 'a' twice in one object"),
-        ('"\\uD800"', "body holds half of a surrogate pair, expected whole characters"),
-        ('{"\\udfff": 1}', "body holds half of a surrogate pair, expected whole characters"),
+        ("9" * 100_000, "body contains a number of 100000 digits, the limit is 80"),
+        ('{"a": 1, "b": 2, "a": 3}', "body contains the key 'a' twice in one object"),
+        ('"\\uD800"', "body contains half of a surrogate pair, expected whole characters"),
+        ('{"\\udfff": 1}', "body contains half of a surrogate pair, expected whole characters"),
         ('"\udc80"', "body is not UTF-8 text"),
         (b'"\xff"', "body is not UTF-8 text"),
     ],
@@ -120,7 +123,7 @@ def test_written_json_keeps_the_order_of_keys() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), "\ud800", 10**5000], ids=["nan", "surrogate", "huge"])
 def test_what_json_cannot_express_is_not_written(value: object) -> None:
-    with pytest.raises(InvalidRequest, match=r"^the document holds "):
+    with pytest.raises(InvalidRequest, match=r"^the document contains "):
         canonical_json([value])
 
 
@@ -129,7 +132,7 @@ def test_a_document_too_deep_to_write_is_refused() -> None:
     for _ in range(200_000):
         deep = [deep]
 
-    with pytest.raises(InvalidRequest, match=r"^the document nests too deep to be written$"):
+    with pytest.raises(InvalidRequest, match=r"^the document is nested too deeply to be written$"):
         canonical_json(deep)
     while deep:
         # Freed from the outside in: otherwise the interpreter does it by recursion.
@@ -190,10 +193,10 @@ def test_too_many_values_are_refused_before_they_are_parsed(monkeypatch: pytest.
         "{" + '"a":{},' * MAX_VALUES + "}",
         '"' * 1_000_000 + "," * MAX_VALUES,
     ):
-        with pytest.raises(TooLarge, match=r"^body holds more than 250000 values$"):
+        with pytest.raises(TooLarge, match=r"^body contains more than 250000 values$"):
             parse_json(text, field="body")
     with pytest.raises(
-        TooLarge, match=r"^body has more than 2000000 characters written as escapes, write them plainly$"
+        TooLarge, match=r"^body has more than 2000000 characters written as escapes, write them as they are$"
     ):
         parse_json('"' + "\\n" * 2_000_001 + '"', field="body")
 

@@ -374,15 +374,15 @@ ODD_REQUESTS = {
     ),
     "half of a character": row(
         post(b'{"id": "\\ud800"}'),
-        *(400, "bad_json", "the body holds half of a surrogate pair, expected whole characters"),
+        *(400, "bad_json", "the body contains half of a surrogate pair, expected whole characters"),
     ),
     "a key twice": row(
-        post(b'{"id": "a", "id": "b"}'), 400, "bad_json", "the body gives the key 'id' twice in one object"
+        post(b'{"id": "a", "id": "b"}'), 400, "bad_json", "the body contains the key 'id' twice in one object"
     ),
-    "no number": row(post(b'{"id": NaN}'), 400, "bad_json", "the body holds NaN, which is not JSON"),
+    "no number": row(post(b'{"id": NaN}'), 400, "bad_json", "the body contains NaN, which is not JSON"),
     "a number of 5000 digits": row(
         post(b'{"id": ' + b"1" * 5000 + b"}"),
-        *(400, "bad_json", "the body holds a number of 5000 digits, the limit is 80"),
+        *(400, "bad_json", "the body contains a number of 5000 digits, the limit is 80"),
     ),
     "lists in lists in lists": row(
         post(b'{"id": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
@@ -1775,7 +1775,7 @@ def test_a_web_server_that_fails_fails_the_step_and_the_run_says_so(tmp_path: Pa
     expected = [
         f"Requesting GET 127.0.0.1:{port}/",
         error,
-        "Remark 'r' was not run, since 'h' before it failed",
+        "Remark 'r' was skipped because 'h' failed",
         f"run failed: 1 of 1 drafts: {error}",
         "workload executed",
     ]

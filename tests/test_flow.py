@@ -247,7 +247,7 @@ def test_steps_run_one_after_the_other(app: Application) -> None:
     )
     # The webhook comes after it.
     assert [problem.sentence for problem in finish(find_problems(app, read_diagram(document)))] == [
-        "methodInput needs 'address', which no step before it can give"
+        "methodInput needs 'address', which no earlier step provides"
     ]
 
 
@@ -353,8 +353,8 @@ def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
     ("text", "error", "sentence"),
     [
         ("name = ", BadJson, "flow is not TOML: Invalid value (at end of document)"),
-        ("x = " + "9" * 5000, BadJson, "flow is not TOML: it holds a number that is too long"),
-        ("x = 1e99999999999999999999", BadJson, "flow is not TOML: it holds a number that is too long"),
+        ("x = " + "9" * 5000, BadJson, "flow is not TOML: it contains a number that is too long"),
+        ("x = 1e99999999999999999999", BadJson, "flow is not TOML: it contains a number that is too long"),
         ("x = " + "[" * 100_000, InvalidRequest, "flow nests too deep"),
         ("x = " + "[" * 120 + "]" * 120, InvalidRequest, "flow nests deeper than 100 levels"),
         ("", InvalidRequest, "flow has no steps, expected at least one: a [[steps]] table with its `type`"),
@@ -374,7 +374,7 @@ def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
         (
             toml("type = 'teleport'\n"),
             InvalidRequest,
-            "steps[0].type 'teleport' is not a kind of step, expected one of: xTransfer, swap, Remark, chainQuery, chainTx, http, webhook, delay",
+            "steps[0].type 'teleport' is not a step type, expected one of: xTransfer, swap, Remark, chainQuery, chainTx, http, webhook, delay",
         ),
         (
             toml(STEP["delay"], STEP["delay"] + "secnds = 1\n"),
@@ -390,17 +390,17 @@ def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
         (
             toml(STEP["delay"] + "id = 'a'\n", STEP["delay"] + "id = 'a'\n"),
             InvalidRequest,
-            "steps[1].id 'a' is taken by steps[0], every id is used once",
+            "steps[1].id 'a' is already used by steps[0]",
         ),
         (
             toml(STEP["delay"] + "id = 'a'\n", STEP["delay"] + "after = ['b']\n"),
             InvalidRequest,
-            "steps[1].after 'b' is not the id of a step, there is: a",
+            "steps[1].after 'b' is not the id of a step, expected one of: a",
         ),
         (
             toml(STEP["delay"], STEP["delay"] + "after = 'b'\n"),
             InvalidRequest,
-            "steps[1].after 'b' is not the id of a step, there is: none, no step has an id",
+            "steps[1].after 'b' is not the id of a step, expected one of: none, no step has an id",
         ),
         (
             toml(STEP["delay"] + "after = 1\n"),
@@ -410,7 +410,7 @@ def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
         (
             toml(STEP["delay"] + "id = 'a'\nafter = ['b']\n", STEP["delay"] + "id = 'b'\n"),
             InvalidRequest,
-            "the steps wait for each other in a circle: 'a > b > a'",
+            "the steps wait for each other in a cycle: 'a > b > a'",
         ),
         (
             toml("type = 'webhook'\nname = 2026-11-20\n"),
@@ -518,7 +518,7 @@ def test_a_flow_that_is_not_one_is_refused(text: str, error: type[Exception], se
             "http",
             "https://",
             "https://me:secret@",
-            "steps[0].url holds a user or a password before its host, expected them in a header",
+            "steps[0].url contains a user or a password, expected them in a header",
         ),
         (
             "http",
@@ -715,31 +715,31 @@ class TestCreation:
                 "swap",
                 "900000000000000",
                 '"{{ least }}"',
-                "steps[1].min_amount_out needs 'least', which no step before it can give",
+                "steps[1].min_amount_out needs 'least', which no earlier step provides",
             ),
             (
                 "Remark",
                 '"hello"',
                 '"paid {{ query.free }}"',
-                "steps[1].text needs 'query.free', which no step before it can give",
+                "steps[1].text needs 'query.free', which no earlier step provides",
             ),
             (
                 "chainTx",
                 '"0x6869"',
                 '"{{ http.body.x }}"',
-                "steps[1].params needs 'http.body.x', which no step before it can give",
+                "steps[1].params needs 'http.body.x', which no earlier step provides",
             ),
             (
                 "http",
                 "1.50",
                 '"{{ eventData.content.x }}"',
-                "steps[1].body needs 'x', which no step before it can give",
+                "steps[1].body needs 'x', which no earlier step provides",
             ),
             (
                 "chainQuery",
                 "{{ address }}",
                 "{{ address }}",
-                "steps[1].params needs 'address', which no step before it can give",
+                "steps[1].params needs 'address', which no earlier step provides",
             ),
         ],
     )
@@ -763,7 +763,7 @@ class TestCreation:
         first = STEP["Remark"].replace("hello", "{{ rates.body }}")
 
         assert self.refusal(served, first, 'id = "rates"\n' + STEP["http"]) == (
-            "steps[0].text needs 'rates.body', which no step before it can give"
+            "steps[0].text needs 'rates.body', which no earlier step provides"
         )
 
     @pytest.mark.parametrize(
@@ -821,7 +821,7 @@ class TestCreation:
             with pytest.raises(InvalidRequest) as refused:
                 finish(create(served, request))
 
-            assert str(refused.value) == f"{field} needs 'a', which no step before it can give"
+            assert str(refused.value) == f"{field} needs 'a', which no earlier step provides"
         assert finish(served.store.count_scenarios()) == 0
 
     def test_every_creation_encodes_its_transfer_anew(

@@ -35,7 +35,7 @@ from tests.test_actions import PILL
 from tests.test_documents import documents
 
 #: How what YAML could take for something else is refused.
-YAML = "what can mean something else in YAML: put the field in double quotes"
+YAML = "text that can mean something else in YAML: put the field in double quotes"
 NASTY = '"}, "admin": true, {"x": "\\'
 
 
@@ -76,13 +76,13 @@ class TestData:
         with pytest.raises(InvalidRequest) as refused:
             require_filled(fill("{{ http.price }}", found), field="amount")
 
-        assert str(refused.value) == "amount needs 'http.price', which the answer of 'http' does not have"
+        assert str(refused.value) == "amount needs 'http.price', which is not in the answer of 'http'"
 
     @pytest.mark.parametrize(
         ("found", "sentence"),
         [
-            (Data(), "to needs 'a.b', which no step before it has given"),
-            (data({"a": 1}), "to needs 'a.b', which the webhook's data does not have"),
+            (Data(), "to needs 'a.b', which no earlier step provided"),
+            (data({"a": 1}), "to needs 'a.b', which is not in the webhook's data"),
         ],
     )
     def test_a_path_that_is_not_there_is_named_by_whoever_reads_it(self, found: Data, sentence: str) -> None:
@@ -279,8 +279,8 @@ class TestOtherBodies:
     @pytest.mark.parametrize(
         ("kind", "template", "sent", "reason"),
         [
-            ("text/csv", "mr {{ t }},1", "a,b", "what ends its field of CSV: put the field in quotes"),
-            ("text/csv", "a,{{ t }}{{ t }},1", 'x"', "what ends its field of CSV: put the field in quotes"),
+            ("text/csv", "mr {{ t }},1", "a,b", "text that ends its CSV field: put the field in quotes"),
+            ("text/csv", "a,{{ t }}{{ t }},1", 'x"', "text that ends its CSV field: put the field in quotes"),
             (
                 "text/tab-separated-values",
                 "{{ t }}\t1",
@@ -298,7 +298,7 @@ class TestOtherBodies:
                 "multipart/form-data; boundary=b0",
                 '--b0\r\nContent-Disposition: form-data; name="{{ t }}"\r\n\r\n1\r\n--b0--\r\n',
                 'a"; filename="x',
-                "what ends its field in the head of a part",
+                "text that ends its field in the header of a part",
             ),
             (
                 'multipart/form-data; boundary="b0"',
@@ -326,7 +326,7 @@ class TestOtherBodies:
         form = {"requestContent": "{{ t }} x", "contentType": "multipart/mixed"}
 
         assert refusal(form, {"t": "x"}) == (
-            "requestContent is multipart without a boundary, which its Content-Type should name"
+            "requestContent is multipart without a boundary, expected one in its Content-Type"
         )
 
     @settings(deadline=None)
@@ -433,7 +433,7 @@ class TestUrl:
     )
     def test_a_value_brings_no_other_host(self, template: str, value: str) -> None:
         assert refusal({"url": template}, {"v": value}) == (
-            "url would be filled in with what is not part of a host's name"
+            "url would be filled in with text that is not part of a host name"
         )
 
     @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ class TestUrl:
     )
     def test_a_value_does_not_step_out_of_a_path(self, template: str, value: str) -> None:
         assert refusal({"url": template}, {"v": value}) == (
-            "url has a segment of only dots once it is filled in, which leads out of its path"
+            "url has a path segment of dots only once it is filled in, expected one that stays in its path"
         )
 
     def test_an_address_from_outside_is_judged_like_any(self) -> None:
@@ -587,4 +587,7 @@ class TestActions:
         with pytest.raises(InvalidRequest) as refused:
             require_filled(filled["actionData"]["route"], field="route")
 
-        assert str(refused.value) == "route would be filled in with what is not the name of one asset or pool"
+        assert (
+            str(refused.value)
+            == "route would be filled in with text that is not the name of one asset or pool"
+        )

@@ -331,7 +331,7 @@ def test_a_constant_is_read_offline_from_the_runtime_at_hand(scenarioctl: Run) -
 
     assert (ended.out, ended.code) == ("10000000000\n", 0)
     assert ended.err == (
-        "Warning: this is the constant of polkadot 2000000, no node was asked whether polkadot runs that\n"
+        "Warning: this is the constant of polkadot 2000000; no node was asked whether polkadot runs it\n"
     )
 
 
@@ -723,7 +723,7 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     ),
     (
         ("query", "polkadot", "Balances", "ExistentialDeposit", "--watch"),
-        "Balances.ExistentialDeposit is a constant, which no block changes: leave --watch out",
+        "Balances.ExistentialDeposit is a constant, which never changes: omit --watch",
     ),
     (
         ("hrmp", "openchannels", "assetHub", "1000"),

@@ -743,7 +743,7 @@ def test_a_constant_is_not_watched_at_a_daemon_either(scenarioctl: Run, script: 
 
     assert ended == Ended(
         out="",
-        err="Error: Balances.ExistentialDeposit is a constant, which no block changes: leave --watch out\n",
+        err="Error: Balances.ExistentialDeposit is a constant, which never changes: omit --watch\n",
         code=2,
     )
     assert script.asked == []

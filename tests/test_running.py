@@ -157,7 +157,7 @@ class TestDrafts:
             )
         ]
         assert running.lines == [
-            "Drafted polkadot > xTransfer > assetHub for polkadot 2000000, which no node confirmed"
+            "Drafted polkadot > xTransfer > assetHub for polkadot 2000000, built offline, not checked against a node"
         ]
         assert (running.failure, running.used_events) == ("", {})
 
@@ -186,7 +186,7 @@ class TestDrafts:
         running = stage.run(diagram(("action", test_actions.TestSwap().form(minAmountOut="123"))))
 
         assert running.lines == [
-            "Drafted hydraDx > swap > hydraDx for hydraDx 428, which no node confirmed",
+            "Drafted hydraDx > swap > hydraDx for hydraDx 428, built offline, not checked against a node",
             "Note: at least 0.000000000123 HDX, the minimum given; offline, it is not compared with a quote",
             "Warning: sold in the Omnipool itself: where it does not hold both 5 (DOT, Polkadot) and HDX (the native asset), the trade fails and costs its fee; another way needs a route",
             "Warning: the minimum of 0.000000000123 HDX is less than a millionth of the 2 DOT sold; min_amount_out is in the smallest unit: 1 HDX is 1000000000000",
@@ -271,7 +271,7 @@ class TestDrafts:
         assert running.drafts == []
         assert (
             running.lines
-            == ["The scenario cannot be run: the edges run in a circle: 'a' > 'b' > 'a'"]
+            == ["The scenario cannot be run: the edges form a cycle: 'a' > 'b' > 'a'"]
             == [running.failure]
         )
 
@@ -281,9 +281,9 @@ class TestDrafts:
         )
 
         assert running.lines == [
-            "Skipped telegram 'a': the node type 'telegram' is unknown and skipped in a run, expected one of: chain, chainQuery, chainTx, http, webhook, delay, action",
-            "Skipped stake 'b': the action 'stake' is unknown and skipped in a run, expected one of: xTransfer, swap, Remark",
-            "Drafted polkadot > Remark > polkadot for polkadot 2000000, which no node confirmed",
+            "Skipped telegram 'a': unknown node type 'telegram', skipped in runs; expected one of: chain, chainQuery, chainTx, http, webhook, delay, action",
+            "Skipped stake 'b': unknown action 'stake', skipped in runs; expected one of: xTransfer, swap, Remark",
+            "Drafted polkadot > Remark > polkadot for polkadot 2000000, built offline, not checked against a node",
         ]
         assert running.failure == ""
 
@@ -370,7 +370,7 @@ class TestQuery:
         assert running.lines == [
             "Querying System.Account on polkadot",
             "Could not generate transaction: node 'a': polkadot was not asked, --offline forbids it",
-            "Could not generate transaction: node 'b': source.target needs 'query.nonce', which no step before it has given",
+            "Could not generate transaction: node 'b': source.target needs 'query.nonce', which no earlier step provided",
         ]
 
     def test_a_constant_is_read_without_a_node(self, stage: Stage) -> None:
@@ -394,7 +394,7 @@ class TestWebhook:
         assert running.used_events == {UUID: 2}
         assert running.lines[:2] == [
             f"Waiting for a POST to /webhook/{UUID}, up to 3600 s",
-            f"Webhook {UUID} brought event 2",
+            f"Webhook {UUID}: using event 2",
         ]
         assert (stage.slept, stage.waits) == ([], [])
 
@@ -404,7 +404,7 @@ class TestWebhook:
         running = stage.run(read_diagram({**document, "nodes": nodes}))
 
         assert running.drafts == []
-        assert running.failure == f"webhook 'a' failed: nobody posted to /webhook/{UUID} within 1 s"
+        assert running.failure == f"webhook 'a' failed: no event was posted to /webhook/{UUID} within 1 s"
 
     def test_a_run_waits_until_an_event_comes(self, stage: Stage) -> None:
         async def post_at_the_third_pause() -> None:
@@ -416,7 +416,7 @@ class TestWebhook:
 
         assert running.lines[:2] == [
             f"Waiting for a POST to /webhook/{UUID}, up to 3600 s",
-            f"Webhook {UUID} brought event 1",
+            f"Webhook {UUID}: using event 1",
         ]
         assert text_of(running.drafts[0]) == "late"
         assert stage.slept == [0.5, 0.5, 0.5]
@@ -448,10 +448,10 @@ class TestWebhook:
 
         assert running.lines == [
             f"Waiting for a POST to /webhook/{UUID}, up to 1 s",
-            f"webhook 'a' failed: nobody posted to /webhook/{UUID} within 1 s",
-            "Remark 'b' was not run, since 'a' before it failed",
-            "delay 'c' was not run, since 'a' before it failed",
-            "Drafted polkadot > Remark > polkadot for polkadot 2000000, which no node confirmed",
+            f"webhook 'a' failed: no event was posted to /webhook/{UUID} within 1 s",
+            "Remark 'b' was skipped because 'a' failed",
+            "delay 'c' was skipped because 'a' failed",
+            "Drafted polkadot > Remark > polkadot for polkadot 2000000, built offline, not checked against a node",
         ]
         assert [draft.node for draft in running.drafts] == ["d"]
         assert running.failure == running.lines[1]
@@ -464,7 +464,7 @@ class TestWebhook:
 
         assert [draft.tx for draft in running.drafts] == [NO_TRANSACTION]
         assert running.lines[2:] == [
-            "xTransfer 'b' was not run, since 'a' before it failed",
+            "xTransfer 'b' was skipped because 'a' failed",
             "Could not generate transaction: source asset 0 and target asset 1984 are not the same asset: DOT on polkadot, USDt on assetHub",
         ]
 
@@ -472,7 +472,10 @@ class TestWebhook:
         found = diagram(webhook(), webhook(UUID.upper()), remark("{{ n }}"), edges="ab bc")
         running = stage.run(found, (UUID, {"n": 1}), (UUID, {"n": 2}))
 
-        assert running.lines[1:3] == [f"Webhook {UUID} brought event 2", f"Webhook {UUID}: event 2 again"]
+        assert running.lines[1:3] == [
+            f"Webhook {UUID}: using event 2",
+            f"Webhook {UUID}: using event 2 again",
+        ]
         assert running.used_events == {UUID: 2}
 
     def test_two_webhooks_are_both_waited_for_and_the_newer_step_is_looked_at_first(
@@ -522,7 +525,7 @@ class TestWebhook:
 
         assert asyncio.run(go()) == (
             {UUID: 1},
-            f"webhook 'a' failed: nobody posted to /webhook/{UUID} within 1 s",
+            f"webhook 'a' failed: no event was posted to /webhook/{UUID} within 1 s",
             {UUID: 2},
         )
 
@@ -636,7 +639,7 @@ class TestHttp:
         assert running.lines[:3] == [
             "Requesting GET example.org/x",
             "http 'a' failed: GET example.org/x: example.org answered 500",
-            "Remark 'b' was not run, since 'a' before it failed",
+            "Remark 'b' was skipped because 'a' failed",
         ]
         assert [draft.node for draft in running.drafts] == ["c"]
         assert running.failure == running.lines[1]
@@ -668,15 +671,15 @@ class TestHttp:
         [
             (
                 {"headers": [{"key": "Host", "value": "x"}]},
-                "headers[0].key 'Host' is written by the request itself: leave it out",
+                "headers[0].key 'Host' is set by the request itself: leave it out",
             ),
             (
                 {"headers": [{"key": "Transfer-Encoding", "value": "chunked"}]},
-                "headers[0].key 'Transfer-Encoding' is written by the request itself: leave it out",
+                "headers[0].key 'Transfer-Encoding' is set by the request itself: leave it out",
             ),
             ({"timeout": 301}, "timeout 301 is too long, expected at most 300 seconds"),
-            ({"retries": 11}, "retries 11 is not a number of further tries, expected 0 to 10"),
-            ({"retries": "many"}, "retries 'many' is not a number of further tries, expected 0 to 10"),
+            ({"retries": 11}, "retries 11 is not a number of retries, expected 0 to 10"),
+            ({"retries": "many"}, "retries 'many' is not a number of retries, expected 0 to 10"),
         ],
     )
     def test_what_cannot_be_sent_is_refused(self, stage: Stage, form: Any, sentence: str) -> None:
@@ -811,18 +814,18 @@ class TestPillsOfTheEditor:
     @pytest.mark.parametrize(
         ("path", "step", "reason"),
         [
-            ("eventData.data.free", 1, "needs 'data.free', which the data of step 1 ('a') does not have"),
-            ("eventData.content.who", 2, "needs 'who', which the data of step 2 ('b') does not have"),
+            ("eventData.data.free", 1, "needs 'data.free', which is not in the data of step 1 ('a')"),
+            ("eventData.content.who", 2, "needs 'who', which is not in the data of step 2 ('b')"),
             (
                 "eventData.headers.host",
                 1,
-                "needs 'headers.host', which the data of step 1 ('a') does not have",
+                "needs 'headers.host', which is not in the data of step 1 ('a')",
             ),
-            ("statusText", 3, "needs 'statusText', which the data of step 3 ('c') does not have"),
-            ("eventData.content.who", 5, "needs 'who' of step 5, which has given no data"),
-            ("eventData.content.who", 9, "needs 'who' of step 9, which has given no data"),
-            ("if-else-separator-1", "undefined", "holds 'if-else-separator-1', which is no data of a step"),
-            ("eventData.content.who", 0, "holds 'eventData.content.who', which is no data of a step"),
+            ("statusText", 3, "needs 'statusText', which is not in the data of step 3 ('c')"),
+            ("eventData.content.who", 5, "needs 'who' of step 5, which provided no data"),
+            ("eventData.content.who", 9, "needs 'who' of step 9, which provided no data"),
+            ("if-else-separator-1", "undefined", "holds 'if-else-separator-1', which no step provides"),
+            ("eventData.content.who", 0, "holds 'eventData.content.who', which no step provides"),
         ],
     )
     def test_what_its_step_does_not_have_is_refused(
@@ -846,9 +849,9 @@ class TestPillsOfTheEditor:
 
         assert sentences == [
             "source.target needs 'eventData.content.who' of step 9, but the arrows lead through 5 steps",
-            "source.target needs 'eventData.content.who' of step 5 ('e'), which gives no data",
-            "source.target needs 'eventData.data.free' of step 1 ('a'), which a webhook's event does not have",
-            "source.target holds 'if-else-separator-1', which is no data of a step",
+            "source.target needs 'eventData.content.who' of step 5 ('e'), which provides no data",
+            "source.target needs 'eventData.data.free' of step 1 ('a'), which is not in a webhook's event",
+            "source.target holds 'if-else-separator-1', which no step provides",
         ]
 
     def found(self, path: str, step: object) -> Diagram:

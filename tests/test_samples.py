@@ -184,7 +184,7 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
         "http > delay > tx(assetHub) > query(polkadot)",
         "assetHub polkadot",
         {
-            "chainQuery_h00005": "the node type 'telegram' is unknown and skipped in a run, "
+            "chainQuery_h00005": "unknown node type 'telegram', skipped in runs; "
             "expected one of: chain, chainQuery, chainTx, http, webhook, delay, action"
         },
         "System.remark  0 0 assetHub assetHub",

@@ -194,7 +194,7 @@ class TestBagpipesStore:
             "Refused: id 'no.id' cannot name a scenario, expected 1 to 64 letters, digits, - or _",
             "Refused: urls[3].longUrl is missing, expected a share string",
             "Refused: urls[4].shortUrl is missing, expected the id of a scenario",
-            "Refused: diagram 'eJx' breaks off before its end, expected the whole share string",
+            "Refused: diagram 'eJx' is truncated, expected the whole share string",
             "Error: 5 of 7 scenarios were refused; the others are in the store",
         ]
         as_json = scenarioctl("--json", *words)

@@ -136,7 +136,7 @@ def test_a_written_duration_reads_back(seconds: int) -> None:
         ),
         (
             {"timezone": "UTC"},
-            "timezone 'UTC' is given without cron, which alone is meant in a time zone",
+            "timezone 'UTC' is given without cron: only cron lines have a time zone",
         ),
         (
             {"cron": "* * * *"},

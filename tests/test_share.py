@@ -60,14 +60,14 @@ def test_a_share_string_is_read_however_it_was_pasted(text: str) -> None:
         ("no base64!", "url 'no base64!' is not base64, expected the share string of a diagram"),
         ("eJzé", "url 'eJzé' is not base64, expected the share string of a diagram"),
         ("abcde", "url 'abcde' is not base64, expected the share string of a diagram"),
-        ("abcdefgh", "url 'abcdefgh' holds no zlib stream, expected the share string of a diagram"),
+        ("abcdefgh", "url 'abcdefgh' contains no zlib stream, expected the share string of a diagram"),
         (
             "https://editor.example/#/create/?diagramData=lnr8CfoQX",
             "url is a link to the stored scenario 'lnr8CfoQX', expected one that holds the diagram itself",
         ),
         (
             base64.b64encode(zlib.compress(b"{}")[:-1]).decode(),
-            "url 'eJyrrgUAAXUA' breaks off before its end, expected the whole share string",
+            "url 'eJyrrgUAAXUA' is truncated, expected the whole share string",
         ),
         (
             base64.b64encode(zlib.compress(b"{}") + b"more").decode(),
@@ -87,7 +87,7 @@ def test_what_is_no_share_string_is_refused(text: str, sentence: str) -> None:
     [
         (b"\xff\xfe", "url is not UTF-8 text"),
         (b"{", "url is not JSON: expecting property name enclosed in double quotes (line 1, column 2)"),
-        (b'{"x": NaN}', "url holds NaN, which is not JSON"),
+        (b'{"x": NaN}', "url contains NaN, which is not JSON"),
     ],
 )
 def test_a_share_string_of_something_else_is_refused(data: bytes, sentence: str) -> None:
@@ -131,7 +131,7 @@ def test_an_import_that_is_not_text_is_refused() -> None:
     with pytest.raises(InvalidRequest) as refused:
         read_import(b"\x78\x9c\xab\xff")
 
-    assert str(refused.value) == "diagram is neither JSON nor a share string, it is not even text"
+    assert str(refused.value) == "diagram is neither JSON nor a share string: it is not text"
 
 
 @settings(deadline=None)

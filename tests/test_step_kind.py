@@ -1,19 +1,11 @@
 """A step type is one module and one row of `STEPS`: the rest of the program learns of it from its record."""
 
-import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from scenarioctl.actions import STEPS, all_steps, load_step
-from scenarioctl.actions.flow_files import draw_single
-from scenarioctl.actions.running import Run as RunOfSteps
-from scenarioctl.application import Application
-from scenarioctl.config import Settings
-from scenarioctl.model.diagram import read_diagram
 from scenarioctl.render.svg_theme import COLORS
 from tests.conftest import ROOT, Run
 
@@ -88,31 +80,13 @@ def test_the_new_step_has_a_card_and_an_icon(scenarioctl: Run, scenario: str, tm
     assert ">noted<" in picture
 
 
-def test_the_new_step_runs(tmp_path: Path) -> None:
-    settings = Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
-    app = Application(settings)
-    running = RunOfSteps(app, "scenario1", read_diagram(draw_single(app, "note", words="hello")))
+def test_the_new_step_runs(scenarioctl: Run, scenario: str) -> None:
+    done = scenarioctl("--offline", "--json", "job", "run", scenario)
 
-    asyncio.run(running.go())
-
-    assert running.lines[0].startswith("Drafted a note on polkadot for polkadot ")
-    assert [draft.tx_type for draft in running.drafts] == ["Note"]
-    assert running.failure == ""
-
-
-def test_the_interface_lists_the_new_entry() -> None:
-    script = (
-        "from scenarioctl.actions import STEPS\n"
-        "STEPS['note'] = 'tests.note_step'\n"
-        "from scenarioctl.server.answers import ENTRY\n"
-        "print(ENTRY)"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-
-    assert "'Note'" in done.stdout
+    assert done.code == 0, done.err
+    answer = json.loads(done.out)
+    assert [entry["txType"] for entry in answer["mempool"]] == ["Note"]
+    assert any(line.startswith("Drafted a note on polkadot for polkadot ") for line in answer["result"])
 
 
 @pytest.mark.parametrize("name", STEPS)

@@ -101,7 +101,7 @@ def test_it_goes_on_at_the_same_endpoint_when_that_is_back(scenarioctl: Run, tmp
     with node(VALUES, [20, 21], None, [20, 21, 22, 23], until=21) as only:
         ended = watch(scenarioctl, tmp_path, only.url, lines=3)
 
-    again = f"following polkadot again at {only.url}, block 20, which is behind: block 21 is waited for"
+    again = f"following polkadot again at {only.url}, block 20, which is behind; waiting for block 21"
     assert (ended.out, ended.code) == ("20\t1\n21\t2\n23\t3\n", 0)
     assert told(ended, only.url, 21) == [again, again]
 
@@ -116,7 +116,7 @@ def test_a_node_that_is_behind_repeats_nothing(scenarioctl: Run, tmp_path: Path)
 
     assert ended.out == "20\t1\n21\t2\n23\t3\n"
     assert told(ended, first.url, 21) == [
-        f"following polkadot again at {second.url}, block 18, which is behind: block 21 is waited for"
+        f"following polkadot again at {second.url}, block 18, which is behind; waiting for block 21"
     ]
 
 
@@ -149,7 +149,7 @@ def test_blocks_whose_state_is_gone_are_told(scenarioctl: Run, tmp_path: Path) -
 
     assert ended.out == "20\t1\n24\t3\n25\t4\n"
     assert told(ended, first.url, 20)[1:] == [
-        "blocks 21 to 23 were not read, a change there is not shown: "
+        "blocks 21 to 23 were not read, changes in them are not shown: "
         f"{second.url} refused state_getStorage: Client error: State already discarded for the block (4003)"
     ]
 
@@ -163,7 +163,7 @@ def test_more_blocks_than_can_be_read_are_told(
 
     assert ended.out == "20\t1\n24\t3\n25\t4\n26\t5\n"
     assert told(ended, first.url, 20)[1:] == [
-        "blocks 21 to 23 were not read, a change there is not shown: they are more than 2"
+        "blocks 21 to 23 were not read, changes in them are not shown: they are more than 2"
     ]
 
 

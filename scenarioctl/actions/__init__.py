@@ -59,9 +59,9 @@ def unknown_sentence(node: "Node") -> str:
         types = ", ".join(
             dict.fromkeys([*(step.box.type for step in all_steps() if step.box.type != "action"), "action"])
         )
-        return f"the node type {shorten(node.type)} is unknown and skipped in a run, expected one of: {types}"
+        return f"unknown node type {shorten(node.type)}, skipped in runs; expected one of: {types}"
     choice = node.form.get("action")
     known = ", ".join(step.name for step in all_steps() if step.box.type == "action")
     if choice in (None, ""):
         return f"the action has no form, expected one of: {known}"
-    return f"the action {shorten(choice)} is unknown and skipped in a run, expected one of: {known}"
+    return f"unknown action {shorten(choice)}, skipped in runs; expected one of: {known}"

@@ -26,7 +26,7 @@ def summary(node: Node, registry: "Registry") -> str:
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     chain = one_line(node.form.get("chain"))
     if not chain:
-        return "a chain that is not chosen yet"
+        return "no chain chosen yet"
     amount = one_line(node.form.get("amount"))
     address = one_line(node.form.get("address"), 60)
     return ", ".join(filter(None, (chain, f"{amount} {_asset_words(app, node).full}".strip(), address)))
@@ -74,7 +74,7 @@ def draw_chain(
     address: str | None = None,
     start: str = "",
 ) -> str:
-    """Draw a chain's box and return its id; *start*, if it is a box of the same chain and asset, serves again."""
+    """Draw the box of a chain and return its id; reuse *start* if it shows the same chain and asset."""
     held: dict[str, Any] = {"name": None, "assetId": None, "symbol": None}
     if isinstance(asset, str):
         held["assetId"] = asset

@@ -1,4 +1,4 @@
-"""The node `chainQuery`: a storage entry, a constant or a runtime call is read."""
+"""The node `chainQuery`: reads a storage entry, a constant or a runtime call."""
 
 import json
 from collections.abc import Mapping
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What a chain is asked."""
+    """One question to a chain."""
 
     chain: "Chain"
     pallet_name: str
     method_name: str
     params: tuple[Any, ...] = ()
-    #: 0x hash, or a number; empty is the newest block.
+    #: 0x hash or number of a block; empty: the newest block.
     block: str = ""
 
 
@@ -60,7 +60,7 @@ def summary(node: Node, registry: "Registry") -> str:
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     chain = one_line(node.form.get("selectedChain"))
     if not chain:
-        return "a query that is not chosen yet"
+        return "no query chosen yet"
     pallet, method = one_line(node.form.get("selectedPallet")), one_line(method_name(node.form))
     params = one_line(node.form.get("methodInput"), 80)
     return f"{pallet or '?'}.{method or '?'}({params}) on {chain}"
@@ -85,7 +85,7 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
 
 
 def item_rows(app: "Application", node: Node) -> tuple[str, list[Row]]:
-    """Return the chain of a query or a call, and the rows that say which item of it is meant."""
+    """Return the chain of a query or a call, and the rows that name its item."""
     literal, title = chain_title(app, node.form.get("selectedChain"))
     pallet, method = one_line(node.form.get("selectedPallet")), one_line(method_name(node.form))
     rows = []
@@ -118,7 +118,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
 
 
 def _read_answer(text: str) -> Any:
-    """Return an answer as placeholders can look into it: a list or an object, anything else as text."""
+    """Return an answer for placeholders: a list or an object parsed, anything else as text."""
     if text[:1] not in ("{", "["):
         return text
     from scenarioctl.formats.documents import parse_json
@@ -132,7 +132,7 @@ def _read_answer(text: str) -> Any:
 async def ask(app: "Application", query: Query, *, limit: int | None = None) -> "QueryAnswer":
     """Return what the chain answers, at most *limit* entries of a map.
 
-    A constant is answered offline too, from the runtime table at hand.
+    A constant is answered offline too, from the cached or bundled runtime table.
     """
     from scenarioctl.transactions.runtime_query import (
         DEFAULT_LIMIT,
@@ -151,7 +151,7 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
         known = app.known_runtime(query.chain)
         if known is None or not app.settings.offline or not isinstance(item, Constant) or query.block:
             raise
-        note = f"this is the constant of {known}, no node was asked whether {query.chain.name} runs that"
+        note = f"this is the constant of {known}; no node was asked whether {query.chain.name} runs it"
         return QueryAnswer(text=read_constant(known, query.chain, item).text, warnings=(note,))
     return await run_query(
         client, table, resolve_query(table, query), block=block, limit=limit or DEFAULT_LIMIT
@@ -159,7 +159,7 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
 
 
 def resolve_offline(app: "Application", query: Query) -> "QueryItem | None":
-    """Return what *query* means to the runtime at hand, None without one: input is judged before reachability."""
+    """Return the item of *query* in the known runtime table, None without one: input is checked before the connection."""
     known = app.known_runtime(query.chain)
     return None if known is None else resolve_query(known, query).item
 
@@ -171,7 +171,7 @@ def resolve_query(
     pallet_field: str = "pallet_name",
     method_field: str = "method_name",
 ) -> "RuntimeQuery":
-    """Return what *query* means to the runtime of *table*; InvalidRequest names what that has not."""
+    """Return the item and parameters of *query* in *table*; InvalidRequest names the part that it lacks."""
     from scenarioctl.transactions.runtime_query import find_query_item, parse_query
 
     item = find_query_item(
@@ -181,7 +181,7 @@ def resolve_query(
 
 
 def read_query(app: "Application", node: Node) -> Query:
-    """Return what *node* asks; InvalidRequest names the field that is missing, WaitsForData the one with a placeholder."""
+    """Return the query of *node*; InvalidRequest names the missing field, WaitsForData the one with a placeholder."""
     form = node.form
     if not form:
         raise InvalidRequest("the query has no form, expected a chain, a pallet and a method")
@@ -198,7 +198,7 @@ def read_query(app: "Application", node: Node) -> Query:
 
 
 def require_text(value: object, field: str, expected: str) -> str:
-    """Return a text that must be there and must not have a placeholder."""
+    """Return a text that must not be empty and must have no placeholder left."""
     text = require_value(value, field=field, expected=expected)
     if not isinstance(text, str):
         raise InvalidRequest(f"{field} is {name_of(text)}, expected {expected}")
@@ -206,18 +206,18 @@ def require_text(value: object, field: str, expected: str) -> str:
 
 
 def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is read of *form*; the editor keeps a pallet's whole description beside it."""
+    """Return the fields of *form* that are read; the editor also keeps the pallet's whole description in it."""
     read = {key: form.get(key) for key in ("selectedChain", "selectedPallet", "blockHash", "methodInput")}
     return read | {"selectedMethod": method_name(form)}
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return what is read of *form*, its placeholders replaced."""
+    """Return the fields of *form* that are read, with their placeholders replaced."""
     read = read_form(form)
     given = read.pop("methodInput")
     params = fill_argument(given, data)
     if isinstance(params, Filled) and not is_json_text(given):
-        # What came from outside is one parameter, whatever it looks like.
+        # Data from outside is one parameter, even if it looks like a list.
         params = [params]
     return {**fill_any(read, data), "methodInput": params}
 
@@ -250,9 +250,9 @@ def draw(
 def _spelled(
     app: "Application", fields: Fields, chain: "Chain", params: "list[Any] | tuple[Any, ...]"
 ) -> tuple[str, str]:
-    """Return pallet and method as the runtime spells them; as they were typed where no runtime is known here.
+    """Return pallet and method as the runtime spells them; as typed if no runtime table is known.
 
-    Only what is known on this machine is asked: a scenario can be written where there is no network.
+    No node is asked: a scenario can be created without a network.
     """
     from scenarioctl.runtime.table_entries import ApiMethod
     from scenarioctl.transactions.runtime_query import find_query_item, parse_query
@@ -274,13 +274,13 @@ def _spelled(
 
 
 def method_name(form: Mapping[str, Any]) -> Any:
-    """Return the method's name; the editor keeps a whole description of it."""
+    """Return the method's name, for which the editor keeps a whole description."""
     method = form.get("selectedMethod")
     return method.get("name") if isinstance(method, dict) else method
 
 
 def write_params(params: "list[Any] | tuple[Any, ...]") -> str:
-    """Return *params* as the form's one text: a single text as it is, else a JSON list, nothing for none."""
+    """Return *params* as text: a single text as it is, else a JSON list; empty for none."""
     if not params:
         return ""
     if (
@@ -294,7 +294,7 @@ def write_params(params: "list[Any] | tuple[Any, ...]") -> str:
 
 
 def parse_params(value: object) -> tuple[Any, ...]:
-    """Return the parameters in the form's one text; the opposite of `write_params`."""
+    """Return the parameters in *value*; the inverse of `write_params`."""
     if value is None or value == "":
         return ()
     if isinstance(value, list):

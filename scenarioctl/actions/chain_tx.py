@@ -1,4 +1,4 @@
-"""The node `chainTx`: any call of a chain, its arguments typed in as text."""
+"""The node `chainTx`: any call of a chain, with its arguments as text."""
 
 import json
 import re
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: As the mempool calls it.
 TX_TYPE = "ChainTx"
 
-#: The editor keeps the arguments of each call that was ever chosen in a node: `{polkadot}_{System}_{remark}`.
+#: Key under which the editor keeps the arguments of each call that was ever chosen: `{polkadot}_{System}_{remark}`.
 _CALL_KEY = re.compile(r"\{[^{}]*\}_\{[^{}]*\}_\{[^{}]*\}")
 
 BOX = EditorBox(type="chainTx", label="Chain Tx", image="./chainTx.svg")
@@ -42,7 +42,7 @@ def summary(node: Node, registry: "Registry") -> str:
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     chain = one_line(node.form.get("selectedChain"))
     if not chain:
-        return "a call that is not chosen yet"
+        return "no call chosen yet"
     params = own_params(node.form)
     names = ", ".join(one_line(name) for name in list(params)[:8]) if isinstance(params, dict) else ""
     pallet, method = one_line(node.form.get("selectedPallet")), one_line(method_name(node.form))
@@ -91,13 +91,13 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
 
 
 def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is read of *form*; the editor keeps a pallet's whole description beside it."""
+    """Return the fields of *form* that are read; the editor also keeps the pallet's whole description in it."""
     read = {key: form.get(key) for key in ("selectedChain", "selectedPallet")}
     return read | {"selectedMethod": method_name(form), "params": own_params(form)}
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return what is read of *form*, its placeholders replaced."""
+    """Return the fields of *form* that are read, with their placeholders replaced."""
     read = read_form(form)
     params = fill_argument(read.pop("params"), data)
     return {**fill_any(read, data), "params": params}
@@ -129,7 +129,7 @@ def draw(
 
 
 def own_params(form: Mapping[str, Any]) -> Any:
-    """Return the arguments of the call that is chosen, as the form has them.
+    """Return the arguments of the chosen call, as the form has them.
 
     An older editor keeps them by name alone; where a current one keeps some by call, those of other calls are left out.
     """
@@ -141,7 +141,7 @@ def own_params(form: Mapping[str, Any]) -> Any:
 
 
 def _params(value: object) -> dict[str, str]:
-    """Return the arguments as text, the way the editor keeps them; other JSON becomes its text."""
+    """Return the arguments as text, as the editor keeps them; other JSON is written as text."""
     if value is None:
         return {}
     if not isinstance(value, dict):

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.formats.diagram_builder import DiagramBuilder
 
-#: A day: what waits longer is a job with an interval.
+#: A day in seconds; use a job with an interval for longer pauses.
 LONGEST = 86_400
-#: Seconds of a pause so short that nobody needs to be told of it meanwhile.
+#: A shorter pause, in seconds, is not shown as a wait.
 _SHORT = 5
 
 BOX = EditorBox(type="delay", label="Delay")
@@ -29,7 +29,7 @@ BOX = EditorBox(type="delay", label="Delay")
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     seconds = one_line(node.form.get("seconds"))
-    return f"waits {seconds} s" if seconds else "a delay without its length yet"
+    return f"waits {seconds} s" if seconds else "no length yet"
 
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
@@ -61,7 +61,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
 
 
 def read_delay(node: Node) -> Decimal:
-    """Return for how many seconds the run pauses."""
+    """Return the length of the pause in seconds."""
     if not node.form:
         raise InvalidRequest("the delay has no form, expected its seconds")
     seconds = require_value(node.form.get("seconds"), field="seconds", expected="how long the run pauses")

@@ -1,4 +1,4 @@
-"""From a judged request to an unsigned transaction; the nodes and the operations meet here."""
+"""Build unsigned transactions, for the steps of a diagram and for operations."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Drafted:
-    """What a node's transaction is about, and the transaction."""
+    """The transaction of a step, and its facts."""
 
     node: str
     #: `xTransfer`, `swap`, `Remark` or `ChainTx`.

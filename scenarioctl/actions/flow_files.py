@@ -1,4 +1,4 @@
-"""Flow files: several steps in TOML or JSON, as a person writes them, and the diagram that is drawn of them.
+"""Flow files: several steps in TOML or JSON, read and drawn as a diagram.
 
 `docs/flow.md` shows every step.  The keys of each step type are in its `StepKind.flow`.
 """
@@ -27,15 +27,15 @@ _ALWAYS = ("type", "id", "after")
 
 @dataclass(frozen=True, kw_only=True)
 class FlowStep:
-    """One step, its keys checked, its values not yet."""
+    """One step with known keys; its values are not checked yet."""
 
     kind: StepKind
-    #: Where it stands, for error sentences: `steps[2]`.
+    #: Its place in the file, for error messages: `steps[2]`.
     place: str
     values: Mapping[str, Any]
-    #: Numbers of the steps that come right before, counted from 0.
+    #: Indexes of the steps right before it.
     after: tuple[int, ...]
-    #: What other steps call it; empty where they do not.
+    #: The id by which other steps name it; empty if it has none.
     id: str = ""
 
 
@@ -44,14 +44,14 @@ class Flow:
     """A flow file's content."""
 
     name: str
-    #: As written; `order` says how they run.
+    #: In the order of the file; `order` has their indexes in execution order.
     steps: tuple[FlowStep, ...]
     order: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnFlow:
-    """The document of a flow, and the step that each of its nodes was drawn for."""
+    """The diagram of a flow, and the step behind each of its nodes."""
 
     document: dict[str, Any]
     steps: Mapping[str, FlowStep]
@@ -61,11 +61,11 @@ class DrawnFlow:
         return self.steps[node].place
 
     def reason(self, node: str, sentence: str) -> str:
-        """Return *sentence*, which may begin with a field of a form, in the words of the file."""
+        """Return *sentence* with the key of the file in place of the field of the form that it starts with."""
         return in_keys(self.steps[node].kind, sentence)
 
     def explain(self, node: str, sentence: str) -> str:
-        """Return *sentence* with the step and the key that it is about: `steps[2].amount …`."""
+        """Return *sentence* with its step and key in front: `steps[2].amount …`."""
         keyed, words = _in_keys(self.steps[node].kind, sentence)
         return f"{self.place(node)}{'.' if keyed else ': '}{words}"
 
@@ -112,7 +112,7 @@ def _parse(text: str | bytes, syntax: str) -> object:
     except TOMLDecodeError as error:
         raise BadJson(f"flow is not TOML: {error}") from None
     except (ValueError, ArithmeticError):
-        raise BadJson("flow is not TOML: it holds a number that is too long") from None
+        raise BadJson("flow is not TOML: it contains a number that is too long") from None
     except RecursionError:
         raise InvalidRequest("flow nests too deep") from None
 
@@ -130,7 +130,7 @@ def _read_steps(name: str, entries: list[Any]) -> Flow:
             raise InvalidRequest(f"{place}.id is {name_of(identifier)}, expected text")
         if identifier and numbers.setdefault(identifier, number) != number:
             raise InvalidRequest(
-                f"{place}.id {shorten(identifier)} is taken by steps[{numbers[identifier]}], every id is used once"
+                f"{place}.id {shorten(identifier)} is already used by steps[{numbers[identifier]}]"
             )
     steps = []
     pairs = []
@@ -143,7 +143,7 @@ def _read_steps(name: str, entries: list[Any]) -> Flow:
     cycle = find_cycle(len(steps), pairs)
     if cycle:
         names = [entries[number].get("id") or f"steps[{number}]" for number in [*cycle, cycle[0]]]
-        raise InvalidRequest(f"the steps wait for each other in a circle: {shorten(' > '.join(names), 200)}")
+        raise InvalidRequest(f"the steps wait for each other in a cycle: {shorten(' > '.join(names), 200)}")
     return Flow(name=name, steps=tuple(steps), order=tuple(sort_by_edges(len(steps), pairs)))
 
 
@@ -152,7 +152,7 @@ def _kind_of(entry: dict[str, Any], place: str) -> StepKind:
     known = {step.name.lower(): step for step in all_steps() if step.flow is not None}
     kind = known.get(value.lower()) if isinstance(value, str) else None
     if kind is None:
-        given = "is missing" if value is None else f"{shorten(value)} is not a kind of step"
+        given = "is missing" if value is None else f"{shorten(value)} is not a step type"
         names = ", ".join(step.name for step in known.values())
         raise InvalidRequest(f"{place}.type {given}, expected one of: {names}")
     return kind
@@ -169,7 +169,9 @@ def _after(entry: dict[str, Any], number: int, numbers: dict[str, int], place: s
     for name in names:
         if name not in numbers:
             known = ", ".join(list(numbers)[:20]) or "none, no step has an id"
-            raise InvalidRequest(f"{place}.after {shorten(name)} is not the id of a step, there is: {known}")
+            raise InvalidRequest(
+                f"{place}.after {shorten(name)} is not the id of a step, expected one of: {known}"
+            )
     return tuple(dict.fromkeys(numbers[name] for name in names))
 
 
@@ -191,7 +193,7 @@ def _values(entry: dict[str, Any], kind: StepKind, place: str) -> dict[str, Any]
 
 
 def _plain(value: Any, place: str) -> Any:
-    """Return *value* as JSON can hold it, fractions as the text they were written in."""
+    """Return *value* as JSON, fractions as text."""
     if isinstance(value, dict):
         return {key: _plain(entry, f"{place}.{key}") for key, entry in value.items()}
     if isinstance(value, list):
@@ -204,20 +206,20 @@ def _plain(value: Any, place: str) -> Any:
 
 
 def draw_flow(app: "Application", flow: Flow, *, builder: DiagramBuilder | None = None) -> DrawnFlow:
-    """Return the diagram of a flow file; InvalidRequest names the step and the key that cannot be used."""
+    """Return the diagram of a flow file; InvalidRequest names the invalid step and key."""
     builder = builder or DiagramBuilder()
     followers = [0] * len(flow.steps)
     for step in flow.steps:
         for number in step.after:
             followers[number] += 1
     last: dict[int, str] = {}
-    #: What the file calls a step that gives data -> its node.
+    #: Id of a step that provides data -> its node.
     names: dict[str, str] = {}
     steps: dict[str, FlowStep] = {}
     for number in flow.order:
         step = flow.steps[number]
         before = [last[source] for source in step.after]
-        # Where one step ends on the chain that the next one starts on, the editor shows one box for both.
+        # Two steps share a box if one ends on the chain where the next one starts.
         start = before[0] if len(before) == 1 and followers[step.after[0]] == 1 else ""
         values = {name: rename(value, names) for name, value in step.values.items() if value is not None}
         drawn = len(builder.drawn)
@@ -248,7 +250,7 @@ def keys_of(kind: StepKind) -> FlowKeys:
 
 
 def in_keys(kind: StepKind, sentence: str) -> str:
-    """Return *sentence*, with the key of a request or of a flow file in place of a field of the form it begins with."""
+    """Return *sentence* with the key of a request or flow file in place of the field of the form that it starts with."""
     return _in_keys(kind, sentence)[1]
 
 

@@ -1,4 +1,4 @@
-"""How a form's values are shown in one line, whatever an editor put there."""
+"""Values of a form as one line of text, whatever an editor put there."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,22 +12,22 @@ from scenarioctl.model.diagram import Diagram, Node
 if TYPE_CHECKING:
     from scenarioctl.application import Application
 
-#: Shown of one value.
+#: Characters of one value.
 _LONGEST = 48
 
 
 def one_line(value: object, limit: int = _LONGEST) -> str:
-    """Return *value* as one short line, empty for what is neither text nor a number."""
+    """Return *value* as one short line; empty unless it is text or a number."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return ""
-    # A text is cut before it is cleaned: a form may hold megabytes.
+    # Cut before cleaning: a form may contain megabytes.
     text = display(value[:4096]) if isinstance(value, str) else str(value)
     text = " ".join("".join(c if c.isprintable() else " " for c in text[: limit * 4]).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def chain_text(value: object, registry: Registry) -> str:
-    """Return the literal of the chain that *value* names, or the name as it is typed if nobody knows it."""
+    """Return the literal of the chain that *value* names; an unknown name as typed."""
     try:
         return registry.find(value).name
     except InvalidRequest:
@@ -35,7 +35,7 @@ def chain_text(value: object, registry: Registry) -> str:
 
 
 def side_texts(app: "Application", diagram: Diagram, node: Node) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what an action's form says of its source and its target, to be shown; `?` for what it doesn't say.
+    """Return the values of an action's source and target as text, `?` for missing ones.
 
     `asset` is what the asset is called, `short` the same without the mark of a look-alike, `id` and `mark` what tells that one apart.
     """
@@ -61,12 +61,12 @@ def side_texts(app: "Application", diagram: Diagram, node: Node) -> tuple[dict[s
 
 
 class AssetText(NamedTuple):
-    """What the asset of a form is called."""
+    """The name of a form's asset."""
 
     symbol: str
-    #: Of a look-alike, or of a symbol that could not be verified; empty if the symbol is enough.
+    #: The asset id, if the symbol alone would be ambiguous or unverified; else empty.
     id: str = ""
-    #: What keeps a look-alike from being taken for another asset.
+    #: Marks an asset with the symbol of another one.
     mark: str = ""
 
     @property
@@ -79,12 +79,12 @@ class AssetText(NamedTuple):
 
 
 def name_asset(app: "Application", chain: object, asset_id: object, symbol: object) -> AssetText:
-    """Return what the asset of a form is called, though nobody judged the form.
+    """Return the name of a form's asset, even if the form is invalid.
 
     A symbol is the form's own claim: it is printed alone only if the id means that asset.
     """
     number, claimed = one_line(asset_id), one_line(symbol)
-    # Without a symbol the number stands as it is: a target may only repeat the source's.
+    # Without a symbol, show the id: a target may only repeat the source's.
     if not claimed or has_placeholder(chain) or has_placeholder(asset_id):
         return AssetText(claimed or number)
     try:

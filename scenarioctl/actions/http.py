@@ -39,11 +39,11 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _LONGEST_URL = 8192
 _USER = re.compile(r"[^/?#]*//[^/?#]*@")
-#: Seconds for one try, and further tries.
+#: Limits of `timeout` (seconds) and `retries`.
 _LONGEST_TIMEOUT = 300
 _MOST_RETRIES = 10
 
-#: Headers that say how the request itself travels: with them, one request could be made to look like two.
+#: Headers that frame the request or control the connection; with them, one request could smuggle a second.
 _OURS = frozenset(
     {
         "host",
@@ -70,27 +70,23 @@ DATA = StepData(
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     address = node.form.get("url")
-    # A query may hold a key, and what is said of a step is shown around.
+    # A query may contain a key, and descriptions are shown to others.
     url = one_line(
         re.sub(r"[?#].*", "?…", address, flags=re.DOTALL) if isinstance(address, str) else address, 120
     )
-    return (
-        f"{(one_line(node.form.get('method')) or 'get').upper()} {url}"
-        if url
-        else "a request without an address yet"
-    )
+    return f"{(one_line(node.form.get('method')) or 'get').upper()} {url}" if url else "no URL yet"
 
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     url = one_line(node.form.get("url"), 300)
     method = (one_line(node.form.get("method"), 12) or "get").upper()
-    # Only the host: many an address holds a key in its path or query, and pictures are shown around.
+    # Only the host: a path or a query may contain a key, and previews are shown to others.
     rows = (Row(text=_host(url), strong=True),) if url else ()
     return Card(title=f"{method} request" if url else "Request", rows=rows)
 
 
 def _host(url: str) -> str:
-    """Return the host of an address for show, without a user and a password in front of it."""
+    """Return the host of a URL, without the user and password before it."""
     _, found, rest = url.partition("://")
     rest = rest if found else url
     end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
@@ -118,13 +114,14 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its placeholders replaced, each value kept to its place in the address and in the body."""
+    """Return *form* with its placeholders replaced, each value encoded for its place in the URL or the body."""
     filled: dict[str, Any] = fill_any(dict(form), data)
     url, body = form.get("url"), form.get("requestContent")
     filled["url"] = fill_any(url, data, encoder=_UrlEncoder)
     if isinstance(filled["url"], Filled) and not is_placeholder(str(url)) and _steps_up(filled["url"]):
         filled["url"] = unfilled(
-            str(url), "has a segment of only dots once it is filled in, which leads out of its path"
+            str(url),
+            "has a path segment of dots only once it is filled in, expected one that stays in its path",
         )
     if isinstance(body, str):
         filled["requestContent"] = fill_body(body, content_type_of(filled, body), data)
@@ -132,7 +129,7 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
 
 
 class _UrlEncoder(Encoder):
-    """An address: data is percent-encoded, and in the name of the host only what can be part of one."""
+    """Writes data into a URL: percent-encoded; in the host name, only text that can be part of one."""
 
     _HOST = re.compile(r"[A-Za-z0-9_-]{0,63}", re.ASCII)
     _WHOLE_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}", re.ASCII)
@@ -152,7 +149,7 @@ class _UrlEncoder(Encoder):
         if in_host:
             whole = not rest and following in ("", "/", ":", "?", "#")
             if not (self._WHOLE_HOST if whole else self._HOST).fullmatch(text):
-                raise Unfillable("would be filled in with what is not part of a host's name")
+                raise Unfillable("would be filled in with text that is not part of a host name")
         written = quote(text, safe="")
         self._before += written
         return written
@@ -166,7 +163,7 @@ def _steps_up(url: str) -> bool:
 
 
 def read_request(node: Node) -> WebRequest:
-    """Return the request in *node*'s form; InvalidRequest names the field that cannot be used."""
+    """Return the request that *node*'s form describes; InvalidRequest names the invalid field."""
     form = node.form
     if not form:
         raise InvalidRequest("the http step has no form, expected a url and a method")
@@ -222,7 +219,7 @@ def draw(
 
 
 def parse_url(value: object, *, field: str) -> str:
-    """Return *value*, an http or https address with a host and without a user's password."""
+    """Return *value*, an http or https URL with a host and without user and password."""
     from urllib.parse import urlsplit
 
     if not isinstance(value, str) or not value:
@@ -230,15 +227,15 @@ def parse_url(value: object, *, field: str) -> str:
             f"{field} {shorten(value)} is not an address, expected one like https://example.org/path"
         )
     if _USER.match(value):
-        # Before anything of it is shown.
-        raise InvalidRequest(f"{field} holds a user or a password before its host, expected them in a header")
+        # First, since later messages show the URL.
+        raise InvalidRequest(f"{field} contains a user or a password, expected them in a header")
     try:
         parts = urlsplit(value)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         usable = False
     if not usable or len(value) > _LONGEST_URL or not value.isprintable() or " " in value:
-        # What follows the question mark may be secret.
+        # The query may be secret.
         raise InvalidRequest(
             f"{field} {shorten(value.partition('?')[0])} is not an http address, expected one like https://example.org/path"
         )
@@ -246,7 +243,7 @@ def parse_url(value: object, *, field: str) -> str:
 
 
 def parse_method(value: object, *, field: str) -> str:
-    """Return the request's method in capitals; GET if there is none."""
+    """Return the request's method in upper case; GET if there is none."""
     if value is None or value == "":
         return "GET"
     method = value.upper() if isinstance(value, str) else ""
@@ -275,7 +272,7 @@ def _headers(value: object) -> tuple[tuple[str, str], ...]:
 
 def _header_name(value: object, field: str) -> str:
     if isinstance(value, str) and value.lower() in _OURS:
-        raise InvalidRequest(f"{field} {shorten(value)} is written by the request itself: leave it out")
+        raise InvalidRequest(f"{field} {shorten(value)} is set by the request itself: leave it out")
     if not isinstance(value, str) or not value or not _TOKEN.issuperset(value):
         raise InvalidRequest(
             f"{field} {shorten(value)} is not the name of a header, expected one like Accept"
@@ -286,7 +283,7 @@ def _header_name(value: object, field: str) -> str:
 def _header_value(value: object, field: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    # A line break would start a header of its own.  The value may be secret: it is not told.
+    # A line break would start another header.  The message leaves out the value, which may be secret.
     if not isinstance(value, str) or not value.replace("\t", " ").isprintable():
         raise InvalidRequest(f"{field} is not the value of a header, expected one line of text")
     return value
@@ -299,7 +296,7 @@ def _body(value: object) -> str:
 
 
 def _template(value: Any) -> str:
-    """Return the body of a flow file as the editor's one text.
+    """Return the body of a flow file as text, as the editor keeps it.
 
     In JSON a text that is one placeholder stands without quotes, so that it becomes the data in its own type.
     """
@@ -338,7 +335,7 @@ def _retries(value: object, field: str) -> int:
         text.isascii() and text.isdigit() and len(text) < 3 and int(text) <= _MOST_RETRIES
     ):
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not a number of further tries, expected 0 to {_MOST_RETRIES}"
+            f"{field} {shorten(value)} is not a number of retries, expected 0 to {_MOST_RETRIES}"
         )
     return int(text)
 

@@ -1,4 +1,4 @@
-"""How data is written into the body of an http step: it stays the one value, or part of one, that it is filled into.
+"""Data in the body of an http step: encoded so that it stays one value, or part of one.
 
 To add a kind of body, add an encoder and a line to `_find_encoder`.
 """
@@ -21,12 +21,12 @@ from scenarioctl.actions.placeholders import (
     unfilled,
 )
 
-#: Characters that end a line, for some reader or other.
+#: Characters that some parser takes for the end of a line.
 _BREAKS = frozenset("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 
 
 def content_type_of(form: Mapping[str, Any], body: str) -> str:
-    """Return what kind of text the body is, as its headers say; JSON where they say nothing and it looks like it."""
+    """Return the content type that the headers name; JSON if they name none and the body looks like it."""
     kind = form.get("contentType")
     headers = form.get("headers")
     for entry in headers if isinstance(headers, list) else ():
@@ -38,7 +38,7 @@ def content_type_of(form: Mapping[str, Any], body: str) -> str:
 
 
 def fill_body(body: str, content_type: str, data: Data) -> Any:
-    """Return *body* with its placeholders replaced, each value kept in its place."""
+    """Return *body* with its placeholders replaced, each value encoded for its place."""
     kind = content_type.lower().partition(";")[0].strip()
     is_declared_json = kind.endswith(("/json", "+json")) and _may_be_json(body)
     encoder = _JsonEncoder if is_declared_json else _find_encoder(kind, content_type, body)
@@ -74,20 +74,20 @@ def _find_encoder(kind: str, content_type: str, body: str) -> Callable[[], Encod
 
 
 def _may_be_json(template: str) -> bool:
-    """Return whether *template* begins as JSON does: the editor says so of any text that it sends."""
+    """Return whether *template* starts like JSON: the editor declares every body as JSON."""
     start = str(fill(template, _Anything(), encoder=_JsonEncoder)).lstrip()[:1]
     return start in ("{", "[", '"')
 
 
 class _Anything(Data):
-    """Fills every placeholder; what is JSON with it does not depend on what really comes."""
+    """Fills every placeholder with an empty text, to see whether the rest is JSON."""
 
     def find(self, placeholder: Placeholder) -> Any:  # noqa: ARG002
         return ""
 
 
 def _is_json(template: str) -> bool:
-    """Return whether *template* is JSON but for its placeholders, or lines of it."""
+    """Return whether *template* is JSON, or lines of JSON, apart from its placeholders."""
     filled = str(fill(template, _Anything(), encoder=_JsonEncoder))
     for parts in ((filled,), filled.split("\n")):
         try:
@@ -146,7 +146,7 @@ class _BodyEncoder(Encoder):
 
 
 class _CsvEncoder(_BodyEncoder):
-    """RFC 4180: what would end a field is put in quotes, and quotes are doubled."""
+    """RFC 4180: a field with a delimiter or line break is quoted, and quotes are doubled."""
 
     _DELIMITERS = frozenset(',;\t|"')
 
@@ -157,11 +157,11 @@ class _CsvEncoder(_BodyEncoder):
             return text
         if self._before[-1:] in ("", "\n", "\r", *",;\t|") and following in ("", "\n", "\r", *",;\t|"):
             return '"' + text.replace('"', '""') + '"'
-        raise Unfillable("would be filled in with what ends its field of CSV: put the field in quotes")
+        raise Unfillable("would be filled in with text that ends its CSV field: put the field in quotes")
 
 
 class _TabEncoder(_BodyEncoder):
-    """It has no quotes that every reader knows."""
+    """TSV has no quotes that every parser knows."""
 
     def _write(self, value: Any, text: str, following: str) -> str:  # noqa: ARG002
         if ({"\t"} | _BREAKS) & set(text):
@@ -170,13 +170,13 @@ class _TabEncoder(_BodyEncoder):
 
 
 class _YamlEncoder(_BodyEncoder):
-    """JSON is YAML: a value of its own, or inside of double quotes; elsewhere only what is plain text in any case."""
+    """JSON is valid YAML as a whole value or in double quotes; elsewhere only text without special meaning is allowed."""
 
     #: Indentation, dashes of lists, a key.
     _START = r"""[ ]*(?:-[ ]+)*(?:(?:[\w./-]+|"[^"\\]*"|'[^']*'):[ ]+)?"""
     _VALUE = re.compile(_START)
     _DOUBLE = re.compile(_START + r'"(?:[^"\\]|\\.)*')
-    #: What means nothing but itself within plain text, and where a line begins.
+    #: Text without special meaning inside a plain scalar, and at its start.
     _WITHIN = re.compile(r"[\w./@+ -]*", re.ASCII)
     _FIRST = re.compile(r"\w[\w./@+ -]*", re.ASCII)
     _SINGLE = re.compile(_START + r"'(?:[^']|'')*")
@@ -192,7 +192,7 @@ class _YamlEncoder(_BodyEncoder):
         if (self._WITHIN if line.strip(" ") else self._FIRST).fullmatch(text):
             return text
         raise Unfillable(
-            "would be filled in with what can mean something else in YAML: put the field in double quotes"
+            "would be filled in with text that can mean something else in YAML: put the field in double quotes"
         )
 
 
@@ -205,12 +205,12 @@ def _to_yaml(value: Any) -> str:
         lambda found: found[0] if found[0][0] == '"' else f"{found[0]}.0",
         json.dumps(value, ensure_ascii=False),
     )
-    # What YAML takes for a line break, or does not take at all, JSON may have as it is.
+    # JSON allows characters that YAML takes for line breaks or forbids.
     return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in written)
 
 
 class _MultipartEncoder(_BodyEncoder):
-    """A part ends at its boundary; in the head of a part, a field ends at a quote or a line break."""
+    """A part ends at its boundary; in the header of a part, a field ends at a quote or a line break."""
 
     def __init__(self, boundary: str) -> None:
         super().__init__()
@@ -218,12 +218,12 @@ class _MultipartEncoder(_BodyEncoder):
 
     def _write(self, value: Any, text: str, following: str) -> str:  # noqa: ARG002
         if not self._boundary:
-            raise Unfillable("is multipart without a boundary, which its Content-Type should name")
+            raise Unfillable("is multipart without a boundary, expected one in its Content-Type")
         last = self._before.replace("\r\n", "\n").rpartition(f"--{self._boundary}")
         in_head = bool(last[1]) and "\n\n" not in last[2]
         if in_head and (not text.isprintable() or set('"\\;') & set(text)):
-            raise Unfillable("would be filled in with what ends its field in the head of a part")
-        # A part of it may have come from the placeholder before.
+            raise Unfillable("would be filled in with text that ends its field in the header of a part")
+        # The placeholder before may have written the start of the boundary.
         if self._boundary in self._before[-len(self._boundary) :] + text:
             raise Unfillable("would be filled in with the boundary, which ends its part")
         return text
@@ -236,7 +236,7 @@ def _find_boundary(content_type: str, body: str) -> str:
     message["Content-Type"] = content_type
     found = message.get_boundary("")
     if not found:
-        # What the first line says.
+        # Take it from the first line.
         first = re.match(r"(?:[^\r\n]*\r?\n)*?--([^\r\n]+)", body)
         found = first[1].strip() if first else ""
     return found

@@ -1,4 +1,4 @@
-"""Placeholders: places in a form that a webhook's data or a step's answer fills, found and filled in, never run as code.
+"""Placeholders in a form: found, and filled with data of earlier steps.  Nothing is evaluated.
 
 The editor writes `<span class="pill" data-id="eventData.content.address" data-nodeindex="1" …>…</span>`, a person
 writes `{{ address }}`.  To add a kind of text with rules of its own, add a class like `Encoder`.
@@ -17,49 +17,49 @@ if TYPE_CHECKING:
 #: Where the editor keeps a webhook's data; a path may leave it out.
 _ROOT = ("eventData", "content")
 
-#: Longer than any tag or name that is meant as a placeholder; keeps a hostile text from being searched for long.
+#: Characters of the longest tag; a limit, since a hostile text could make the search slow.
 _LONGEST = 4096
 
-#: Characters of a text once it is filled in: a small form could name a large event a thousand times.
+#: Characters of a filled text: a small form could name a large event a thousand times.
 MAX_FILLED = 4 * 1024 * 1024
 
-#: Found without a step of Python's own at each place where one might begin: a hostile text has millions of those.
+#: One regular expression finds all: a hostile text has millions of places where one might begin.
 _PLACEHOLDER = re.compile(
     r"""\{\{[ \t]{0,16}([^{}\s]{1,256})[ \t]{0,16}\}\}"""
     r"""|<span((?a:(?:\s{1,16}[\w:-]{1,64}(?:=(?:"[^"]{0,2048}"|'[^']{0,2048}'))?){1,32})\s{0,16})>"""
 )
 _ATTRIBUTE = re.compile(r"""([\w:-]{1,64})=(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 
-#: The answer of an http step or a query, by its kind or by its node's id as scenarioctl makes them.
+#: A path into the answer of an http step or a query: by its name, or by a node id that scenarioctl made.
 _ANSWER = re.compile(r"(?:http|query)(?:\.|$)|(?:http|chainQuery)_", re.ASCII)
-#: The editor puts an invisible space behind a placeholder, so that the cursor can stand there.
+#: The editor writes an invisible space after a placeholder, for the cursor.
 _INVISIBLE = "\u200b\ufeff"
 _BLANK = _INVISIBLE + " \t\r\n"
 
 
 class WaitsForData(InvalidRequest):
-    """A field is filled in by a webhook's data, which is not there yet."""
+    """A field has a placeholder whose data is not there yet."""
 
 
 class Filled(str):
-    """Text that came from outside: what looks like a placeholder in it is none."""
+    """Text from outside: it is never searched for placeholders."""
 
 
 class Unfilled(str):
-    """Text with a placeholder that could not be filled in; whoever reads its field says so."""
+    """Text with a placeholder that could not be filled; reading its field raises `reason`."""
 
     reason = ""
 
 
 class Unfillable(Exception):
-    """What a field's sentence goes on with, after its name."""
+    """The part of an error message that follows the name of the field."""
 
 
 class Data:
-    """What placeholders are filled with: the events of webhooks, and what steps have answered."""
+    """The data that fills placeholders: events of webhooks and answers of steps."""
 
     def __init__(self, numbering: Sequence[str] = ()) -> None:
-        """*numbering* has the ids of the nodes as the editor numbers them."""
+        """*numbering* lists the node ids in the order of the editor's numbers."""
         #: Newest first.
         self._events: list[Any] = []
         self._answers: dict[str, Any] = {}
@@ -67,7 +67,7 @@ class Data:
         self._numbering = numbering
 
     def add(self, kind: "StepData", content: Any, *, node: str) -> None:
-        """Let placeholders be filled from *content*, found before what earlier steps gave; also under the node's id."""
+        """Add data of a step, which is looked up before that of earlier steps, by name and by node id."""
         content = self._answers[node] = _protect(content)
         self._kinds[node] = kind
         if kind.name:
@@ -76,31 +76,31 @@ class Data:
             self._events.insert(0, content)
 
     def find(self, placeholder: "Placeholder") -> Any:
-        """Return what *placeholder* stands for; Unfillable names it where there is nothing.
+        """Return the data for *placeholder*; Unfillable if there is none.
 
-        A placeholder of the editor's names its step, and nothing else can stand in for that.
+        A placeholder of the editor names its step: no other step fills it.
         """
         if placeholder.step is None:
             return self.look_up(placeholder.path)
         if not placeholder.step:
-            raise Unfillable(f"holds {shorten('.'.join(placeholder.path))}, which is no data of a step")
+            raise Unfillable(f"holds {shorten('.'.join(placeholder.path))}, which no step provides")
         node = self._numbering[placeholder.step - 1] if 0 < placeholder.step <= len(self._numbering) else ""
         if node not in self._kinds:
             raise Unfillable(
-                f"needs {shorten(placeholder.shown)} of step {placeholder.step}, which has given no data"
+                f"needs {shorten(placeholder.shown)} of step {placeholder.step}, which provided no data"
             )
         path = self._kinds[node].find_path(placeholder.path)
         found = _NOTHING if path is None else _descend(self._answers[node], path, folded=True)
         if found is _NOTHING:
             raise Unfillable(
-                f"needs {shorten(placeholder.shown)}, which the data of step {placeholder.step} ({shorten(node)}) does not have"
+                f"needs {shorten(placeholder.shown)}, which is not in the data of step {placeholder.step} ({shorten(node)})"
             )
         return found
 
     def look_up(self, path: tuple[str, ...]) -> Any:
-        """Return what is at *path*; Unfillable names it where there is nothing.
+        """Return the data at *path*; Unfillable if there is none.
 
-        A webhook cannot stand in for a step's answer: `http`, `query` and the ids of nodes are looked up first.
+        Names of answers and node ids are looked up first, so that an event cannot replace an answer.
         """
         if path[: len(_ROOT)] == _ROOT:
             path = path[len(_ROOT) :]
@@ -109,33 +109,33 @@ class Data:
             if found is not _NOTHING:
                 return found
             raise Unfillable(
-                f"needs {shorten('.'.join(path))}, which the answer of {shorten(path[0])} does not have"
+                f"needs {shorten('.'.join(path))}, which is not in the answer of {shorten(path[0])}"
             )
         for content in self._events:
             found = _descend(content, path)
             if found is not _NOTHING:
                 return found
         if self._events:
-            raise Unfillable(f"needs {shorten('.'.join(path))}, which the webhook's data does not have")
-        raise Unfillable(f"needs {shorten('.'.join(path))}, which no step before it has given")
+            raise Unfillable(f"needs {shorten('.'.join(path))}, which is not in the webhook's data")
+        raise Unfillable(f"needs {shorten('.'.join(path))}, which no earlier step provided")
 
 
 class Encoder:
-    """A text of which nothing is known: text goes in as it is, other data as JSON."""
+    """Writes data into a text: text as it is, other data as JSON."""
 
-    #: A text that is one placeholder and nothing else becomes the data itself, number or list or text.
+    #: A text that is only a placeholder becomes the data itself: a number, a list or a text.
     typed = True
 
     def passes(self, literal: str) -> None:
-        """Take note of what stands before the next placeholder."""
+        """Read the text before the next placeholder."""
 
     def write(self, value: Any, following: str) -> str:  # noqa: ARG002
-        """Return *value* as it stands in this text; *following* is the character behind it."""
+        """Return *value* as it is written in this text; *following* is the next character."""
         return value if isinstance(value, str) else _to_json(value)
 
 
 class JsonEncoder(Encoder):
-    """JSON: inside of a string data is escaped, elsewhere it is a value of its own type."""
+    """Writes data into JSON: escaped inside a string, elsewhere as a JSON value."""
 
     _MARK = re.compile(r'\\(.?)|"', re.DOTALL)
 
@@ -147,7 +147,7 @@ class JsonEncoder(Encoder):
             if mark[0] == '"':
                 self._inside = not self._inside
             elif not mark[1] and self._inside:
-                # It would take away the meaning of the first character that is filled in.
+                # It would escape the first character of the data.
                 raise Unfillable("has a backslash right before a placeholder, expected the placeholder alone")
 
     def write(self, value: Any, following: str) -> str:  # noqa: ARG002
@@ -157,8 +157,8 @@ class JsonEncoder(Encoder):
 
 
 def has_placeholder(value: object) -> bool:
-    """Return whether *value* is a text with a placeholder in it."""
-    # Most texts hold nothing that begins like one.
+    """Return whether *value* is a text that contains a placeholder."""
+    # Fast path: most texts have nothing that looks like one.
     return (
         isinstance(value, str)
         and _PLACEHOLDER.search(value) is not None
@@ -177,14 +177,14 @@ def find_placeholders(value: object) -> tuple[str, ...]:
 
 
 def unfilled(text: str, reason: str) -> Unfilled:
-    """Return *text* as one that could not be filled in."""
+    """Return *text*, marked as one that could not be filled."""
     left = Unfilled(text)
     left.reason = reason
     return left
 
 
 def require_filled(value: Any, *, field: str) -> Any:
-    """Return *value*, which must not have a placeholder; WaitsForData names the one it has.
+    """Return *value*, which must have no placeholder left; WaitsForData names the first one.
 
     InvalidRequest says why a placeholder could not be filled in, where that was tried.
     """
@@ -202,7 +202,7 @@ def require_filled(value: Any, *, field: str) -> Any:
 
 
 def require_value(value: Any, *, field: str, expected: str) -> Any:
-    """Return *value*, which must be there and must not have a placeholder."""
+    """Return *value*, which must not be empty and must have no placeholder left."""
     value = require_filled(value, field=field)
     if value is None or value == "":
         raise InvalidRequest(f"{field} is missing, expected {expected}")
@@ -210,7 +210,7 @@ def require_value(value: Any, *, field: str, expected: str) -> Any:
 
 
 def mark_unfillable(value: Any, lacking: "Callable[[Placeholder], str]") -> Any:
-    """Return *value*, a text or any JSON, its texts marked as unfilled where *lacking* has something to say of a placeholder."""
+    """Return *value*, text or JSON, with the texts marked for whose placeholders *lacking* returns a reason."""
     if isinstance(value, str):
         reason = next(filter(None, map(lacking, _find(value))), "")
         return unfilled(value, reason) if reason else value
@@ -222,7 +222,7 @@ def mark_unfillable(value: Any, lacking: "Callable[[Placeholder], str]") -> Any:
 
 
 def unfillable_texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
-    """Yield where in *value* a text is marked as unfilled, and why."""
+    """Yield the place of each marked text in *value*, and its reason."""
     if isinstance(value, Unfilled):
         yield place, value.reason
     elif isinstance(value, Mapping):
@@ -249,7 +249,7 @@ def fill(value: Any, data: Data, *, encoder: Callable[[], Encoder] = Encoder) ->
 
 
 def fill_argument(value: Any, data: Data) -> Any:
-    """Return *value*, an argument typed as text or any JSON of such, with its placeholders replaced.
+    """Return *value*, an argument of a call as text or JSON, with its placeholders replaced.
 
     A text that is JSON itself stays the JSON that it was: data has one place in it.
     """
@@ -261,7 +261,7 @@ def fill_argument(value: Any, data: Data) -> Any:
 
 
 def is_json_text(value: object) -> bool:
-    """Return whether *value* is text that begins like a JSON object or list, and not with a placeholder."""
+    """Return whether *value* is text that starts like a JSON object or list, and not with a placeholder."""
     if not isinstance(value, str):
         return False
     text = value.lstrip(_BLANK)
@@ -272,7 +272,7 @@ def is_json_text(value: object) -> bool:
 
 
 def rename(value: Any, names: Mapping[str, str]) -> Any:
-    """Return *value*, a text or any JSON, in whose placeholders what a path begins with has another of *names*."""
+    """Return *value*, text or JSON, with the first part of each placeholder's path replaced by *names*."""
     if isinstance(value, str):
         return _rename_in_text(value, names) if names else value
     if isinstance(value, Mapping):
@@ -295,7 +295,7 @@ def _rename_in_text(text: str, names: Mapping[str, str]) -> str:
 
 
 def display(text: str) -> str:
-    """Return *text* with the editor's placeholders written as a person writes them."""
+    """Return *text* with the editor's placeholders written as `{{ path }}`."""
     parts = []
     at = 0
     for placeholder in _find(text):
@@ -312,7 +312,7 @@ class Placeholder(NamedTuple):
     start: int
     end: int
     path: tuple[str, ...]
-    #: The number of the step that a placeholder of the editor's names, 0 where it names none; None for all other placeholders.
+    #: Number of the step that the editor wrote, 0 if that is no number; None for `{{ path }}`.
     step: int | None = None
 
     @property
@@ -327,7 +327,7 @@ _NOTHING = object()
 
 
 def _descend(value: Any, path: tuple[str, ...], *, folded: bool = False) -> Any:
-    """Return what is at *path*; *folded*: `refTime` finds `ref_time` too, since the editor spells a chain's names so."""
+    """Return the value at *path*; *folded*: `refTime` also finds `ref_time`, since the editor changes the spelling."""
     for name in path:
         if isinstance(value, Mapping) and name not in value and folded:
             alike = [key for key in value if _fold(key) == _fold(name)]
@@ -346,7 +346,7 @@ def _fold(name: str) -> str:
 
 
 def _protect(value: Any) -> Any:
-    """Return *value*, JSON from outside, with every text marked as such."""
+    """Return *value*, JSON from outside, with all its texts as `Filled`."""
     if isinstance(value, str):
         return Filled(value)
     if isinstance(value, Mapping):
@@ -372,7 +372,7 @@ def _fill_text(text: str, data: Data, encoder: Callable[[], Encoder]) -> Any:
             return data.find(found[0])
         for placeholder in found:
             writer.passes(text[at : placeholder.start])
-            # The invisible space belongs to the placeholder before it.
+            # Drop the invisible space with its placeholder.
             end = (
                 placeholder.end + 1
                 if text[placeholder.end : placeholder.end + 1] in tuple(_INVISIBLE)
@@ -397,7 +397,7 @@ def _is_whole(text: str, found: list[Placeholder]) -> bool:
 
 
 def _all_placeholders(value: object) -> Iterator[tuple[str, Placeholder]]:
-    """Yield each placeholder, and the text that it stands in."""
+    """Yield each placeholder with the text around it."""
     if isinstance(value, str):
         for placeholder in _find(value):
             yield value, placeholder
@@ -424,7 +424,7 @@ def _find(text: str) -> Iterator[Placeholder]:
 
 
 def _read_span(text: str, tag: re.Match[str]) -> tuple[int, str, int | None]:
-    """Return where the element that *tag* opens ends, its path, empty if it is no placeholder, and the number of its step."""
+    """Return the end of the element that *tag* opens, its path (empty if it is no placeholder) and its step number."""
     attributes = {name: double or single for name, double, single in _ATTRIBUTE.findall(tag[2])}
     path = attributes.get("data-id", "").strip()
     if not path or "pill" not in attributes.get("class", "").split():

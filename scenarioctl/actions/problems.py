@@ -1,4 +1,4 @@
-"""What keeps a diagram from running: problems of its steps, and placeholders that no step before them can fill."""
+"""The problems of a diagram: invalid steps, and placeholders that no earlier step can fill."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 async def find_problems(app: "Application", diagram: Diagram) -> tuple[Problem, ...]:
-    """Return everything that keeps *diagram* from running, in execution order; drafts every node to find out."""
+    """Return all problems of *diagram*, in execution order.  Drafts every step to find them."""
     return (await judge(app, diagram))[0]
 
 
 async def judge(
     app: "Application", diagram: Diagram
 ) -> "tuple[tuple[Problem, ...], tuple[tuple[str, UnsignedTransaction], ...]]":
-    """Return what `find_problems` does, and the node and the transaction of each step that drafts one now."""
+    """Return the problems, and the node and transaction of each step that can be drafted now."""
     found = list(diagram.problems())
     drafted = []
     providers = Providers(diagram)
@@ -64,15 +64,15 @@ async def _try(
 
 #: Where the editor keeps a webhook's data.
 _ROOT = ("eventData", "content")
-#: Parts of a form whose own fields are named one by one.
+#: Parts of a form whose fields are named separately.
 _PARTS = ("source", "target")
 
 
 class Providers:
-    """The steps of a diagram that give data, in the order in which they run."""
+    """The steps of a diagram that provide data, in execution order."""
 
     def __init__(self, diagram: Diagram) -> None:
-        #: The ids of the nodes as the editor numbers them.
+        #: Node ids in the order of the editor's numbers.
         self.numbering = diagram.numbering
         self._data: dict[str, StepData] = {}
         self._places: dict[str, int] = {}
@@ -87,7 +87,7 @@ class Providers:
                 self._first.setdefault(step.data.name, (place, step.data))
 
     def lacking(self, placeholder: Placeholder, node: str) -> str:
-        """Return why nothing before *node* can fill *placeholder*; empty if a step can, for all that is known before it runs."""
+        """Return why no step before *node* can fill *placeholder*; empty if one may."""
         before = self._places[node]
         if placeholder.step is not None:
             return self._lacking_of_step(placeholder, before)
@@ -96,10 +96,10 @@ class Providers:
             if data.fields and rest and rest[0] not in data.fields:
                 return f"needs {shown}, but {data.title} has only: {', '.join(data.fields)}"
             return ""
-        # Any name may be that of a field of an event.
+        # An event may have a field of any name.
         if self._find_before("", before) is not None:
             return ""
-        return f"needs {shown}, which no step before it can give"
+        return f"needs {shown}, which no earlier step provides"
 
     def _find_before(self, name: str, before: int) -> StepData | None:
         """Return the data of this name that a step before *before* gives, or of the step with this id."""
@@ -111,25 +111,25 @@ class Providers:
     def _lacking_of_step(self, placeholder: Placeholder, before: int) -> str:
         number, written = placeholder.step or 0, shorten(".".join(placeholder.path))
         if not number:
-            return f"holds {written}, which is no data of a step"
+            return f"holds {written}, which no step provides"
         if number > len(self.numbering):
             reached = len(self.numbering)
             return f"needs {written} of step {number}, but the arrows lead through {reached} step{'s' * (reached != 1)}"
         node = self.numbering[number - 1]
         data, step = self._data.get(node), f"step {number} ({shorten(node)})"
         if data is None:
-            return f"needs {written} of {step}, which gives no data"
+            return f"needs {written} of {step}, which provides no data"
         if self._places[node] >= before:
             return f"needs {written} of {step}, which does not run before it"
         if data.find_path(placeholder.path) is None:
-            return f"needs {written} of {step}, which {data.title} does not have"
+            return f"needs {written} of {step}, which is not in {data.title}"
         return ""
 
 
 def judge_placeholders(
     node: Node, providers: Providers, *, asking: Node | None = None, step: StepKind | None = None
 ) -> Node:
-    """Return *node* with those texts of its form marked as unfilled that nothing before *asking* (itself) can fill.
+    """Return *node* with the texts of its form marked that no step before *asking* (default: itself) can fill.
 
     Only what its *step* reads of the form is kept.
     """
@@ -143,7 +143,7 @@ def judge_placeholders(
 
 
 def lacking_fields(form: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each field of a judged *form* that nothing can fill."""
+    """Yield a message for each marked field of *form*."""
     found = {}
     for place, reason in unfillable_texts(form):
         parts = place.removeprefix("actionData.").replace("[", ".").split(".")
@@ -153,7 +153,7 @@ def lacking_fields(form: Mapping[str, Any]) -> Iterator[str]:
 
 
 def unfillable_fields(diagram: Diagram) -> Iterator[tuple[StepKind | None, str]]:
-    """Yield a sentence for each field of *diagram* that nothing can fill, with the step type it belongs to."""
+    """Yield the step type and a message for each field of *diagram* that no step can fill."""
     providers = Providers(diagram)
     for node in diagram.in_safe_order():
         step = find_step(node)
@@ -164,7 +164,7 @@ def unfillable_fields(diagram: Diagram) -> Iterator[tuple[StepKind | None, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedDiagram(Diagram):
-    """A diagram whose neighbouring nodes are judged for the node that looks at them."""
+    """A diagram that marks the placeholders of a neighbor for the node that reads it."""
 
     providers: Providers
 

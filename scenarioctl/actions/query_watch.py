@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.transactions.runtime_query import QueryItem
 
-#: Blocks that are read one by one where a watch goes on after so many of them came unseen.
+#: Blocks that are read one by one when a watch resumes; older ones are left out.
 MOST_MISSED = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What a query answered, and the block from which on it does."""
+    """A new answer, and the first block that has it."""
 
     block: int
     text: str
@@ -29,18 +29,18 @@ class Change:
 class Watch:
     """A query that is asked again at each new block.
 
-    It goes on where it was: after a ChainUnreachable `changes` can be begun again, and nothing is said twice or passed over.
+    It resumes: after ChainUnreachable, call `changes` again; no change is lost or repeated.
     """
 
     def __init__(self, app: "Application", query: Query, *, limit: int | None = None) -> None:
         self._app = app
         self._query = query
         self._limit = limit
-        #: The block that was read last; None before the first.
+        #: The last block that was read; None before the first.
         self.number: int | None = None
         self._block = ""
         self._text: str | None = None
-        #: A node that is behind this block is waited for; 0 once one has come that far.
+        #: The block to wait for after a reconnection; 0 once the node has reached it.
         self._resumed = 0
         self._endpoint = ""
 
@@ -72,16 +72,16 @@ class Watch:
                 seen = block
                 while block == seen:
                     number = self.client.read_number(await anext(heads))
-                    # None where the chain has just given that block up for another.
+                    # None if the chain has just dropped that block.
                     block = await self.client.call("chain_getBlockHash", number) or seen
 
     async def leave(self) -> None:
-        """Go on at another endpoint, if there is one; nothing where a question has led to another one already."""
+        """Switch to another endpoint, unless a request has already done so."""
         if self.client.endpoint == self._endpoint:
             await self.client.leave()
 
     async def _judge(self) -> None:
-        """Refuse what can never change."""
+        """Refuse a query whose answer never changes."""
         from scenarioctl.transactions.runtime_query import Constant
 
         try:
@@ -93,18 +93,18 @@ class Watch:
         _refuse_constant(item)
 
     def _say_resumed(self, number: int) -> None:
-        behind = f", which is behind: block {self._resumed} is waited for" if number < self._resumed else ""
+        behind = f", which is behind; waiting for block {self._resumed}" if number < self._resumed else ""
         self._app.tell(
             f"following {self._query.chain.name} again at {self.client.endpoint}, block {number}{behind}"
         )
 
     async def _read(self, number: int, block: str) -> Change | None:
-        """Read block *number* with the hash *block*; None where the answer is what it was."""
+        """Read block *number* with the hash *block*; None if the answer is unchanged."""
         from scenarioctl.transactions.runtime_query import DEFAULT_LIMIT, run_query
 
         if block == self._block:
             return None
-        # A new runtime may lay the same storage out in another way.
+        # A runtime upgrade may change how the storage is encoded.
         table = await self.client.table_at(block)
         answered = await run_query(
             self.client,
@@ -120,7 +120,7 @@ class Watch:
         return Change(block=number, text=answered.text, warnings=answered.warnings)
 
     async def _read_between(self, number: int) -> AsyncGenerator[Change]:
-        """Yield the changes of the blocks that came since the last one read and before *number*, of which no word came."""
+        """Yield the changes in the blocks between the last one read and *number*."""
         if self.number is None:
             return
         first = max(self.number + 1, number - MOST_MISSED)
@@ -131,7 +131,7 @@ class Watch:
                     block = await self.client.find_block(str(missed))
                     change = await self._read(missed, block)
                 except (ChainRefused, InvalidRequest) as error:
-                    # Its state was thrown away, as nodes do with old blocks.
+                    # The node has pruned the state of that block.
                     unread.add(range(missed, missed + 1), str(error))
                     continue
                 if change is not None:
@@ -139,7 +139,7 @@ class Watch:
 
 
 class Unread:
-    """Blocks that nobody could read: told in one line in the end, never passed over in silence."""
+    """Collects blocks that could not be read, and reports them in one line at the end."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -158,15 +158,15 @@ class Unread:
         if self._blocks:
             first, last = min(self._blocks), max(self._blocks)
             which = f"block {first} was" if first == last else f"blocks {first} to {last} were"
-            self._tell(f"{which} not read, a change there is not shown: {self._reason}")
+            self._tell(f"{which} not read, changes in them are not shown: {self._reason}")
 
 
 def check_watch(app: "Application", query: Query) -> None:
-    """Refuse what can never change, as far as the runtime at hand knows: somebody else asks the chain."""
+    """Refuse a query whose answer never changes, by the known runtime table; a daemon asks the chain."""
     try:
         item = resolve_offline(app, query)
     except InvalidRequest:
-        # Whoever asks the chain has another runtime.
+        # The daemon may have another runtime table.
         return
     _refuse_constant(item)
 
@@ -175,6 +175,4 @@ def _refuse_constant(item: "QueryItem | None") -> None:
     from scenarioctl.transactions.runtime_query import Constant
 
     if isinstance(item, Constant):
-        raise InvalidRequest(
-            f"{item.pallet}.{item.name} is a constant, which no block changes: leave --watch out"
-        )
+        raise InvalidRequest(f"{item.pallet}.{item.name} is a constant, which never changes: omit --watch")

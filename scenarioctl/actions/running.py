@@ -1,4 +1,4 @@
-"""A run: the steps of a diagram one after the other, and what they leave behind."""
+"""A run: the steps of a diagram executed in order, with their log and their drafts."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -27,7 +27,7 @@ _LONGEST_LINE = 2000
 class Run:
     """One execution of a scenario.
 
-    What it has left behind so far can be read at any time, also after it was cancelled or a bug ended it.
+    Its log and drafts can be read at any time, even after it was canceled or failed with a bug.
     """
 
     def __init__(
@@ -41,34 +41,34 @@ class Run:
         on_step: OnStep | None = None,
     ) -> None:
         self.app = app
-        #: The scenario's, by which its job goes.
+        #: Id of the scenario, and so of its job.
         self.id = id
         self.summary = summary
         self.lines: list[str] = []
         self.drafts: list[MempoolDraft] = []
         #: Webhook uuid -> id of the event that was used.
         self.used_events: dict[str, int] = {}
-        #: The last sentence of what failed; empty if all went well.
+        #: The last failure as logged; empty if there was none.
         self.failure = ""
-        #: What that was, for whoever asks what kind of failure.
+        #: The error behind it.
         self.error: ScenarioctlError | None = None
-        #: What placeholders are filled with.
+        #: Data for placeholders.
         self.data = Data(diagram.numbering)
-        #: Webhook uuid -> the event that this run has got.
+        #: Webhook uuid -> the event that this run uses.
         self.events: dict[str, WebhookEvent] = {}
-        #: Ends the run; waits for webhooks and delays do not count.
+        #: Time limit of the run, without the time it waits for webhooks and delays.
         self.limit: asyncio.Timeout | None = None
         self._diagram = diagram
         self._on_wait = on_wait
         self._on_step = on_step
-        #: Node -> the failed node before it, for which it is not run; a failed node stands for itself.
+        #: Node -> the failed node because of which it is skipped; a failed node maps to itself.
         self._stopped: dict[str, str] = {}
         self._several = False
         #: Steps that draft a transaction.
         self._drafting = 0
 
     async def go(self) -> None:
-        """Run every step; what a user can mend or wait out is in `failure` and `lines`, only a bug raises."""
+        """Run every step.  Failures go to `failure` and `lines`; only bugs raise."""
         import asyncio
 
         try:
@@ -97,7 +97,7 @@ class Run:
                 await self._leave_out(node, stopper)
             else:
                 await self._take(filled, node)
-            # A long scenario computes for a while; others have their turn in between.
+            # Let other tasks run between steps.
             await asyncio.sleep(0)
 
     def say(self, line: str) -> None:
@@ -106,13 +106,13 @@ class Run:
         self.lines.append(text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…")
 
     async def announce(self, line: str) -> None:
-        """Add a line about a step that begins now, and let it be read at once."""
+        """Add a line about a step that starts, and publish it at once."""
         self.say(line)
         if self._on_step is not None:
             await self._on_step()
 
     def failure_line(self, failure: str) -> str:
-        """Return the line of the log that says that the run failed, and how many of its drafts it did not make."""
+        """Return the log line for a failed run, with the number of drafts that are missing."""
         made = sum(draft.spec_version is not None for draft in self.drafts)
         missing = self._drafting - made
         share = f"{missing} of {self._drafting} drafts: " if missing > 0 else ""
@@ -120,7 +120,10 @@ class Run:
 
     @asynccontextmanager
     async def waiting(self, what: str) -> AsyncIterator[None]:
-        """Let it be known meanwhile what the run waits for; an empty *what* is not worth a word."""
+        """Publish what the run waits for while it waits; an empty *what* is not published.
+
+        A stop of the worker does not wait for a run in here.
+        """
         with self._uncounted():
             if not what or self._on_wait is None:
                 yield
@@ -131,12 +134,12 @@ class Run:
             except ScenarioctlError:
                 await self._on_wait("")
                 raise
-            # Whoever cancels a run, or finds a bug in it, puts away what it waited for with the run itself.
+            # After a cancellation or a bug the worker clears it with the run.
             await self._on_wait("")
 
     @contextmanager
     def _uncounted(self) -> Iterator[None]:
-        """Let the limit of the run stand still meanwhile."""
+        """Pause the time limit of the run."""
         import asyncio
 
         end = self.limit.when() if self.limit is not None else None
@@ -161,7 +164,7 @@ class Run:
         amount: str = "0",
         spec_version: int | None = None,
     ) -> None:
-        """Leave an entry in the mempool; *spec_version* is that of the runtime that a transaction is for."""
+        """Add an entry to the mempool; *spec_version* is the runtime version that a transaction is built for."""
         date = self.app.clock()
         hours = self.app.settings.draft_hours if spec_version is not None else 0
         self.drafts.append(
@@ -210,7 +213,7 @@ class Run:
         )
         runtime = f"{transaction.chain} {transaction.spec_version}"
         self.say(
-            f"Drafted {drafted.summary} for {runtime}{', which no node confirmed' * transaction.offline}"
+            f"Drafted {drafted.summary} for {runtime}{', built offline, not checked against a node' * transaction.offline}"
         )
         for sentence in transaction.notes:
             self.say(f"Note: {sentence}")
@@ -224,11 +227,11 @@ class Run:
         self._fail(f"{NO_TRANSACTION}: {which}{error.statement}", error)
 
     async def _leave_out(self, node: Node, stopper: str) -> None:
-        """Say that a step is not run, and what is wrong with it that no data of an earlier step could mend."""
+        """Log that a step is skipped, and what is wrong with it even so."""
         step = find_step(node)
         if step is None or (step.draft is None and step.run is None):
             return
-        self.say(f"{_named(node)} was not run, since {shorten(stopper)} before it failed")
+        self.say(f"{_named(node)} was skipped because {shorten(stopper)} failed")
         if not step.tx_type:
             return
         try:
@@ -250,7 +253,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class _FilledDiagram(Diagram):
-    """A diagram whose nodes have their placeholders replaced where a step looks at them."""
+    """A diagram that fills the placeholders of a neighbor when a step reads it."""
 
     data: Data
 

@@ -8,7 +8,7 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 if TYPE_CHECKING:
     from scenarioctl.application import Application
 
-#: So many drafts are judged before others on the event loop have their turn.
+#: Drafts that are compared before other tasks of the event loop run.
 _YIELD_EVERY = 50
 
 

@@ -1,4 +1,4 @@
-"""What a scenario and its steps do, in one line each."""
+"""Scenarios and steps in one line each."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -35,7 +35,7 @@ def chains_of(diagram: Diagram, registry: "Registry | None" = None) -> frozenset
         try:
             found.add(registry.find(name).name)
         except InvalidRequest:
-            # The index holds names, not the megabytes that an editor may save as one.
+            # An editor may save megabytes as a name.
             found.add(name.strip().lower()[:64])
     return frozenset(found - {""})
 
@@ -45,7 +45,7 @@ def describe_node(app: "Application", node: Node, diagram: Diagram) -> str:
     step = find_step(node)
     if step is not None:
         return step.describe(app, diagram, node)
-    return "an action that is not chosen yet" if node.type == "action" else "unknown, skipped in a run"
+    return "no action chosen yet" if node.type == "action" else "unknown, skipped in a run"
 
 
 def _chain_names(form: Mapping[str, Any]) -> list[str]:

@@ -130,7 +130,7 @@ class _RouteEncoder(Encoder):
     def write(self, value: Any, following: str) -> str:
         text = super().write(value, following)
         if not self._NAME.fullmatch(text):
-            raise Unfillable("would be filled in with what is not the name of one asset or pool")
+            raise Unfillable("would be filled in with text that is not the name of one asset or pool")
         return text
 
 

@@ -1,4 +1,4 @@
-"""The node `webhook`: the run waits for an event that somebody posts."""
+"""The node `webhook`: the run waits for an event that is posted to the daemon."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.model.jobs import WebhookEvent
 
-#: Seconds that a run waits where the form says nothing.
+#: Seconds that a run waits by default.
 DEFAULT_TIMEOUT = Decimal(3600)
 
-#: Seconds between two looks at the store, and how often all runs that wait may look in a second.
+#: Seconds between two polls of the store, and the most polls of all waiting runs in a second.
 _PAUSE = 0.5
 _LOOKS = 1000
 
-#: How many runs of this process wait.
+#: Waiting runs of this process.
 _waiting = 0
 
 BOX = EditorBox(type="webhook", label="Webhook", image="./webhook.svg")
@@ -39,7 +39,7 @@ DATA = StepData(title="a webhook's event", label="event", editor_paths={("eventD
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     uuid = one_line(node.form.get("uuid"))
     if not uuid:
-        return "a webhook that is not chosen yet"
+        return "no webhook chosen yet"
     name = one_line(node.form.get("webhookName"))
     return f"{name}, waits for a POST to /webhook/{uuid}" if name else f"waits for a POST to /webhook/{uuid}"
 
@@ -66,10 +66,10 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
         event = await _await_event(running, uuid, timeout)
         running.events[uuid] = event
         running.used_events[uuid] = event.id
-        running.say(f"Webhook {uuid} brought event {event.id}")
+        running.say(f"Webhook {uuid}: using event {event.id}")
     else:
-        # One event, one run: a second step for the same webhook looks at what the first one got.
-        running.say(f"Webhook {uuid}: event {event.id} again")
+        # A run uses one event of a webhook: a second step for the same webhook gets it too.
+        running.say(f"Webhook {uuid}: using event {event.id} again")
     running.data.add(DATA, event.content, node=node.id)
 
 
@@ -88,7 +88,7 @@ async def _await_event(running: "Run", uuid: str, timeout: Decimal) -> "WebhookE
         async with running.waiting(f"webhook {uuid}"):
             left = float(timeout)
             while left > 0:
-                # However many runs wait, the store is not asked more often than it can well answer.
+                # Bound the polls of all waiting runs together.
                 pause = min(left, max(_PAUSE, _waiting / _LOOKS))
                 await running.app.sleep(pause)
                 left -= pause
@@ -101,17 +101,17 @@ async def _await_event(running: "Run", uuid: str, timeout: Decimal) -> "WebhookE
                     return event
     finally:
         _waiting -= 1
-    raise TimedOut(f"nobody posted to /webhook/{uuid} within {to_text(timeout)} s")
+    raise TimedOut(f"no event was posted to /webhook/{uuid} within {to_text(timeout)} s")
 
 
 def read_timeout(node: Node) -> Decimal:
-    """Return for how many seconds a run waits for an event."""
+    """Return how long a run waits for an event, in seconds."""
     value = require_filled(node.form.get("timeout"), field="timeout")
     return DEFAULT_TIMEOUT if value is None or value == "" else parse_timeout(value, field="timeout")
 
 
 def read_webhook(node: Node) -> str:
-    """Return the UUID under which *node*'s events arrive."""
+    """Return the UUID of *node*'s webhook."""
     if not node.form:
         raise InvalidRequest("the webhook has no form, expected a webhookName and a uuid")
     uuid = require_value(node.form.get("uuid"), field="uuid", expected="that of the webhook")

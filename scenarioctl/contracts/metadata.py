@@ -15,7 +15,7 @@ T = TypeVar("T")
 #: The versions that can be read.
 VERSIONS = (3, 4, 5, 6)
 
-#: Types inside one another beyond this are not a contract's.
+#: Nesting of types; no real contract exceeds it.
 DEPTH_MAX = 32
 #: The longest type that is printed; types that double at each step would fill the memory.
 LENGTH_MAX = 1000
@@ -150,7 +150,7 @@ class _Types:
         if id not in self._types:
             raise InvalidRequest(f"{where} has the type id {id}, which is not in abiJson types")
         if id in within:
-            raise InvalidRequest(f"{where} has a type without end: type {id} holds itself")
+            raise InvalidRequest(f"{where} has a recursive type: type {id} holds itself")
         if len(within) == DEPTH_MAX:
             raise InvalidRequest(f"{where} has types more than {DEPTH_MAX} deep inside one another")
         text = self._aliases.get(id) or self._print_definition(id, where, (*within, id))
@@ -229,7 +229,7 @@ class _Types:
 
 
 def _join(texts: Iterable[str], where: str, *, by: str = ", ") -> str:
-    """Return *texts* in one, no further than a type may be long."""
+    """Join *texts*, up to the limit of a type."""
     joined: list[str] = []
     length = 0
     for text in texts:
@@ -290,7 +290,7 @@ def _alias(written: Mapping[str, object]) -> str:
 
 
 def _show(value: object) -> str:
-    """Return *value* for a sentence; what holds others is not printed, it may be deep and long."""
+    """Return *value* for a message; containers only by type, since they may be deep and long."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Whether a contract lives at an address: asked of pallet-contracts or pallet-revive, whichever the chain has."""
+"""Check whether a contract exists at an address, with pallet-contracts or pallet-revive."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ H160 = 20
 
 
 async def is_contract(client: "Client", address: bytes) -> bool:
-    """Tell whether a contract lives at *address*: 20 bytes for pallet-revive, 32 for pallet-contracts."""
+    """Return whether a contract exists at *address*: 20 bytes for pallet-revive, 32 for pallet-contracts."""
     table = await client.table()
     name = client.chain.name
     needed, other = ("Revive", "Contracts") if len(address) == H160 else ("Contracts", "Revive")
@@ -29,7 +29,7 @@ async def is_contract(client: "Client", address: bytes) -> bool:
         )
         raise InvalidRequest(f"chain {name} has pallet-{other.lower()}, which knows contracts {known}")
     if "AccountInfoOf" in table.storage_entries(needed):
-        # Contracts and the accounts of people stand in one map.
+        # One map has contracts and other accounts.
         account = await client.storage(needed, "AccountInfoOf", address)
         return account is not None and "Contract" in account["account_type"]
     return await client.storage(needed, "ContractInfoOf", address) is not None

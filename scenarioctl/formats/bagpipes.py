@@ -7,12 +7,12 @@ from scenarioctl.formats.documents import parse_json
 
 
 class Entry(NamedTuple):
-    """One scenario of the file, as it stands there."""
+    """One scenario of the file, unchecked."""
 
-    #: Where it stands, for error sentences: `urls[3]`.
+    #: Its place in the file, for error messages: `urls[3]`.
     place: str
     id: Any
-    #: Its share string, if it is sound.
+    #: Its share string, if the entry is valid.
     share: Any
 
 
@@ -23,7 +23,7 @@ def read_bagpipes_store(text: str, *, limit: int) -> tuple[Entry, ...] | None:
     try:
         document = parse_json(text, field="source", limit=limit)
     except ScenarioctlError:
-        # Whoever takes it for a diagram says what is wrong with it.
+        # Reading it as a diagram reports what is wrong.
         return None
     if not isinstance(document, dict) or "nodes" in document or not isinstance(document.get("urls"), list):
         return None
@@ -35,6 +35,6 @@ def _read_entry(entry: Any, place: str) -> Entry:
         return Entry(place, None, None)
     share = entry.get("longUrl")
     if isinstance(share, dict):
-        # The API once kept the whole body of the request.
+        # Old versions of the API kept the whole request body.
         share = share.get("url")
     return Entry(place, entry.get("shortUrl"), share)

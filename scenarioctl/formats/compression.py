@@ -1,4 +1,4 @@
-"""How a scenario is stored: an LZ4 frame of compact JSON, which `lz4.frame.decompress` reads."""
+"""The stored form of a diagram: compact JSON in an LZ4 frame, readable with `lz4.frame.decompress`."""
 
 import json
 from typing import Any
@@ -10,12 +10,12 @@ from scenarioctl.formats.documents import MAX_BYTES, canonical_json, check_value
 
 
 def pack(document: object) -> bytes:
-    """Return *document* as it is stored; TooLarge above 16 MiB of JSON."""
+    """Return *document* in its stored form; TooLarge above 16 MiB of JSON."""
     return pack_text(canonical_json(document))
 
 
 def pack_text(text: bytes) -> bytes:
-    """Return a document, written as compact JSON, as it is stored; TooLarge above 16 MiB."""
+    """Return *text*, compact JSON, in its stored form; TooLarge above 16 MiB."""
     if len(text) > MAX_BYTES:
         raise TooLarge(f"the diagram is {len(text)} bytes of JSON, the limit is {MAX_BYTES}")
     packed: bytes = lz4.frame.compress(text, content_checksum=True)
@@ -23,7 +23,7 @@ def pack_text(text: bytes) -> bytes:
 
 
 def unpack(blob: bytes, *, name: str = "the stored diagram") -> Any:
-    """Return the document in *blob*, whole or not at all; *name* says in an error whose it is."""
+    """Return the document in *blob*; InvalidRequest names *name* if it is damaged."""
     decompressor = lz4.frame.LZ4FrameDecompressor()
     try:
         text = decompressor.decompress(blob, max_length=MAX_BYTES + 1)
@@ -44,7 +44,7 @@ def unpack(blob: bytes, *, name: str = "the stored diagram") -> Any:
 
 
 def unpacked_size(blob: bytes) -> int:
-    """Return how many bytes of JSON *blob* says it holds; more than any holds where it does not say."""
+    """Return the bytes of JSON that the header of *blob* claims; more than the limit if it claims nothing."""
     try:
         return int(lz4.frame.get_frame_info(blob)["content_size"]) or MAX_BYTES + 1
     except RuntimeError:
@@ -52,4 +52,4 @@ def unpacked_size(blob: bytes) -> int:
 
 
 def _reason(error: Exception) -> str:
-    return "it is not an LZ4 frame" if "ERROR_frameType" in str(error) else "its LZ4 frame does not read"
+    return "it is not an LZ4 frame" if "ERROR_frameType" in str(error) else "its LZ4 frame cannot be read"

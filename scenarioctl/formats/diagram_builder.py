@@ -1,4 +1,4 @@
-"""Nodes and edges in the shape that the web editor saves, laid out from left to right."""
+"""Build diagrams as the web editor saves them, laid out from left to right."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ ACTION_BOX = EditorBox(type="action", label="action", width=200, height=250)
 
 _GAP = 140
 _ROW = 520
-#: Where the first row's boxes have their middle.
+#: Vertical center of the first row.
 _MIDDLE = 300
 
 
@@ -40,7 +40,7 @@ def random_uuid() -> str:
 
 
 class DiagramBuilder:
-    """A diagram being drawn.  Every box knows what it follows, and gets its place at the end."""
+    """Collects boxes and arrows; `document` places them."""
 
     def __init__(
         self, new_suffix: Callable[[], str] = random_suffix, new_uuid: Callable[[], str] = random_uuid
@@ -85,12 +85,12 @@ class DiagramBuilder:
             self._before[target].append(source)
 
     def form(self, identifier: str) -> dict[str, Any]:
-        """Return the form of a box, to fill in."""
+        """Return the form of a box, which may be changed."""
         form: dict[str, Any] = self._nodes[identifier]["formData"]
         return form
 
     def document(self, *, name: str = "") -> dict[str, Any]:
-        """Return the diagram; a box must have been added after all that it follows."""
+        """Return the diagram.  Boxes must have been added in execution order."""
         self._place()
         document: dict[str, Any] = {
             "nodes": list(self._nodes.values()),

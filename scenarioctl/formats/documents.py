@@ -1,4 +1,4 @@
-"""JSON in and out, with nothing lost on the way and nothing unbounded."""
+"""Read and write JSON within limits and without losing digits."""
 
 import json
 import re
@@ -10,9 +10,9 @@ from scenarioctl.model.diagram import check_depth
 
 #: The largest document, in bytes of UTF-8.
 MAX_BYTES = 16 * 1024 * 1024
-#: The most values that a document may hold: objects, lists and what is in them.  The largest diagram seen has 400.
+#: The most values in a document: objects, lists and their members.  The largest diagram seen has 400.
 MAX_VALUES = 250_000
-#: The most characters that may be written as escapes.  The parser takes each by itself, and lets nobody else run meanwhile.
+#: The most escaped characters: the parser is slow on them and holds the GIL.
 MAX_ESCAPES = 2_000_000
 
 #: More digits than the largest integer of any chain (a u256) has.
@@ -21,9 +21,9 @@ _MAX_DIGITS = 80
 _PLAIN = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _SORTED = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-#: In a document without escapes: a text, or what stands before a value.
+#: In a document without escapes: a text, or a character before a value.
 _TOKEN = re.compile(r'"[^"]*+(?P<end>"?+)|(?P<value>[,\[{])')
-#: Characters that are counted at once: counting in one go would keep all other threads waiting.
+#: Characters that are counted at once; other threads run in between.
 _PART = 1024 * 1024
 
 
@@ -45,7 +45,7 @@ def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:
     except _Unacceptable as error:
         raise BadJson(f"{field} {error}") from None
     except RecursionError:
-        # check_depth's own sentence, for what the parser itself could not take.
+        # Raise the message of check_depth.
         check_depth(_deep_list(), field=field)
         raise
     if isinstance(value, (dict, list)):
@@ -54,12 +54,12 @@ def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise BadJson(f"{field} holds half of a surrogate pair, expected whole characters") from None
+            raise BadJson(f"{field} contains half of a surrogate pair, expected whole characters") from None
     return value
 
 
 def canonical_json(document: object) -> bytes:
-    """Return *document* as JSON that is the same for the same content: compact, keys sorted, UTF-8."""
+    """Return *document* as canonical JSON: compact, keys sorted, UTF-8."""
     return _write(document, sort_keys=True)
 
 
@@ -74,7 +74,7 @@ def decode_text(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> str
         raise TooLarge(f"{field} is larger than {limit} bytes")
     try:
         if isinstance(text, bytes):
-            # Editors on Windows put a mark before the text, which JSON does not allow.
+            # Editors on Windows write a byte order mark, which JSON does not allow.
             return text.decode("utf-8-sig")
         if not text.isascii() and len(text.encode()) > limit:
             raise TooLarge(f"{field} is larger than {limit} bytes")
@@ -84,32 +84,32 @@ def decode_text(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> str
 
 
 def check_values(text: str, *, field: str) -> None:
-    """TooLarge where the JSON document *text* holds more than may be parsed, which costs far more than its bytes."""
+    """Raise TooLarge if *text* has too many values or escapes, which cost more to parse than their bytes suggest."""
     if len(text) <= MAX_VALUES:
         return
     parts = [text[at : at + _PART] for at in range(0, len(text), _PART)]
     if sum(part.count("\\") for part in parts) > MAX_ESCAPES:
         raise TooLarge(
-            f"{field} has more than {MAX_ESCAPES} characters written as escapes, write them plainly"
+            f"{field} has more than {MAX_ESCAPES} characters written as escapes, write them as they are"
         )
-    # Those within texts too, which are told apart only where it matters.
+    # An upper bound first: it also counts characters within texts.
     most = sum(part.count(each) for part in parts for each in ",[{")
     if most >= MAX_VALUES and _holds_more(text):
-        raise TooLarge(f"{field} holds more than {MAX_VALUES} values")
+        raise TooLarge(f"{field} contains more than {MAX_VALUES} values")
 
 
 def _holds_more(text: str) -> bool:
-    """Tell whether the document has more than MAX_VALUES values; of what is no JSON, the answer may be wrong."""
+    """Return whether the document has more than MAX_VALUES values; meaningless if it is not JSON."""
     at = values = texts = 0
     is_inside = False
     while at < len(text):
         part = text[at : at + _PART]
         if (len(part) - len(part.rstrip("\\"))) % 2:
-            # An escape is not cut in two.
+            # Don't cut an escape in two.
             part = text[at : at + _PART + 1]
         at += len(part)
         if "\\" in part:
-            # What is left of quotes begins or ends a text.
+            # The remaining quotes start or end a text.
             part = part.replace("\\\\", "").replace('\\"', "")
         start = 0
         if is_inside:
@@ -137,12 +137,12 @@ def _write(document: object, *, sort_keys: bool) -> bytes:
         return (_SORTED if sort_keys else _PLAIN).encode(document).encode()
     except UnicodeEncodeError:
         raise InvalidRequest(
-            "the document holds half of a surrogate pair, expected whole characters"
+            "the document contains half of a surrogate pair, expected whole characters"
         ) from None
     except RecursionError:
-        raise InvalidRequest("the document nests too deep to be written") from None
+        raise InvalidRequest("the document is nested too deeply to be written") from None
     except ValueError:
-        raise InvalidRequest("the document holds a number that JSON cannot express") from None
+        raise InvalidRequest("the document contains a number that JSON cannot express") from None
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -151,38 +151,38 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Unacceptable(f"gives the key {shorten(key)} twice in one object")
+                raise _Unacceptable(f"contains the key {shorten(key)} twice in one object")
             seen.add(key)
     return found
 
 
 def _read_int(text: str) -> int:
     if len(text) > _MAX_DIGITS:
-        raise _Unacceptable(f"holds a number of {len(text)} digits, the limit is {_MAX_DIGITS}")
+        raise _Unacceptable(f"contains a number of {len(text)} digits, the limit is {_MAX_DIGITS}")
     return int(text)
 
 
 def read_float(text: str) -> float:
-    """Return the number that a JSON text writes with a point or an exponent; raises where that loses digits."""
+    """Return a JSON number with a point or an exponent; raises if a double would lose digits."""
     value = float(text)
-    # Fifteen digits always survive; beyond, the shortest text of the double has to be the same number.
+    # A double keeps 15 digits; beyond that, compare its shortest text.
     if len(text) < 16 and "e" not in text and "E" not in text:
         return value
     if value in (float("inf"), float("-inf")):
-        raise _Unacceptable(f"holds {shorten(text)}, which is beyond any number here; write it as text")
+        raise _Unacceptable(f"contains {shorten(text)}, which is too large; write it as text")
     if value:
         exact = Decimal(text) == Decimal(repr(value))
     else:
         exact = not text.upper().partition("E")[0].strip("-0.")
     if not exact:
         raise _Unacceptable(
-            f"holds {shorten(text)}, which has more digits than a JSON number keeps; write it as text"
+            f"contains {shorten(text)}, which has more digits than a JSON number can hold; write it as text"
         )
     return value
 
 
 def _refuse_constant(name: str) -> object:
-    raise _Unacceptable(f"holds {name}, which is not JSON")
+    raise _Unacceptable(f"contains {name}, which is not JSON")
 
 
 _DECODER = json.JSONDecoder(

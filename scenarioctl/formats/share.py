@@ -8,7 +8,7 @@ from typing import Any
 from scenarioctl.errors import InvalidRequest, TooLarge, shorten
 from scenarioctl.formats.documents import MAX_BYTES, parse_json, write_json
 
-#: Base64 of the largest document that does not compress at all, and some white space.
+#: Base64 of the largest document if it does not compress, and some white space.
 _MAX_TEXT = MAX_BYTES * 3 // 2
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+", re.ASCII)
@@ -37,14 +37,12 @@ def read_share(text: str, *, field: str = "url") -> Any:
         document = inflater.decompress(stream, MAX_BYTES + 1)
     except zlib.error:
         raise InvalidRequest(
-            f"{field} {shorten(text)} holds no zlib stream, expected the share string of a diagram"
+            f"{field} {shorten(text)} contains no zlib stream, expected the share string of a diagram"
         ) from None
     if len(document) > MAX_BYTES:
         raise TooLarge(f"{field} unpacks to more than {MAX_BYTES} bytes")
     if not inflater.eof:
-        raise InvalidRequest(
-            f"{field} {shorten(text)} breaks off before its end, expected the whole share string"
-        )
+        raise InvalidRequest(f"{field} {shorten(text)} is truncated, expected the whole share string")
     if inflater.unused_data:
         raise InvalidRequest(
             f"{field} has {len(inflater.unused_data)} bytes after the diagram's end, expected none"
@@ -71,7 +69,7 @@ def read_import(text: str | bytes, *, field: str = "diagram") -> Any:
         try:
             text = text.decode()
         except UnicodeDecodeError:
-            raise InvalidRequest(f"{field} is neither JSON nor a share string, it is not even text") from None
+            raise InvalidRequest(f"{field} is neither JSON nor a share string: it is not text") from None
     elif start[:1] in ("{", "[", '"', "\ufeff"):
         return parse_json(text, field=field)
     return read_share(text, field=field)

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from scenarioctl.errors import InvalidRequest, shorten
 
-#: The largest balance a chain can hold.
+#: The largest balance on a chain.
 U128_MAX = 2**128 - 1
 
 #: Far more than a u128 with all its decimals.

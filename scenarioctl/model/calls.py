@@ -1,4 +1,4 @@
-"""A call to a runtime, before and after it is bytes."""
+"""A runtime call, before and after encoding."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,17 +22,17 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class UnsignedTransaction:
-    """A call encoded for one runtime, and what its signer should know."""
+    """A call encoded for one runtime, with warnings and notes for its signer."""
 
     chain: str
     call: Call
     call_data: bytes
     spec_version: int
-    #: Built from a table that no node confirmed.
+    #: Built offline, not checked against a node.
     offline: bool = False
-    #: Sentences for the person who signs.
+    #: Warnings for the signer.
     warnings: tuple[str, ...] = ()
-    #: What else they may want to know: the quote that a swap's minimum comes from.
+    #: Further notes, like the quote behind a swap's minimum.
     notes: tuple[str, ...] = ()
-    #: What a check before signing found, where one was asked for.
+    #: The result of a check, if one was requested.
     check: "Check | None" = None

@@ -1,4 +1,4 @@
-"""What a check before signing found."""
+"""Results of a check before signing."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,11 +17,11 @@ from scenarioctl.model.json_types import (
 
 @dataclass(frozen=True, kw_only=True)
 class Amount:
-    """So much of one asset."""
+    """An amount of one asset."""
 
     #: Smallest units.
     value: int
-    #: Symbol or id of the asset, or where it lives.
+    #: Symbol or id of the asset, or its location.
     asset: str
     #: None where they are not known.
     decimals: int | None = None
@@ -40,7 +40,7 @@ class Amount:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One line of what leaves, what each hop takes, and what arrives."""
+    """One step of the amount on its way: it leaves, pays a fee on a hop, or arrives."""
 
     #: Literal of the chain.
     chain: str
@@ -54,15 +54,15 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Holding:
-    """So much of one asset that an account gets, or that leaves it."""
+    """An amount that an account receives or sends."""
 
     chain: str
     #: SS58 of the chain.
     account: str
     amount: Amount
-    #: Who that is, where it is known: `the sender`, `the beneficiary`, `sovereign account of hydraDx`.
+    #: Role of the account, if known: `the sender`, `the beneficiary`, `sovereign account of hydraDx`.
     role: str = ""
-    #: Whether it is an account of the chain's own, for fees or backing, that nothing in the transaction names.
+    #: Whether it is an account of the chain itself, for fees or backing, that the transaction does not name.
     system: bool = False
 
     def answer(self) -> HoldingAnswer:
@@ -77,7 +77,7 @@ class Holding:
 
 @dataclass(frozen=True, kw_only=True)
 class Stop:
-    """One chain that the transaction or its message was tried on."""
+    """One chain on which the transaction or its message was simulated."""
 
     chain: str
     tried: Literal["call", "message"]
@@ -110,20 +110,20 @@ class Stop:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """The verdict on one transaction before it is signed, and what it rests on."""
+    """The verdict on a transaction before it is signed, with its evidence."""
 
     verdict: Verdict
     #: Why it is refused or unknown; empty for `ok`.
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
-    #: What the weights and fees of each hop leave of the amount.
+    #: The amount less the weights and fees of each hop.
     computed: Amount | None = None
-    #: What the dry run of the last hop credits to the beneficiary.
+    #: The amount that the dry run of the last hop credits to the beneficiary.
     credited: Amount | None = None
-    #: What leaves each account that no chain holds for itself, delivery of messages apart.
+    #: Amounts that leave accounts other than the chains' own, without message delivery fees.
     leaves: tuple[Holding, ...] = ()
-    #: What each account gets, on every chain.
+    #: Amounts that accounts receive, on every chain.
     credits: tuple[Holding, ...] = ()
     stops: tuple[Stop, ...] = ()
 

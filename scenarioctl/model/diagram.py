@@ -12,7 +12,7 @@ from typing import Any
 
 from scenarioctl.errors import InvalidRequest, TooLarge, shorten
 
-#: What a diagram may hold.  The largest one seen has 40 nodes and nests 9 levels.
+#: Limits of a diagram.  The largest one seen has 40 nodes and nests 9 levels.
 MAX_NODES = 10_000
 MAX_EDGES = 20_000
 MAX_DEPTH = 100
@@ -22,10 +22,10 @@ MAX_CHAIN_VALUES = 1_000
 #: Characters of a name.
 MAX_NAME = 200
 
-#: So many nodes are looked at for a neighbour: a hostile diagram could make each of 10 000 walk through all others.
+#: Nodes that are searched for a neighbor: in a hostile diagram each of 10 000 nodes could search all others.
 _NEARBY = 256
 
-#: So many nodes of a cycle are named in a sentence.
+#: Nodes of a cycle that are named in a message.
 _NAMED = 8
 
 _NO_FORM: Mapping[str, Any] = {}
@@ -35,12 +35,12 @@ _NO_FORM: Mapping[str, Any] = {}
 class Problem:
     """One thing that keeps a diagram from running."""
 
-    #: The node's id; empty where it is the diagram as a whole.
+    #: The node's id; empty if the problem is the diagram as a whole.
     node: str
     sentence: str
-    #: Nothing is wrong: the step waits for a webhook's data.
+    #: The step waits for data; nothing is wrong.
     waiting: bool = False
-    #: As in errors.py: `chain_unreachable` is no fault of the diagram.
+    #: Code of the error; `chain_unreachable` is no fault of the diagram.
     code: str = "invalid_request"
 
 
@@ -50,7 +50,7 @@ class Node:
 
     id: str
     type: str
-    #: `formData`, empty where the editor saved none.
+    #: `formData`; empty if the editor saved none.
     form: Mapping[str, Any]
     #: Index in the file.
     position: int
@@ -68,7 +68,7 @@ class Edge:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagram:
-    """What an editor saved, runnable or not."""
+    """A diagram as the editor saved it, runnable or not."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -76,7 +76,7 @@ class Diagram:
 
     @property
     def name(self) -> str:
-        """Return what its author calls it, in one line; empty where it has no name."""
+        """The name that its author gave it, in one line; empty if it has none."""
         name = self.document.get("name")
         return " ".join(name[: 4 * MAX_NAME].split())[:MAX_NAME] if isinstance(name, str) else ""
 
@@ -99,14 +99,14 @@ class Diagram:
         return tuple([nodes[position] for position in order])
 
     def in_safe_order(self) -> tuple[Node, ...]:
-        """Return the nodes in the order of the edges, or in the file's where the edges give none."""
+        """Return the nodes in execution order; in the file's order if the edges allow none."""
         try:
             return self.in_order()
         except InvalidRequest:
             return self.nodes
 
     def problems(self) -> tuple[Problem, ...]:
-        """Return what is wrong with the graph itself; empty means that `in_order` works."""
+        """Return the problems of the graph itself; empty if `in_order` works."""
         found = []
         index: dict[str, int] = {}
         duplicated = set()
@@ -125,7 +125,7 @@ class Diagram:
             missing = edge.source if source is None else edge.target
             sentence = (
                 f"the edge from {shorten(edge.source)} to {shorten(edge.target)} "
-                f"leads to no node: there is no {shorten(missing)}"
+                f"leads to a missing node: {shorten(missing)}"
             )
             found.append(Problem(node="", sentence=sentence))
         cycle = find_cycle(len(self.nodes), pairs)
@@ -136,7 +136,7 @@ class Diagram:
     def nearest(
         self, node: Node, types: frozenset[str], *, upstream: bool, stop: frozenset[str]
     ) -> list[Node]:
-        """Return the closest nodes of *types* along the edges, passing through others but those of *stop*."""
+        """Return the closest nodes of *types* along the edges, through all other nodes except those of *stop*."""
         links = self._incoming if upstream else self._outgoing
         found: dict[int, Node] = {}
         seen = {node.id}
@@ -180,7 +180,7 @@ class Diagram:
             if following is None:
                 break
             if following.source in path:
-                # A circle: the editor would never come to its end.
+                # A cycle: the editor would not terminate.
                 return ()
             path[following.source] = None
             at = following
@@ -208,7 +208,7 @@ class Diagram:
         names = [shorten(self.nodes[position].id) for position in [*cycle, cycle[0]]]
         if len(names) > _NAMED:
             names = [*names[: _NAMED - 2], "…", names[-1]]
-        return f"the edges run in a circle: {' > '.join(names)}"
+        return f"the edges form a cycle: {' > '.join(names)}"
 
 
 def read_diagram(document: object, *, field: str = "diagram") -> Diagram:
@@ -257,7 +257,7 @@ def read_diagram(document: object, *, field: str = "diagram") -> Diagram:
 
 
 def _holds_more(value: Any, most: int) -> bool:
-    """Tell whether *value* holds more than *most* values, in whatever depth."""
+    """Return whether *value* contains more than *most* values, at any depth."""
     waiting = [value]
     while waiting:
         inner = waiting.pop()
@@ -273,7 +273,7 @@ def _holds_more(value: Any, most: int) -> bool:
 
 
 def check_depth(document: object, *, field: str) -> None:
-    """Refuse what nests so deep that writing it again could exhaust the stack."""
+    """Refuse a document so deep that writing it could exhaust the stack."""
     level: list[Any] = [document]
     for _ in range(MAX_DEPTH):
         level = [
@@ -317,7 +317,7 @@ def find_cycle(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
     before = {
         target: source for source, target in reversed(pairs) if source not in free and target not in free
     }
-    # Whatever the sort left over has another left-over before it, so walking back has to come round.
+    # Every unsorted node has an unsorted one before it, so walking back closes the cycle.
     at = min(before)
     steps: dict[int, int] = {}
     while at not in steps:
@@ -329,7 +329,7 @@ def find_cycle(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def name_of(value: object) -> str:
-    """Return what *value* is, in JSON's words."""
+    """Return a short name for *value* by its JSON type."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -115,7 +115,7 @@ class MempoolDraft:
     chain: str
     #: In the smallest unit; `0` if no asset moves.
     amount: str
-    #: `xTransfer`, `swap`, `Remark`, `ChainQuery` or `ChainTx`.
+    #: `StepKind.tx_type`, like `xTransfer` or `ChainQuery`.
     tx_type: str
     date: int
     #: Hex, JSON text, or NO_TRANSACTION.

@@ -1,4 +1,4 @@
-"""TOML within bounds: what would take the parser's memory is refused before it is parsed."""
+"""Parse TOML within limits, checked before the parser could use too much memory."""
 
 import re
 from collections.abc import Callable
@@ -11,10 +11,10 @@ MAX_KEY_PARTS = 16
 #: How many keys, parts of keys and values a document may hold in all.
 MAX_VALUES = 100_000
 
-#: Below this length a document can hold neither.
+#: A shorter document cannot exceed either limit.
 _HARMLESS = 2 * MAX_KEY_PARTS - 1
 
-#: A comment; a text of each of the four kinds, its end left out where it has none; what separates; all else.
+#: A comment; a string of each of the four kinds, terminated or not; a separator; anything else.
 _TOKEN = re.compile(
     r"""
     \#[^\n]*+
@@ -32,7 +32,7 @@ _TOKEN = re.compile(
 
 
 def parse_toml(text: str, *, field: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
-    """Return the document that *text* is.
+    """Return the document in *text*.
 
     InvalidRequest for a key of too many parts, TooLarge for too many values; what is not TOML raises as `tomllib` does.
     """
@@ -44,7 +44,7 @@ def parse_toml(text: str, *, field: str, parse_float: Callable[[str], Any] = flo
 
 
 def _check(text: str, field: str) -> None:
-    """Count along the parser's own tokens; where they part ways the text is no TOML, and the parser stops there."""
+    """Count tokens as the parser sees them; if they differ, the text is invalid and the parser stops there."""
     dots = values = 0
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup

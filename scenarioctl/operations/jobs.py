@@ -125,7 +125,7 @@ class MempoolRow(TypedDict):
 
     chain: str
     amount: "Digits"
-    #: As the step type names it: `xTransfer`, `swap`, `Remark`, `ChainQuery` or `ChainTx`.
+    #: As the step type names it, like `xTransfer` or `ChainQuery`.
     txType: str
     Date: "Timestamp"
     #: 0x hex, the JSON that a chain returned, or `Could not generate transaction`.

@@ -1,4 +1,4 @@
-"""The ways of edges between the columns of a layered graph: lanes, corners and curves."""
+"""Route edges between the columns of a layered graph: lanes, corners and curves."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -6,29 +6,29 @@ from itertools import pairwise
 from scenarioctl.render.geometry import Box, Leg, curve
 from scenarioctl.render.layered_graph import Edge, LayeredGraph
 
-#: So many lines run beside each other; further ones share theirs.  Where that many do, nobody follows one any more.
+#: Parallel lines side by side; further ones share a lane.
 _MOST_LANES = 40
 
 
 class _Lanes:
-    """The lines that run upright in one gutter: those that leave a card on its left side, and those that arrive."""
+    """Vertical lanes in the gutter between two columns: of edges that leave, and of edges that arrive."""
 
     def __init__(self) -> None:
         self.leaving = 0
         self.arriving = 0
-        #: The room that labels want.
+        #: Room for labels.
         self.room = 0.0
         self.left = 0.0
         self.right = 0.0
 
 
 class _Turn:
-    """An edge's way that leaves its columns: down a gutter, along below a band, and up or down another gutter."""
+    """A route outside the columns: down a gutter, along below a band, and up or down another gutter."""
 
     def __init__(self, *, start: int, end: int, first: int, last: int) -> None:
         self.start = start
         self.end = end
-        #: Below which bands it runs: the first, and where it has to climb along the margin, the last.
+        #: The band below which it runs first, and the one below which it ends if it passes the margin.
         self.first = first
         self.last = last
         self.leave = 0
@@ -39,7 +39,7 @@ class _Turn:
 
 
 class RoutedGraph:
-    """A layered graph with the ways of its edges, measured."""
+    """A layered graph with routes for its edges."""
 
     def __init__(self, graph: LayeredGraph) -> None:
         self.graph = graph
@@ -49,7 +49,7 @@ class RoutedGraph:
         self._measure()
 
     def _find_turns(self) -> None:
-        """Give a lane to everything that runs up or down between columns, or along below a band."""
+        """Assign lanes to all vertical lines between columns and horizontal lines below bands."""
         self.gutters: dict[tuple[int, int], _Lanes] = {
             (band, place): _Lanes()
             for band, columns in enumerate(self.graph.bands)
@@ -57,11 +57,11 @@ class RoutedGraph:
         }
         self.corridors = [0] * len(self.graph.bands)
         self.margin = 0
-        #: Edges so far that go around.
+        #: Number of edges routed around the columns.
         self.around = 0
-        #: Edge -> its way around the columns.
+        #: Edge -> its route around the columns.
         self.arounds: dict[int, _Turn] = {}
-        #: Edge and vertex -> the way to the next band behind that vertex.
+        #: Edge and vertex -> the route to the next band after that vertex.
         self.wraps: dict[tuple[int, int], _Turn] = {}
         #: Column -> its place in its band.
         self.place = {column: place for columns in self.graph.bands for place, column in enumerate(columns)}
@@ -93,7 +93,7 @@ class RoutedGraph:
                 self._give_way_around(edge)
 
     def _give_direct_lanes(self, legs: dict[tuple[int, int], dict[int, list[int]]]) -> None:
-        """Give each source whose lines are not straight one lane: the upper ones that go down get the outer ones."""
+        """Assign one lane to each source with a bent edge; the order avoids crossings."""
         for gutter, sources in legs.items():
             bent = {
                 source: max(
@@ -116,7 +116,7 @@ class RoutedGraph:
                 lanes.leaving = min(_MOST_LANES, lanes.leaving + 1)
 
     def _give_wrap_lanes(self, band: int, turns: list[_Turn]) -> None:
-        """Nest what goes on in the next band, so that it crosses nothing of its kind."""
+        """Nest the edges to the next band so that they do not cross each other."""
         sources = sorted({turn.start for turn in turns}, key=lambda vertex: self.graph.line[vertex])
         targets = sorted({turn.end for turn in turns}, key=lambda vertex: self.graph.line[vertex])
         leaving = self.gutters[self._gutter(sources[0], arriving=False)]
@@ -154,15 +154,15 @@ class RoutedGraph:
             self.margin = max(self.margin, turn.margin + 1)
 
     def _next_lane(self, used: int) -> int:
-        """Return a free lane; where there is none, one after the other."""
+        """Return a free lane, or share them in turn if all are taken."""
         return used if used < _MOST_LANES else self.around % _MOST_LANES
 
     def _gutter(self, vertex: int, *, arriving: bool) -> tuple[int, int]:
-        """Return the gutter that lines arrive at *vertex* from, or leave it to."""
+        """Return the gutter before *vertex*, or after it."""
         return self.graph.band_of[vertex], self.place[self.graph.column[vertex]] + (0 if arriving else 1)
 
     def _measure(self) -> None:
-        """Turn lanes into distances."""
+        """Compute coordinates from lanes."""
         spacing = self.spacing
         first = max((self.gutters[band, 0].arriving for band in range(len(self.graph.bands))), default=0)
         self.left = self.margin * spacing.lane + (
@@ -205,7 +205,7 @@ class RoutedGraph:
         return lines
 
     def move_to(self, x: float, y: float, boxes: list[Box | None], ways: list[tuple[Leg, ...]]) -> None:
-        """Put the cards and edges of this part into the whole, at this place."""
+        """Write the boxes and routes of this part, moved by (x, y), into the whole layout."""
         placed = [self._box(vertex, x, y) for vertex in range(len(self.graph.sizes))]
         for card, box in zip(self.graph.cards, placed, strict=False):
             boxes[card] = box
@@ -234,7 +234,7 @@ class RoutedGraph:
             if turn is not None:
                 yield self._turn(turn, placed, x, y)
                 continue
-            # A card that is narrower than its column's widest leaves a gap that the line has to bridge.
+            # The line also bridges the gap beside a card narrower than its column.
             begin, finish = (start.right, start.port), (end.x, end.port)
             if not self.spacing.square:
                 yield curve(begin, finish)

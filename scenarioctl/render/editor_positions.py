@@ -15,7 +15,7 @@ def keep_positions(
     align: float,
     gaps: Sequence[float] = (),
 ) -> Layout | None:
-    """Return the layout with cards where *middles* puts them; None where they would overlap or lie far apart.
+    """Return a layout with the cards at *middles*; None if they would overlap or be far apart.
 
     What stands nearly in a row, by less than *align*, is put in a row: hands are not that exact.  Where an edge
     needs more room than it has, by *gaps*, all that stands further right moves.
@@ -35,7 +35,7 @@ def keep_positions(
     if width * height > max(12 * filled, 1e6):
         return None
     ways = tuple(_connect(boxes[source], boxes[target]) for source, target in edges)
-    # A curve that goes back reaches beyond the cards.
+    # A backward curve reaches beyond the cards.
     low_x = min([0.0, *(x for way in ways for leg in way for x, _ in leg.points)])
     low_y = min([0.0, *(y for way in ways for leg in way for _, y in leg.points)])
     width = max([width, *(x for way in ways for leg in way for x, _ in leg.points)]) - low_x
@@ -91,7 +91,7 @@ def _make_room(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], gaps: Seq
 
 
 def _any_overlap(boxes: Sequence[Box], gap: float) -> bool:
-    """Tell whether two boxes come closer than *gap*: each is held against those that start beside it."""
+    """Return whether two boxes are closer than *gap*, by a sweep from left to right."""
     order = sorted(boxes, key=lambda box: box.x)
     open_: list[Box] = []
     for box in order:
@@ -103,7 +103,7 @@ def _any_overlap(boxes: Sequence[Box], gap: float) -> bool:
 
 
 def _connect(source: Box, target: Box) -> tuple[Leg, ...]:
-    """Return the curve between two cards that stand anywhere."""
+    """Return the curve between two cards at any positions."""
     start, end = (source.right, source.port), (target.x, target.port)
     if source is not target and target.x < source.right + 20:
         middle, below = source.x + source.width / 2, target.x + target.width / 2

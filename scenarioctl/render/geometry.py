@@ -6,20 +6,20 @@ Point = tuple[float, float]
 
 
 class Size(NamedTuple):
-    """How much room a card takes."""
+    """The size of a card."""
 
     width: float
     height: float
 
 
 class Box(NamedTuple):
-    """Where a card stands: its upper left corner, and its size."""
+    """The position (upper left corner) and size of a card."""
 
     x: float
     y: float
     width: float
     height: float
-    #: Where edges arrive on the left and leave on the right.
+    #: Height at which edges arrive on the left and leave on the right.
     port: float
 
     @property
@@ -40,7 +40,7 @@ class Box(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """A piece of an edge's way: straight lines with corners, or one cubic curve of four points."""
+    """A piece of an edge: straight lines with corners, or one cubic curve of four points."""
 
     points: tuple[Point, ...]
     curved: bool = False
@@ -70,13 +70,13 @@ class Spacing(NamedTuple):
     #: Between a card and the first such line on its right, and on its left, where the arrow needs room.
     leave: float
     arrive: float
-    #: Width to height of a picture that is looked at with pleasure; not used where `most` is.
+    #: Preferred width to height; unused if `most` is set.
     shape: float = 1.7
-    #: Up to so many columns nothing is broken into bands.
+    #: Columns that stay in one band.
     columns: int = 6
-    #: The widest a band may be; 0 leaves it to `shape`.
+    #: The widest band; 0: `shape` decides.
     most: float = 0
-    #: Edges have corners only, and everything stands on whole numbers.
+    #: Edges have corners only, and all coordinates are whole numbers.
     square: bool = False
 
 
@@ -87,7 +87,7 @@ def curve(start: Point, end: Point, *, upright: bool = False) -> Leg:
         return Leg(points=(start, (x, y + bow), (to_x, to_y - bow), end), curved=True)
     bow = (to_x - x) / 2 if to_x > x else 60 + (x - to_x) / 4
     if to_x <= x and abs(to_y - y) < 60:
-        # Around the card, where a straight line back would hide behind it.
+        # Around the card, which would hide a straight line back.
         return Leg(points=(start, (x + bow, y + 120), (to_x - bow, to_y + 120), end), curved=True)
     return Leg(points=(start, (x + bow, y), (to_x - bow, to_y), end), curved=True)
 

@@ -1,4 +1,4 @@
-"""The letters of the main font as outlines: what a renderer need not look up in a font file, letter by letter.
+"""Outlines of the main font's letters, so that the renderer needs no lookup in a font file.
 
 They stand beside the fonts, as `tools/bundle_fonts.py` wrote them.  A text that needs shaping, with marks or in a script
 of the second font, has none.
@@ -13,7 +13,7 @@ from scenarioctl.render.text_metrics import FOLDER
 
 
 class Outline(NamedTuple):
-    """A line of text: its path in units of the font with y upwards, and its size in them."""
+    """The path of a line of text, in font units with y upwards, and its width."""
 
     path: str
     width: int
@@ -27,7 +27,7 @@ class _Face(NamedTuple):
 
 
 def outline(text: str, *, bold: bool = False) -> Outline | None:
-    """Return the outline of *text*; None where letters are lacking or have to be shaped."""
+    """Return the outline of *text*; None if a letter is missing or needs shaping."""
     face = _open("Inter-SemiBold" if bold else "Inter-Regular")
     parts = []
     at = 0
@@ -45,5 +45,5 @@ def outline(text: str, *, bold: bool = False) -> Outline | None:
 @cache
 def _open(name: str) -> _Face:
     first, *lines = (FOLDER / f"{name}.outlines").read_text().splitlines()
-    # Read no further than asked: a picture has a few dozen letters out of a thousand.
+    # Outlines stay unparsed: a picture uses a few dozen letters out of a thousand.
     return _Face(int(first), {code: rest for code, _, rest in [line.partition(" ") for line in lines]})

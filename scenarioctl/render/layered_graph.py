@@ -14,11 +14,11 @@ from typing import NamedTuple
 from scenarioctl.model.diagram import sort_by_edges
 from scenarioctl.render.geometry import Size, Spacing
 
-#: Beyond so many helpers for long edges, those that are left go around the columns in place of through them.
+#: The most helpers for long edges; further edges go around the columns.
 _MOST_DUMMIES = 3000
-#: Sweeps that look for an order with fewer crossings; further ones hardly find any.
+#: Sweeps to reduce crossings; more hardly help.
 _SWEEPS = 12
-#: Swapping neighbours one by one is worth its time up to so many places.
+#: Up to this many vertices, neighbors are also swapped one by one.
 _SWAPPED = 400
 
 
@@ -64,7 +64,7 @@ class LayeredGraph:
         self.line = self._find_lines()
 
     def _find_forward(self) -> list[tuple[int, int, int]]:
-        """Return the edges without those that would close a circle."""
+        """Return the edges without those that close a cycle."""
         following: list[list[tuple[int, int]]] = [[] for _ in self.cards]
         entered = [0] * len(self.cards)
         for number, source, target in self.pairs:
@@ -73,7 +73,7 @@ class LayeredGraph:
                 entered[target] += 1
         state = bytearray(len(self.cards))
         back: set[int] = set()
-        # From where nothing leads to first, so that a circle is cut where it is entered.
+        # Start at sources, so that a cycle is cut where it is entered.
         for start in sorted(range(len(self.cards)), key=lambda card: (entered[card] > 0, card)):
             if state[start]:
                 continue
@@ -105,13 +105,13 @@ class LayeredGraph:
             for target in following[card]:
                 column[target] = max(column[target], column[card] + 1)
         for card in range(count):
-            # What starts late stands right before what needs it, not at the far left.
+            # Place a source right before its first target, not at the far left.
             if following[card] and not preceded[card]:
                 column[card] = min(column[target] for target in following[card]) - 1
         return column
 
     def _lead_through(self, forward: list[tuple[int, int, int]]) -> list[Edge]:
-        """Give long edges a place in every column that they pass."""
+        """Add a helper vertex to every column that a long edge passes."""
         ahead = {number for number, _, _ in forward}
         found = []
         for number, source, target in self.pairs:
@@ -138,7 +138,7 @@ class LayeredGraph:
                     self.before[target].append(source)
         columns: list[list[int]] = [[] for _ in range(max(self.column) + 1)]
         seen = bytearray(len(self.sizes))
-        # In the order of a walk, a tree has no crossing from the start.
+        # In depth-first order a tree has no crossings.
         for start in sorted(range(len(self.sizes)), key=lambda vertex: (bool(self.before[vertex]), vertex)):
             stack = [start]
             while stack:
@@ -224,7 +224,7 @@ class LayeredGraph:
         height = max(
             sum(self.sizes[vertex].height + spacing.row for vertex in column) for column in self.columns
         )
-        # Each cut takes a corridor with the edges that it cuts.
+        # Each band break adds a corridor for the edges that it cuts.
         cut = spacing.band + spacing.corridor * max(len(column) for column in self.columns)
 
         def badness(rows: int) -> float:
@@ -236,7 +236,7 @@ class LayeredGraph:
         return [list(range(start, min(start + per_row, count))) for start in range(0, count, per_row)]
 
     def _gutter_rooms(self) -> list[float]:
-        """Return about how wide each gutter between two columns will be."""
+        """Return an estimate of each gutter's width."""
         spacing = self.spacing
         rooms = [spacing.column] * len(self.columns)
         for edge in self.edges:
@@ -250,7 +250,7 @@ class LayeredGraph:
         return rooms
 
     def _find_lines(self) -> list[float]:
-        """Return the height of each vertex's line, by band: as near to its neighbours' as there is room."""
+        """Return the height of each vertex, by band: as close to its neighbors as there is room."""
         spacing = self.spacing
         line = [0.0] * len(self.sizes)
         above = [self.anchor(size) for size in self.sizes]
@@ -284,7 +284,7 @@ class LayeredGraph:
     def _settle(
         self, number: int, line: list[float], steps: Sequence[float], sides: Sequence[list[list[int]]]
     ) -> None:
-        """Move the vertices of a column towards the middle of those that they are joined to."""
+        """Move the vertices of a column towards the mean of their neighbors."""
         wanted, weights = [], []
         for vertex in self.columns[number]:
             near = [
@@ -294,13 +294,13 @@ class LayeredGraph:
                 if self.band_of[other] == self.band_of[vertex]
             ]
             wanted.append(sum(near) / len(near) if near else line[vertex])
-            # Long edges are straight before cards stand in the middle.
+            # Straight long edges matter more than centered cards.
             weights.append((8.0 if vertex >= len(self.cards) else 1.0) if near else 0.1)
         for vertex, value in zip(self.columns[number], _spread(wanted, steps, weights), strict=True):
             line[vertex] = value
 
     def _straighten(self, number: int, line: list[float], steps: Sequence[float]) -> None:
-        """Put what only follows one vertex, and alone does so, on that one's line."""
+        """Align a vertex with its predecessor if both have no other neighbor on that side."""
         wanted, weights = [], []
         for vertex in self.columns[number]:
             before = self.before[vertex]
@@ -330,7 +330,7 @@ class LayeredGraph:
 
 
 def _fill_lines(widths: Sequence[float], rooms: Sequence[float], spacing: Spacing) -> list[list[int]]:
-    """Break columns of these *widths*, with this much room behind each, into bands of at most `spacing.most`."""
+    """Break columns of these *widths*, with *rooms* after them, into bands of at most `spacing.most`."""
     bands: list[list[int]] = []
     used = 0.0
     for number, width in enumerate(widths):
@@ -345,8 +345,8 @@ def _fill_lines(widths: Sequence[float], rooms: Sequence[float], spacing: Spacin
 
 
 def _spread(wanted: Sequence[float], steps: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return places that keep at least the distances of *steps* and are, by least squares, nearest to *wanted*."""
-    # Without the distances it is an isotonic regression: what would overtake its neighbour moves with it.
+    """Return the positions nearest to *wanted* by weighted least squares, at least *steps* apart."""
+    # Less the distances, this is isotonic regression (pool adjacent violators).
     blocks: list[tuple[float, float, int]] = []
     for want, step, weight in zip(wanted, steps, weights, strict=True):
         value, mass, size = want - step, weight, 1

@@ -21,7 +21,7 @@ def lay_out(
 ) -> Layout:
     """Return a layout of cards of these *sizes* with *edges* between them, by their numbers.
 
-    *gaps* has the room that each edge wants between its columns, for its label.
+    *gaps* has the room that each edge needs between its columns, for its label.
     """
     gaps = gaps or [0.0] * len(edges)
     parts = [
@@ -44,7 +44,7 @@ def lay_out(
 
 
 def _split(count: int, edges: Sequence[tuple[int, int]]) -> list[tuple[list[int], list[int]]]:
-    """Return the parts that no edge joins, each the numbers of its cards and of its edges."""
+    """Return the connected components, each as the numbers of its cards and edges."""
     root = list(range(count))
 
     def find(number: int) -> int:

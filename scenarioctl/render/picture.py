@@ -1,4 +1,4 @@
-"""What a picture shows, before it is laid out: cards, and the edges between them."""
+"""The content of a preview, before layout: cards and the edges between them."""
 
 from dataclasses import replace
 from math import isfinite
@@ -13,45 +13,45 @@ from scenarioctl.render.text_metrics import clean
 if TYPE_CHECKING:
     from scenarioctl.application import Application
 
-#: What may be asked of a picture.
+#: Choices of a request.
 THEMES = ("light", "dark")
-#: Narrower ones are set in the middle of this many pixels.
+#: Narrower pictures are centered in this many pixels.
 LEAST_WIDTH, MOST_WIDTH = 400, 4096
 #: In text.
 LEAST_COLUMNS, MOST_COLUMNS = 40, 1000
 
-#: More cards than this are a picture of nothing.
+#: Further cards are left out.
 MOST_CARDS = 1000
 MOST_EDGES = 3000
 
-#: Of a node that an edge leads to, but that is not there.
+#: Card of a missing node that an edge leads to.
 MISSING = Look(name="missing", color="slate", icon="M5 12h3M16 12h3M10 8l4 8M14 8l-4 8")
 
-#: Farther from the middle than any editor's canvas reaches.
+#: Coordinates beyond this are invalid.
 _FAR = 1e6
 
 
 class Arrow(NamedTuple):
-    """An edge as it is drawn: numbers of cards, and what is written on it."""
+    """An edge: indexes of its cards, and its label."""
 
     source: int
     target: int
     label: str = ""
-    #: Leads to no node, or runs in a circle.
+    #: Leads to a missing node, or is part of a cycle.
     unfinished: bool = False
 
 
 class Picture(NamedTuple):
-    """A diagram as it is drawn."""
+    """A diagram to draw."""
 
     summary: str
     cards: tuple[Card, ...]
     arrows: tuple[Arrow, ...]
-    #: Where the editor has each card, its middle and its upper edge; None where it has it nowhere.
+    #: Horizontal center and upper edge of each card in the editor; None if it has no position.
     middles: tuple[tuple[float, float] | None, ...]
-    #: The numbers of the cards in the order of a run: that in which a picture is read out.
+    #: Indexes of the cards in execution order, for screen readers.
     order: tuple[int, ...]
-    #: Cards that the diagram has and the picture has not.
+    #: Number of cards left out.
     left_out: int = 0
 
     def texts(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class Picture(NamedTuple):
 
 
 def first_part(diagram: Diagram) -> Diagram:
-    """Return as much of *diagram* as a picture can show: its first nodes in the order of a run."""
+    """Return the first nodes of *diagram* in execution order, as many as a picture shows."""
     if len(diagram.nodes) <= MOST_CARDS and len(diagram.edges) <= MOST_EDGES:
         return diagram
     nodes = tuple(
@@ -85,7 +85,7 @@ def first_part(diagram: Diagram) -> Diagram:
 def read_picture(
     app: "Application", diagram: Diagram, problems: tuple[Problem, ...], *, summary: str, total: int = 0
 ) -> Picture:
-    """Return what is drawn of *diagram*, which has *total* nodes of which `first_part` took these."""
+    """Return the picture of *diagram*, the `first_part` of a diagram with *total* nodes."""
     by_node: dict[str, list[Problem]] = {}
     for problem in problems:
         by_node.setdefault(problem.node, []).append(problem)
@@ -141,7 +141,7 @@ def read_card(app: "Application", diagram: Diagram, node: Node, problems: tuple[
         caption = one_line(node.type) or "no type"
         card = Card(title="Unknown step", caption=caption, note="skipped in a run", state="problem")
     card = card._replace(id=clean(node.id[:256]))
-    # A quote that no node was asked for is no fault of the diagram.
+    # A missing quote is no fault of the diagram.
     serious = [problem for problem in problems if problem.code != "chain_unreachable"]
     if not serious:
         return card
@@ -150,7 +150,7 @@ def read_card(app: "Application", diagram: Diagram, node: Node, problems: tuple[
 
 
 def _missing_card(identifier: str) -> Card:
-    """Return the card of a node that is not there, but that an edge leads to."""
+    """Return the card of a missing node that an edge leads to."""
     return Card(
         id=clean(identifier[:256]),
         look=MISSING,
@@ -161,7 +161,7 @@ def _missing_card(identifier: str) -> Card:
 
 
 def arrow_label(app: "Application", diagram: Diagram, source: Node, target: Node) -> str:
-    """Return what goes from *source* to *target*; empty for nothing in particular."""
+    """Return the text on the arrow from *source* to *target*; may be empty."""
     before, after = find_step(source), find_step(target)
     if before is None:
         return ""
@@ -173,7 +173,7 @@ def arrow_label(app: "Application", diagram: Diagram, source: Node, target: Node
 
 
 def _circles(count: int, pairs: list[tuple[int, int]]) -> dict[int, int]:
-    """Return for each card on a circle a number that all cards on circles through it have too."""
+    """Return a number for each card in a cycle, the same for all of a strongly connected component (Kosaraju)."""
     if len(sort_by_edges(count, pairs)) == count:
         return {}
     ahead: list[list[int]] = [[] for _ in range(count)]
@@ -181,7 +181,7 @@ def _circles(count: int, pairs: list[tuple[int, int]]) -> dict[int, int]:
     for source, target in pairs:
         ahead[source].append(target)
         behind[target].append(source)
-    # Whatever is reached backwards from a card, in the order in which a walk forwards left it last, reaches it too.
+    # Backward from the cards that the forward walk left last.
     left: list[int] = []
     seen = bytearray(count)
     for start in range(count):
@@ -214,7 +214,7 @@ def _middle(node: Node) -> tuple[float, float] | None:
     x, y = _number(position.get("x")), _number(position.get("y"))
     if x is None or y is None:
         return None
-    # By their upper edges: the editor's cards are of very different heights, and are put in rows by what is on top.
+    # By upper edges, since the editor's cards have very different heights.
     return x + (_number(node.raw.get("width")) or 0) / 2, y
 
 

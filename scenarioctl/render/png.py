@@ -1,4 +1,4 @@
-"""A picture as PNG, with the bundled fonts and nothing else of the machine it is drawn on."""
+"""A picture as PNG, drawn with the bundled fonts only."""
 
 from math import floor, sqrt
 
@@ -7,7 +7,7 @@ from scenarioctl.render.picture import LEAST_WIDTH, MOST_WIDTH, Picture
 from scenarioctl.render.raster import rasterize
 from scenarioctl.render.svg import canvas_size, find_layout, write_svg
 
-#: Four bytes each while it is drawn.
+#: Each takes four bytes of memory.
 _MOST_PIXELS = 16_000_000
 #: Where no width is asked for: a small picture is drawn finer than it is large, up to so many pixels and so fine,
 #: and a large one coarser.  Pixels take time.

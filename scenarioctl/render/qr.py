@@ -1,4 +1,4 @@
-"""QR codes, for wallets that are asked by showing."""
+"""QR codes for wallets that scan them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from segno import QRCode
 
-#: Modules of white around a code, as the standard wants it.
+#: White modules around a code, as the standard requires.
 BORDER = 4
 
 

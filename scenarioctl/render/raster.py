@@ -1,4 +1,4 @@
-"""From SVG to PNG, with the bundled fonts and nothing else of the machine.
+"""Convert SVG to PNG, with the bundled fonts only.
 
 The renderer lets no other thread run while it draws.  A daemon has what takes longer drawn by a process of its own,
 which is this module: an SVG on stdin, the width as the argument, a PNG on stdout.
@@ -17,7 +17,7 @@ _PATIENCE = 60
 
 
 class Drawn:
-    """The pictures drawn last, up to so many bytes: pages are loaded anew, and dashboards ask every few seconds."""
+    """Cache of the last pictures, within a limit of bytes: pages reload, and dashboards poll every few seconds."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -61,7 +61,7 @@ def rasterize(svg: str, width: int, *, pixels: int, served: bool = False) -> byt
     from hashlib import sha256
 
     text = svg.encode()
-    # By what is drawn, not by what it was drawn of: whatever changes a picture changes this.
+    # Keyed by the SVG itself, so that any change of a picture misses the cache.
     key = sha256(text).digest() + width.to_bytes(4)
     found = DRAWN.find(key)
     if found is None:
@@ -71,7 +71,7 @@ def rasterize(svg: str, width: int, *, pixels: int, served: bool = False) -> byt
 
 
 def _rasterize(svg: str, width: int) -> bytes:
-    # Dear to import, and only here needed.
+    # Slow to import, and needed only here.
     from resvg_py import svg_to_bytes
 
     return svg_to_bytes(
@@ -99,7 +99,7 @@ def _rasterize_apart(svg: bytes, width: int) -> bytes:
 
 
 def main() -> None:
-    """Draw what stands on stdin."""
+    """Draw the SVG on stdin."""
     sys.stdout.buffer.write(_rasterize(sys.stdin.buffer.read().decode(), int(sys.argv[1])))
 
 

@@ -34,13 +34,13 @@ from scenarioctl.render.text_metrics import (
     wrap,
 )
 
-#: Cards are as wide as the longest text on one of them needs, all alike, between these.
+#: All cards are as wide as the longest text needs, between these.
 NARROW, BROAD = 184.0, 236.0
 MARGIN = 20.0
 
 _PADDING = 14.0
 _ICON = 32.0
-#: Right of a card's icon.
+#: Text starts here, right of the icon.
 _TITLE = _PADDING + _ICON + 11
 _HEADER = 60.0
 _ROW = 20.0
@@ -79,7 +79,7 @@ def write_svg(
 
 
 def find_layout(picture: Picture) -> Layout:
-    """Return where everything stands: as in the editor where that is readable, else in columns."""
+    """Return the layout: the editor's if it is readable, else columns."""
     width = _card_width(picture)
     sizes = [Size(width=width, height=_height(card)) for card in picture.cards]
     edges = [(arrow.source, arrow.target) for arrow in picture.arrows]
@@ -89,7 +89,7 @@ def find_layout(picture: Picture) -> Layout:
 
 
 def canvas_size(picture: Picture, layout: Layout) -> tuple[float, float]:
-    """Return how large *picture* is by itself, in pixels."""
+    """Return the natural size of *picture* in pixels."""
     footer = 24.0 if picture.left_out else 0.0
     if not picture.cards:
         return float(LEAST_WIDTH), 160.0
@@ -104,7 +104,7 @@ def _card_width(picture: Picture) -> float:
 
 
 def _needed(card: Card) -> float:
-    """Return how wide a card has to be for nothing on it to be cut."""
+    """Return the width at which no text of a card is cut."""
     header = _TITLE + max(measure(card.title, 14.5, bold=True), measure(card.caption, 11.5))
     rows = (
         _PADDING + measure(row.text, 17, bold=True)
@@ -134,7 +134,7 @@ def _label_room(arrow: Arrow) -> float:
 
 
 def escape(text: str) -> str:
-    """Return *text* as it stands in an XML document, in text or in an attribute."""
+    """Return *text* escaped for XML, in text or in an attribute."""
     return (
         text.replace("&", "&amp;")
         .replace("<", "&lt;")
@@ -155,7 +155,7 @@ class _SvgWriter:
         self.outlines = outlines
         self.letters = letters
         self.dark = theme.name == "dark"
-        #: Cutting thousands of long lines into dashes takes a renderer minutes.
+        #: Rendering thousands of long dashed lines takes minutes.
         self.dashes = sum(arrow.unfinished for arrow in picture.arrows) <= _MOST_DASHED
         #: Where edges leave each card.
         self.ports: list[set[Point]] = [set() for _ in picture.cards]
@@ -187,7 +187,7 @@ class _SvgWriter:
         for number in self.picture.order:
             card, box = self.picture.cards[number], self.layout.boxes[number]
             yield from self._card(card, box, sorted(self.ports[number]))
-        # Above the cards: where the editor has them close, a label would hide behind one.
+        # Above the cards: with close positions a card would hide a label.
         for arrow, way in zip(self.picture.arrows, self.layout.ways, strict=True):
             yield from self._label(arrow, way)
         yield "</g>\n"
@@ -244,7 +244,7 @@ class _SvgWriter:
                 f'stroke="{theme.problem}" stroke-dasharray="6 5"/>\n'
             )
         else:
-            # The card lies on its border, which is a shadow too: a line around it would take longer to draw.
+            # The border is a larger rectangle behind the card: a stroke would be slower to render.
             border = theme.waiting if card.state == "waiting" else theme.border
             yield (
                 f'<rect class="shadow" x="-1" y="-1" width="{number_text(wide + 2)}" height="{number_text(high + 4)}" rx="13" '
@@ -308,7 +308,7 @@ class _SvgWriter:
                 f'<path transform="translate({number_text(middle - 9.6)} {number_text(middle - 9.6)}) scale(0.8)" d="{card.look.icon}" '
                 f'fill="none" stroke="{ink}" stroke-width="2.1" stroke-linecap="round" stroke-linejoin="round"/>'
             )
-        # What would only say the title again is left out.
+        # Leave out a caption that repeats the title.
         caption = "" if card.caption.lower() == card.title.lower() else fit(card.caption, room, 11.5)
         title = fit(card.title, room, 14.5, bold=True)
         line = 28.5 if caption else middle + 5
@@ -352,7 +352,7 @@ class _SvgWriter:
         anchor: str = "",
         room: float = 0,
     ) -> str:
-        """Return a line of text; one that nearly fills its *room* says how wide it is."""
+        """Return a line of text, with its length if it nearly fills *room*."""
         if not text or not self.letters:
             return ""
         if self.boxes:
@@ -368,7 +368,7 @@ class _SvgWriter:
         weight = ' font-weight="600"' if bold else ""
         place = f' text-anchor="{anchor}"' if anchor else ""
         length = measure(text, size, bold=bold)
-        # Another font than ours may be wider, and would run over the card.
+        # A fallback font may be wider and would leave the card.
         if room and not self.boxes and length > 0.8 * room:
             place += f' textLength="{number_text(length)}" lengthAdjust="spacingAndGlyphs"'
         pieces = list(runs(text))

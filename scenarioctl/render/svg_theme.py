@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 
 class Ink(NamedTuple):
-    """A colour by theme."""
+    """A color by theme."""
 
     light: str
     dark: str
 
 
 class Theme(NamedTuple):
-    """The colours of a picture that do not depend on what a card is."""
+    """The colors of a picture that do not depend on the step type."""
 
     name: str
     canvas: str
@@ -79,7 +79,7 @@ COLORS = {
     "slate": Color(Ink("#4b5468", "#b3bccf"), Ink("#edf0f5", "#262e3e")),
 }
 
-#: The ground of a chain's badge; white letters on it are readable.
+#: Background of a chain's badge; white letters on it are readable.
 CHAIN_COLORS = {
     "polkadot": "#d6006f",
     "assetHub": "#1b6e53",

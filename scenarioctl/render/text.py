@@ -1,4 +1,4 @@
-"""A picture as text, for every terminal: boxes of cards, and lines with corners between them."""
+"""A picture as text, for any terminal: cards as boxes, edges as lines with corners."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,15 @@ from scenarioctl.render.text_metrics import clean
 DEFAULT_COLUMNS = 80
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
-#: The line that goes on in each of the directions.
+#: Box-drawing characters by the directions that they connect.
 _LINES = " ││││┘┐┤─└┌├─┴┬┼"
 _ARROW = "▶"
 _NARROW, _BROAD = 20, 26
 _NOTE_LINES = 3
-#: Signs of lines that are drawn, before whoever looks loses count anyway.
+#: The most characters of lines; further edges are left out.
 _MOST_SIGNS = 1_000_000
 
-#: What stands for the signs of a drawing where only ASCII can be shown.
+#: ASCII replacements of box-drawing characters.
 ASCII = str.maketrans(
     {
         **dict.fromkeys("─╌", "-"),
@@ -36,7 +36,7 @@ ASCII = str.maketrans(
 
 
 def draw_text(picture: Picture, columns: int = DEFAULT_COLUMNS) -> str:
-    """Return *picture* as lines of at most *columns* characters, where that is possible."""
+    """Return *picture* as lines of at most *columns* characters, if possible."""
     if not picture.cards:
         return "This scenario has no steps yet"
     inner = _BROAD if columns >= 110 else min(_NARROW, columns - 6)
@@ -68,7 +68,7 @@ def width_of(text: str) -> int:
 
 
 def ascii_only(text: str) -> str:
-    """Return a drawing in which each sign is ASCII, `?` for a letter that is not."""
+    """Return a drawing in ASCII, with `?` for other letters."""
     return "".join(letter if letter.isascii() else "?" * _cells(letter) for letter in text.translate(ASCII))
 
 
@@ -104,7 +104,7 @@ def _wrap(text: str, columns: int, most: int) -> list[str]:
 
 
 def _lines_of(card: Card, inner: int) -> list[str]:
-    """Return a card's text: the first line stands in the upper border."""
+    """Return the lines of a card; the first one is part of the upper border."""
     lines = [_fit(card.title, inner)]
     if not card.is_step:
         lines.append(_fit(card.caption, inner))
@@ -124,7 +124,7 @@ def _lines_of(card: Card, inner: int) -> list[str]:
 
 
 def clean_line(line: str) -> str:
-    """Return *line* without what a terminal would obey, its spaces kept."""
+    """Return *line* without control characters, its spaces kept."""
     return "".join(letter if letter.isprintable() or letter in "\u200c\u200d" else " " for letter in line)
 
 
@@ -142,7 +142,7 @@ def _arrange(
     for _ in range(4):
         if layout.width <= columns:
             break
-        # What runs beside the cards was not counted.
+        # Lanes beside the cards were not counted.
         most -= layout.width - columns
         layout = arrange(most)
     return layout
@@ -151,7 +151,7 @@ def _arrange(
 class _Sheet:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        # Lines reach as far as the layout says, arrows and boxes no further.
+        # Nothing is outside the layout's size.
         self.width = int(layout.width) + 1
         self.height = int(layout.height) + 1
         self.cells = [[" "] * self.width for _ in range(self.height)]
@@ -160,7 +160,7 @@ class _Sheet:
         self.passing = [[0] * self.width for _ in range(self.height)]
 
     def draw_ways(self, labels: Sequence[str]) -> int:
-        """Draw the edges, and return how many were too many."""
+        """Draw the edges, and return how many were left out."""
         ends: list[tuple[int, int]] = []
         drawn = 0
         for way in self.layout.ways:
@@ -187,7 +187,7 @@ class _Sheet:
         return len(self.layout.ways) - len(ends)
 
     def _write_label(self, label: str, points: list[tuple[int, int]]) -> None:
-        """Write on the last straight piece to the right, if it is long enough and no other line joins it."""
+        """Write on the last straight piece to the right, if it fits and no other line crosses it."""
         if not label:
             return
         (x, y), (end, _) = points[-2], points[-1]

@@ -1,4 +1,4 @@
-"""The letters of a picture: which the bundled fonts have, how wide they are, and texts cut to fit.
+"""Measure text in the bundled fonts, and cut or wrap it to fit.
 
 Inter draws what it can, DejaVu Sans what Inter lacks; `tools/bundle_fonts.py` made both.  Widths are without
 kerning, so that a text is rather a bit narrower than it is said to be.
@@ -14,22 +14,22 @@ from typing import Any
 FOLDER = Path(__file__).parent / "fonts"
 FILES = tuple(FOLDER / name for name in ("Inter-Regular.ttf", "Inter-SemiBold.ttf", "DejaVuSans.ttf"))
 
-#: As an SVG names them; a viewer without ours takes what looks most alike.
+#: Font families of an SVG, with fallbacks for viewers that lack ours.
 FAMILY = "Inter, 'DejaVu Sans', 'Noto Sans', system-ui, sans-serif"
 FALLBACK = "'DejaVu Sans', 'Noto Sans', system-ui, sans-serif"
 
-#: Stands for a letter that neither font has.
+#: Replaces a letter that neither font has.
 BOX = "\N{WHITE SQUARE}"
 _WIDE = 1000
-#: So many marks may sit on one letter: more would paint over other lines.
+#: Combining marks on one letter: more would cover other lines.
 _MARKS = 3
 
-#: Letters that join others, without a shape of their own.
+#: Invisible letters that join others.
 _JOINERS = "\u200c\u200d"
 
 
 def clean(text: str) -> str:
-    """Return *text* as one line without control characters, nor any that would turn the letters after it around."""
+    """Return *text* as one line, without control characters and those that change the direction of text."""
     letters: list[str] = []
     marks = 0
     for letter in text:
@@ -52,12 +52,12 @@ def missing(text: str) -> str:
 
 
 def drawable(text: str) -> str:
-    """Return *text* with a box in place of each letter that neither font has: a letter is never just left out."""
+    """Return *text* with a box for each letter that neither font has."""
     return "".join(letter if _is_known(letter) else BOX for letter in text)
 
 
 def runs(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield the pieces of *text* that one font draws, and whether that is the second one.
+    """Yield the pieces of *text* by font, each with whether it needs the second one.
 
     A letter that depends on its neighbours, as Arabic's do, must not be torn from them.
     """
@@ -77,7 +77,7 @@ def runs(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def measure(text: str, size: float, *, bold: bool = False) -> float:
-    """Return how wide *text* is in letters of *size*."""
+    """Return the width of *text* at font size *size*."""
     main = _widths("Inter-SemiBold" if bold else "Inter-Regular")
     second = _widths("DejaVuSans")
     total = 0
@@ -103,7 +103,7 @@ def fit(text: str, width: float, size: float, *, bold: bool = False) -> str:
             low = middle
         else:
             high = middle - 1
-    # A letter keeps its marks, or goes with them.
+    # Don't separate a letter from its marks.
     while low and low < len(text) and (unicodedata.combining(text[low]) or text[low - 1] in _JOINERS):
         low -= 1
     return text[:low].rstrip() + "…"
@@ -131,7 +131,7 @@ def _is_known(letter: str) -> bool:
 
 @cache
 def _widths(face: str) -> Mapping[int, int]:
-    """Return the width of each letter of a font, in thousandths of its size."""
+    """Return the advance width of each letter of a font, in thousandths of the font size."""
     return {
         start + number: width for start, widths in _advances()[face] for number, width in enumerate(widths)
     }
