@@ -24,15 +24,15 @@ from scenarioctl.cli.output import draw_facts, draw_json
     metavar="STATE",
     choices=("in-block", "finalized"),
     default="",
-    help="Wait until it is in-block or finalized, and say what it did there.",
+    help="Wait until it is in-block or finalized, and print what it did there.",
 )
-@option("--timeout", metavar="SECONDS", help="Wait so long at most (default 180).")
+@option("--timeout", metavar="SECONDS", help="Wait at most this long (default 180).")
 @field_option
 def broadcast(tx: str, **fields: Any) -> None:
     """Send a signed transaction to its chain, and print its hash.
 
-    It is sent once, never again, and only if it reads as a signed transaction of that chain with a good
-    signature and an unused nonce. With --wait, the exit code is 6 where the chain took it and it failed.
+    It is sent only once, and only if it is a signed transaction of that chain with a valid signature and an unused
+    nonce. With --wait, the exit code is 6 if the chain included it and it failed.
     """
     from scenarioctl.cli.progress import shown_progress
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 check_option = click.option(
     "--check",
     is_flag=True,
-    help="Try it on every chain it touches for --sender first; print it only if it passes.",
+    help="Simulate it for --sender on every chain it touches, and print it only if it passes.",
 )
 sender_option = option("--sender", metavar="ADDRESS", default="", help="Account that will sign, for --check.")
 

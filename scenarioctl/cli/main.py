@@ -30,10 +30,10 @@ COMMANDS = {
     "info": ("scenario", "info", "Summarise a scenario in one line."),
     "job": ("job", "job", "Run scenarios again and again; look at their log and mempool."),
     "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
-    "quote": ("quote", "quote", "What a swap would bring now."),
+    "quote": ("quote", "quote", "Quote a swap: what it would buy now."),
     "scenario": ("scenario", "scenario", "Look at stored scenarios; import, export, delete them."),
     "template": ("template", "template", "Count stored scenarios."),
-    "tx": ("tx", "tx", "Read transactions, and make the bytes that are signed."),
+    "tx": ("tx", "tx", "Decode, check and assemble transactions, and make signing payloads."),
     "webhook": ("webhook", "webhook", "The inbox of webhook steps."),
     "xcm": ("xcm", "xcm", "Build unsigned cross-chain transfers."),
 }

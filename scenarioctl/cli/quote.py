@@ -23,13 +23,13 @@ from scenarioctl.cli.output import draw_facts
     "--sender",
     metavar="ADDRESS",
     default="",
-    help="Account that would swap: the quote is held against a dry run of theirs.",
+    help="Account that would swap. The quote is compared with its dry run.",
 )
 @field_option
 def quote(**fields: Any) -> None:
-    """Ask the exchange parachain what a swap would bring now.
+    """Ask the exchange chain what a swap would buy now.
 
-    Nothing is built or stored: `create swap` asks anew. Amounts are in the smallest unit, the price in whole tokens.
+    Nothing is built or stored: `create swap` asks again. Amounts are in the smallest unit, the price in whole tokens.
     """
     result = perform("swap_quotes.quote_swap", "QuoteSwap", **fields)
     print_answer(result, draw=lambda: _draw(result.answer))

@@ -13,25 +13,25 @@ SIGNER = (
     option(
         "--nonce",
         metavar="N",
-        help="How many transactions the sender has sent before; the connected chain tells, --offline it is needed.",
+        help="The sender's nonce. Read from the chain; required with --offline.",
     ),
     option(
         "--era",
         metavar="ERA",
         choices=("immortal",),
         default="",
-        help="immortal, a period in blocks, or the era's 0x hex; 64 by default; --offline immortal, or 64 with --block and --block-hash.",
+        help="immortal, a period in blocks, or the era's 0x hex. Default: 64; with --offline immortal, or 64 with --block and --block-hash.",
     ),
     option(
         "--block",
         metavar="N",
-        help="Number of the block that a mortal era starts from; by default the finalized one.",
+        help="Number of the block that a mortal era starts from. Default: the finalized block.",
     ),
     option(
         "--block-hash",
         metavar="0xHASH",
         default="",
-        help="Hash of that block; the connected chain tells, --offline a mortal era needs it.",
+        help="Hash of that block. Read from the chain; required with --offline and a mortal era.",
     ),
     option("--tip", metavar="RAW", default=0, help="Tip in the native asset's smallest unit."),
     option(
@@ -39,12 +39,10 @@ SIGNER = (
         metavar="auto|off|0xHASH",
         choices=("auto", "off"),
         default="",
-        help="Commit the signature to the runtime's metadata (CheckMetadataHash): auto computes its hash. "
-        "auto by default where the connected chain takes it, --offline off.",
+        help="Commit the signature to the runtime's metadata (CheckMetadataHash); auto computes its hash. "
+        "Default: auto if the connected chain supports it; with --offline off.",
     ),
-    option(
-        "--genesis", metavar="0xHASH", default="", help="Genesis hash, where the registry's is not meant."
-    ),
+    option("--genesis", metavar="0xHASH", default="", help="Override the chain's genesis hash."),
 )
 
 OUTPUT_FORMAT = option(
@@ -52,7 +50,7 @@ OUTPUT_FORMAT = option(
     metavar="FORM",
     choices=("extrinsic", "call", "payload"),
     default="extrinsic",
-    help="extrinsic (default; bare, what wallets read), call (call data alone) or payload (what the sender signs).",
+    help="extrinsic (default, bare, read by wallets), call (only the call data) or payload (what the sender signs).",
 )
 
 

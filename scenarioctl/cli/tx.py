@@ -16,7 +16,7 @@ from scenarioctl.cli.tx_check import check
 
 @click.group(cls=Group)
 def tx() -> None:
-    """Read transactions, and make the bytes that are signed."""
+    """Decode, check and assemble transactions, and make signing payloads."""
 
 
 @tx.command(
@@ -24,10 +24,10 @@ def tx() -> None:
     example="scenarioctl --offline tx decode 0x00071468656c6c6f --chain polkadot",
 )
 @click.argument("tx", metavar="HEX|-")
-@option("--chain", metavar="CHAIN", required=True, help="Chain it is meant for.")
+@option("--chain", metavar="CHAIN", required=True, help="Chain of the transaction.")
 @field_option
 def decode(tx: str, **fields: Any) -> None:
-    """Say what a transaction does: an extrinsic, signed or not, or call data."""
+    """Decode a transaction: an extrinsic, signed or not, or call data."""
     result = perform("decoded_transactions.decode_transaction", "DecodeTransaction", tx=read_tx(tx), **fields)
     print_answer(result, draw=lambda: draw_json(result.answer))
 
@@ -38,26 +38,30 @@ def decode(tx: str, **fields: Any) -> None:
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
 @click.argument("tx", metavar="HEX|-")
-@option("--chain", metavar="CHAIN", required=True, help="Chain it is meant for.")
+@option("--chain", metavar="CHAIN", required=True, help="Chain of the transaction.")
 @signer_options
 @option(
     "--crypto",
     metavar="KIND",
     choices=("sr25519", "ed25519"),
     default="sr25519",
-    help="Kind of the sender's key, for Polkadot Vault: sr25519 (default) or ed25519.",
+    help="Key type of the sender, for Polkadot Vault: sr25519 (default) or ed25519.",
 )
-@click.option("--qr", is_flag=True, help="Draw what Polkadot Vault scans, in place of the answer.")
+@click.option(
+    "--qr", is_flag=True, help="Draw the QR code for Polkadot Vault instead of printing the answer."
+)
 @option(
-    "--qr-file", metavar="FILE.png", help="Write what Polkadot Vault scans; several files where it is long."
+    "--qr-file",
+    metavar="FILE.png",
+    help="Write the QR code for Polkadot Vault. A long payload needs several files.",
 )
 @field_option
 def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
-    """Make the exact bytes that SENDER signs for an unsigned transaction.
+    """Make the payload that SENDER signs for an unsigned transaction.
 
-    What is to be signed is bytes_to_sign: the payload itself, or its blake2b-256 hash where it is longer
-    than 256 bytes. signer_payload is the same for polkadot.js and its wallets (SignerPayloadJSON), vault_payload
-    for Polkadot Vault. With a connected chain, nonce, era, block and metadata hash need not be given.
+    Sign the field bytes_to_sign: the payload itself, or its blake2b-256 hash if it is longer than 256 bytes.
+    signer_payload is the same for polkadot.js and its wallets (SignerPayloadJSON), vault_payload for Polkadot
+    Vault. Nonce, era, block and metadata hash are read from the connected chain if you leave them out.
     """
     if qr_file is not None:
         from scenarioctl.cli.qr_output import check_file

@@ -19,27 +19,29 @@ from scenarioctl.cli.signing_options import signer_options
     "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl broadcast polkadot -",
 )
 @click.argument("tx", metavar="[HEX|-]", default="")
-@option("--chain", metavar="CHAIN", default="", help="Chain it is signed for; a payload names it.")
+@option(
+    "--chain", metavar="CHAIN", default="", help="Chain it is signed for. Not needed if --payload names it."
+)
 @option(
     "--payload",
     metavar="FILE",
-    help="What was signed: the answer of tx payload, or SignerPayloadJSON; - reads stdin.",
+    help="The answer of tx payload, or SignerPayloadJSON. - reads stdin.",
 )
-@option("--signature", metavar="0xHEX", required=True, help="The signature, from any wallet.")
+@option("--signature", metavar="0xHEX", required=True, help="The signature, made by any wallet.")
 @option(
     "--scheme",
     metavar="KIND",
     choices=("sr25519", "ed25519", "ecdsa"),
     default="",
-    help="sr25519, ed25519 or ecdsa; by default the one that fits.",
+    help="sr25519, ed25519 or ecdsa. Default: the one that matches.",
 )
 @signer_options
 @field_option
 def assemble(tx: str, payload: str | None, **fields: Any) -> None:
     """Join a transaction and its signature, and print the signed transaction.
 
-    What was signed is named by --payload, by the payload's hex, or by the transaction and the same options
-    that made its payload. A signature that does not fit is refused.
+    Pass what was signed: --payload, the payload's hex, or the transaction with the options that made its payload.
+    A signature that does not match is refused.
     """
     given = None
     if payload is not None:

@@ -21,17 +21,17 @@ from scenarioctl.cli.options import field_option, option
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
 @click.argument("tx", metavar="[HEX|-]", default="")
-@option("--chain", metavar="CHAIN", default="", help="Chain that HEX is meant for.")
+@option("--chain", metavar="CHAIN", default="", help="Chain of HEX.")
 @option("--sender", metavar="ADDRESS", required=True, help="Account that will sign: SS58 or 0x public key.")
 @transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW, needed=False)
 @yes_option
 @xcm_version_option
 @field_option
 def check(tx: str, **fields: Any) -> None:
-    """Try a transaction on every chain it touches before it is signed.
+    """Simulate a transaction on every chain it touches, before it is signed.
 
-    Either HEX (an unsigned extrinsic or call data) with --chain, or a transfer. It ends with exit code 6 where the
-    verdict is refused, and with 5 where it is unknown.
+    Pass HEX (an unsigned extrinsic or call data) with --chain, or a transfer. The exit code is 6 if the verdict is
+    refused, and 5 if it is unknown.
     """
     from scenarioctl.operations.outcomes import OUTCOMES
 
