@@ -105,6 +105,8 @@ def test_the_way_follows_from_the_reserve(
 FLIPPED: list[tuple[str, dict[str, Any], tuple[str, str, object]]] = [
     ("polkadot", {"teleports": ()}, ("polkadot", "assetHub", "DOT")),
     ("polkadot", {"sends_teleports": False}, ("polkadot", "assetHub", "DOT")),
+    ("polkadot", {"sends_teleports": False}, ("polkadot", "hydraDx", "DOT")),
+    ("polkadot", {"teleports": ()}, ("hydraDx", "polkadot", 5)),
     ("assetHub", {"teleports": ()}, ("polkadot", "assetHub", "DOT")),
     ("assetHub", {"sends_teleports": False}, ("assetHub", "polkadot", "DOT")),
     ("hydraDx", {"reserves": ()}, ("assetHub", "hydraDx", "DOT")),
@@ -124,6 +126,20 @@ def test_without_a_fact_its_transfers_are_refused(
 
     with pytest.raises(InvalidRequest):
         find_route(transfer(*wanted), REGISTRY, ASSETS, fee_settled=False)
+
+
+@pytest.mark.parametrize("ends", [("polkadot", "hydraDx", "DOT"), ("hydraDx", "polkadot", 5)])
+def test_a_reserve_that_a_runtime_takes_is_not_used_unless_it_backs_the_asset(
+    monkeypatch: pytest.MonkeyPatch, ends: tuple[str, str, object]
+) -> None:
+    """Hydration's runtime takes DOT from the relay chain too, where its backing is no longer."""
+    facts = TRUST["hydraDx"]
+    wide = replace(facts, reserves=(Accepted(asset="1/Here", sender=Sender.RELAY), *facts.reserves))
+    monkeypatch.setattr(trust, "TRUST", {**TRUST, "hydraDx": wide})
+
+    route = find_route(transfer(*ends), REGISTRY, ASSETS, fee_settled=False)
+
+    assert route.via == REGISTRY.find("assetHub")
 
 
 def test_the_relay_chain_is_no_reserve_of_its_own_asset(monkeypatch: pytest.MonkeyPatch) -> None:
