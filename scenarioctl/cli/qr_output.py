@@ -1,4 +1,4 @@
-"""QR codes on a terminal and as PNG files, for wallets that are asked by showing."""
+"""QR codes on a terminal and as PNG files, for wallets that scan them."""
 
 import sys
 from collections.abc import Sequence

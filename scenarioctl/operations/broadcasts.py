@@ -1,4 +1,4 @@
-"""Forwarding what somebody signed to its chain.  No key is ever here."""
+"""Send a signed transaction to its chain.  No private key ever enters this program."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A check of what is built, for the account that will sign it: it is handed out only if it passes."""
+"""Fields and answers of operations that build a transaction, with its check: it is returned only if it passes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict

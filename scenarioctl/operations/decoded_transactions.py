@@ -1,4 +1,4 @@
-"""Transactions as bytes: what they say, and what their sender signs."""
+"""Decode transactions, and make the payloads that are signed."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias

@@ -1,4 +1,4 @@
-"""Joining what was to be signed with a signature made elsewhere."""
+"""Assemble a signed transaction from a payload and a signature made elsewhere."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The form in which a transaction is wanted: bare extrinsic, call data, or what its sender signs."""
+"""Fields of operations that return a transaction: its form, and what a signature covers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Any call, from arguments that are texts: what a chainTx node holds."""
+"""Build any call from arguments that are text: what a chainTx step holds."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

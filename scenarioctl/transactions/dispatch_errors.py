@@ -1,4 +1,4 @@
-"""What a runtime says against a call, in words."""
+"""Errors of a runtime explained: why it refuses a call or a message."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
 
-#: What the errors of XCM's machine mean for whoever sends money.
+#: What the errors of the XCM executor mean for a sender.
 XCM_ERRORS: Mapping[str, str] = {
     "AssetNotFound": "it does not know the asset",
     "Barrier": "it lets no such message in",
@@ -22,7 +22,7 @@ XCM_ERRORS: Mapping[str, str] = {
     "UntrustedTeleportLocation": "it accepts no teleport of the asset from the sending chain",
 }
 _XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
-#: What the pallet's own errors mean; some have the names of the machine's.
+#: What the pallet's own errors mean; some share a name with the executor's.
 _PALLET_ERRORS: Mapping[str, str] = {
     "Filtered": "the runtime does not allow this message",
     "InvalidAssetUnknownReserve": "the runtime does not know a safe reserve for the asset",
@@ -74,7 +74,7 @@ def explain_balance_error(table: "RuntimeTable", error: Any) -> str:
 
 
 def explain_xcm_error(error: Any) -> str:
-    """Return an error of XCM's machine by name, with what it means where that is known."""
+    """Return an error of the XCM executor by name, with what it means where that is known."""
     name = _name_of(error)
     meaning = XCM_ERRORS.get(name)
     return f"{name}, {meaning}" if meaning else name

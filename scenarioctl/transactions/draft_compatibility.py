@@ -1,4 +1,4 @@
-"""Whether a transaction that was drafted for an older runtime still says the same to the one the chain has now."""
+"""Whether a transaction drafted for an older runtime means the same to the current one."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Reading a chain: which storage item, constant or runtime API a name means, and what the chain answers.
+"""Queries of a chain: the storage item, constant or runtime API that a name means, and the chain's answer.
 
 A query is judged by a runtime table alone (`find_query_item`, `parse_query`), before any node is asked (`run_query`).
 """

@@ -1,6 +1,6 @@
-"""Signed extrinsics: taking one apart, rebuilding what its sender signed, checking it, and putting one together.
+"""Signed extrinsics: read and write them, rebuild the payload that was signed, and verify signatures.
 
-No key is ever here: a signature is checked with the public key that is the account, or made elsewhere.
+No private key ever enters this program: signatures are verified with the account's public key, and made elsewhere.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Joining what was to be signed with a signature made elsewhere."""
+"""Join a payload with a signature made elsewhere into a signed extrinsic."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

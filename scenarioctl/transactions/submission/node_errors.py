@@ -1,4 +1,4 @@
-"""What nodes say against a transaction, in words that help.  To explain another, add a row."""
+"""Errors of nodes that refuse a transaction, explained.  To explain another one, add a row."""
 
 import json
 from typing import TYPE_CHECKING

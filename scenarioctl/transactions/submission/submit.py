@@ -1,6 +1,6 @@
-"""Sending a signed extrinsic: once, whatever becomes of the answer; then following it into a block.
+"""Submit a signed extrinsic once, and follow it into a block.
 
-Nothing here sends twice.  Where an answer is lost, the sentence says that it may have been sent, and how to find out.
+Nothing here sends twice.  If the answer is lost, the error says that it may have been sent, and how to find out.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Judging what is to be sent: is it a signed extrinsic, is it signed for this chain, and by whom it says."""
+"""Validate a transaction before it is sent: its form, its chain, its nonce and its signature."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field

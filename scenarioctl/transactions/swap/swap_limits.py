@@ -1,4 +1,4 @@
-"""On what terms a swap is made: the least to accept, and the way that it was quoted for."""
+"""The limits of a swap: the minimum received, and the route that it was quoted for."""
 
 from dataclasses import dataclass
 from decimal import Decimal
