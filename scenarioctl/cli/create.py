@@ -7,9 +7,15 @@ import click
 from scenarioctl.cli.check_report import check_option, sender_option, show_check
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.fields import TOKENS, swap_options, transfer_options, xcm_version_option, yes_option
 from scenarioctl.cli.input import read_text
 from scenarioctl.cli.options import field_option, option
+from scenarioctl.cli.shared_options import (
+    TOKENS,
+    swap_options,
+    transfer_options,
+    xcm_version_option,
+    yes_option,
+)
 from scenarioctl.cli.signing_options import transaction_options
 from scenarioctl.errors import InvalidRequest
 

@@ -7,9 +7,9 @@ import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.fields import swap_options
 from scenarioctl.cli.options import field_option, option
 from scenarioctl.cli.output import draw_facts
+from scenarioctl.cli.shared_options import swap_options
 
 
 @click.command(

@@ -7,11 +7,11 @@ import click
 from scenarioctl.cli.check_report import check_option, show_check
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import asked_for_json, perform, print_answer
-from scenarioctl.cli.fields import yes_option
 from scenarioctl.cli.input import read_text
 from scenarioctl.cli.options import argument, field_option, option
 from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say
 from scenarioctl.cli.preview import preview
+from scenarioctl.cli.shared_options import yes_option
 from scenarioctl.cli.signing_options import transaction_options
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge, shorten
 

@@ -7,9 +7,9 @@ import click
 from scenarioctl.cli.check_report import draw_check
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.fields import RAW, transfer_options, xcm_version_option, yes_option
 from scenarioctl.cli.input import read_tx
 from scenarioctl.cli.options import field_option, option
+from scenarioctl.cli.shared_options import RAW, transfer_options, xcm_version_option, yes_option
 
 
 @click.command(

@@ -7,7 +7,7 @@ import click
 from scenarioctl.cli.check_report import check_option, show_check
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.fields import RAW, transfer_options, xcm_version_option, yes_option
+from scenarioctl.cli.shared_options import RAW, transfer_options, xcm_version_option, yes_option
 from scenarioctl.cli.signing_options import transaction_options
 
 
