@@ -186,7 +186,7 @@ def test_who_waits_too_long_for_a_connection_is_told_so(tmp_path: Path) -> None:
                 after = await Client(pool).call("chain_getHeader")
 
         assert str(refused.value) == (
-            "polkadot is being asked too much: its 1 connections were in use for 0.05 seconds, try again"
+            "too many requests to polkadot: its 1 connections were busy for 0.05 s; try again in a moment"
         )
         assert (said, after) == ("late", {"number": "0x14"})
 
@@ -290,7 +290,7 @@ def test_a_pool_is_closed_at_once_whatever_its_clients_wait_for(tmp_path: Path) 
                 passed = time.perf_counter() - started
 
         assert [str(error) for error in ended] == [
-            "polkadot is not asked any more, nobody waits for the answer"
+            "the connections to polkadot were closed before it answered"
         ] * 2
         assert passed < 2
 

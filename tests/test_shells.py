@@ -165,7 +165,7 @@ def test_fish_keeps_whole_descriptions_and_values_behind_an_equals_sign(tmp_path
         assert done.stderr == ""
         return done.stdout.splitlines()
 
-    assert "scenario\tLook at stored scenarios; import, export, delete them." in offered("scenarioctl s")
+    assert "scenario\tList, show, import, export and delete scenarios." in offered("scenarioctl s")
     assert offered("scenarioctl create scenario --from=hy") == ["--from=hydraDx"]
 
 

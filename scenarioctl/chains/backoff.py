@@ -1,4 +1,4 @@
-"""When a chain that could not be reached is tried again."""
+"""Exponential backoff between attempts to reach a chain."""
 
 import random
 import time
@@ -7,17 +7,17 @@ from math import ceil
 
 from scenarioctl.errors import ChainUnreachable
 
-#: Seconds between two attempts to reach a chain: from, to.
+#: Shortest and longest delay between two attempts, in seconds.
 _SHORTEST, _LONGEST = 0.5, 30.0
 
 
 class Backoff:
-    """Delays the next attempt to reach a chain that could not be reached, and lets one client at a time try."""
+    """Delays attempts to reach a chain after a failure, and lets one client at a time try."""
 
     def __init__(
         self, *, clock: Callable[[], float] = time.monotonic, chance: Callable[[], float] = random.random
     ) -> None:
-        """Take the time in seconds from *clock*, and from *chance* a number from 0 to 1, so that not all come at once."""
+        """*clock* returns seconds; *chance* returns 0 to 1, for jitter."""
         self._clock = clock
         self._chance = chance
         self._failures = 0
@@ -26,7 +26,7 @@ class Backoff:
         self._trying = False
 
     def check(self) -> None:
-        """Raise ChainUnreachable, with the last reason, if it is not the time to try."""
+        """Raise ChainUnreachable with the last reason if it is too early for another attempt."""
         if not self._failures:
             return
         wait = self._next - self._clock()
@@ -37,11 +37,11 @@ class Backoff:
 
     @property
     def is_resting(self) -> bool:
-        """Tell whether the newest attempt failed."""
+        """Whether the last attempt failed."""
         return self._failures > 0
 
     def begin(self) -> None:
-        """Be the one who tries; raises as `check`."""
+        """Start an attempt; raises like `check`."""
         self.check()
         self._trying = True
 
@@ -59,5 +59,5 @@ class Backoff:
         self._next = self._clock() + wait * (0.75 + self._chance() / 4)
 
     def gave_up(self) -> None:
-        """Let another try: this attempt has said nothing about the chain."""
+        """End an attempt that neither succeeded nor failed, like a canceled one."""
         self._trying = False

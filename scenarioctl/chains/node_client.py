@@ -1,4 +1,4 @@
-"""JSON-RPC to a chain over the connections of its pool: asked again elsewhere where that is harmless, and nowhere else."""
+"""JSON-RPC requests to a chain over its connection pool, with failover for requests that only read."""
 
 import asyncio
 import time
@@ -14,11 +14,11 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 
 T = TypeVar("T")
 
-#: Seconds after which a connection that was idle is asked for its runtime first: its node may be gone.
+#: Idle seconds after which a connection is checked before use: its node may be gone.
 QUIET = 1.0
-#: Seconds that it may take to answer, if there is another endpoint.
+#: Timeout of that check, in seconds, if the chain has another endpoint.
 STALLED = 0.5
-#: Seconds without a question after which nothing is built any more with what was asked before.
+#: Seconds without a request after which earlier answers no longer fix the runtime.
 _FORGOTTEN = 30.0
 
 
@@ -37,14 +37,14 @@ class NodeClient:
         self._turn = asyncio.Lock()
         #: Borrowed for an exchange, or kept for as long as subscriptions go on.
         self._connection: Connection | None = None
-        #: The one that was used last, which another client may have by now.
+        #: The connection of the last exchange, which another client may use by now.
         self._last: Connection | None = None
         #: The endpoint that is tried last when a connection is opened next.
         self._avoided = ""
-        #: The runtime that was told: what is asked next is written in its types.
+        #: The runtime of the newest table: requests are encoded with its types.
         self._runs: Runs | None = None
         self._asked = 0.0
-        #: Subscriptions that go on, on the connection that they were begun on.
+        #: Number of open subscriptions on the borrowed connection.
         self._subscriptions = 0
 
     @property
@@ -59,7 +59,7 @@ class NodeClient:
         return connection.latency if connection else 0.0
 
     async def call(self, method: str, *params: Any) -> Any:
-        """Return the result of one JSON-RPC call that only reads; asked again elsewhere if the node is lost."""
+        """Return the result of one JSON-RPC call that only reads; retried on another endpoint if the node is lost."""
         return (await self.call_many([(method, params)]))[0]
 
     async def call_many(self, requests: Sequence[Request]) -> list[Any]:
@@ -68,7 +68,7 @@ class NodeClient:
             return await self._ask(requests)
 
     async def submit(self, method: str, *params: Any) -> Any:
-        """Return the result of a call that acts: never asked twice, whatever becomes of the answer."""
+        """Return the result of a call that changes something: never sent twice, even if the answer is lost."""
         async with self._exchange():
             return await (await self._open()).call(method, *params)
 
@@ -101,14 +101,14 @@ class NodeClient:
                 await notices.aclose()
 
     async def leave(self) -> None:
-        """Let the connection go; what is asked next is asked at another endpoint first."""
+        """Drop the connection, and prefer another endpoint for the next one."""
         self._avoided = self.endpoint
         self._last = None
         if self._connection is not None:
             await self._drop()
 
     async def close(self) -> None:
-        """Give back what is still borrowed."""
+        """Abort a connection that is still borrowed."""
         connection, self._connection = self._connection, None
         if connection is not None:
             await self._pool.discard(connection)
@@ -117,7 +117,7 @@ class NodeClient:
 
     @asynccontextmanager
     async def _exchange(self) -> AsyncIterator[None]:
-        """Let the block have the turn, with a connection that is borrowed if one is idle."""
+        """Run the block as the only exchange of this client, on an idle connection if there is one."""
         async with self._turn:
             if time.monotonic() - self._asked > _FORGOTTEN:
                 self._runs = None
@@ -138,7 +138,7 @@ class NodeClient:
 
     @asynccontextmanager
     async def _whole(self) -> AsyncIterator[None]:
-        """Drop the connection if the block does not hear all that it asked for."""
+        """Drop the connection if the block fails before it has read all answers."""
         whole = False
         try:
             yield
@@ -165,9 +165,9 @@ class NodeClient:
 
     @asynccontextmanager
     async def _subscription(self, *, keep: bool) -> AsyncIterator[None]:
-        """Hold the connection: what a subscription tells comes on the one that it was begun on.
+        """Keep one connection for the block: the notifications of a subscription come on the connection that began it.
 
-        Others may have it afterwards if *keep* says so: a node that was not told of the end goes on telling.
+        With *keep*, others may use it afterwards. A node that was not told of the end goes on notifying.
         """
         async with self._turn:
             if not self._subscriptions:
@@ -185,7 +185,7 @@ class NodeClient:
                     self._pool.end_turn(subscription=True)
 
     async def _open(self) -> Connection:
-        """Return the connection, alive a moment ago, or a new one."""
+        """Return the connection if it answered a moment ago, else a new one."""
         connection = self._connection
         avoid = self._avoided
         if connection is not None and time.monotonic() - connection.heard > QUIET:
@@ -204,7 +204,7 @@ class NodeClient:
         return self._of_same_runtime(self._connection)
 
     def _of_same_runtime(self, connection: Connection) -> Connection:
-        """Refuse *connection* if its node runs something else than what was begun with."""
+        """Refuse *connection* if its node has another runtime than the earlier answers came from."""
         before, now = self._runs, runtime_of(connection.version)
         if before is not None and before != now:
             raise ChainUnreachable(
@@ -215,7 +215,7 @@ class NodeClient:
     # What is asked again elsewhere
 
     async def _ask(self, requests: Sequence[Request]) -> list[Any]:
-        """Ask what only reads; a node that keeps silent about what is no work for it is not waited for long."""
+        """Send requests that only read; if a cheap one gets no prompt answer, try another endpoint."""
         if self._subscriptions or not all(method in SMALL for method, _ in requests):
             return await self._read(lambda connection: connection.call_many(requests))
         connection = await self._open()
@@ -246,7 +246,7 @@ class NodeClient:
         return other
 
     async def _read(self, ask: Callable[[Connection], Awaitable[T]]) -> T:
-        """Ask, and if the connection is lost ask once more, elsewhere if there is an elsewhere."""
+        """Call *ask*, and once more on another connection if this one is lost."""
         connection = await self._open()
         try:
             return await ask(connection)
@@ -254,7 +254,7 @@ class NodeClient:
             return await self._read_elsewhere(connection, ask)
 
     async def _read_elsewhere(self, connection: Connection, ask: Callable[[Connection], Awaitable[T]]) -> T:
-        """Ask another connection than *connection*, which is lost."""
+        """Call *ask* on a new connection in place of *connection*, which is lost."""
         await self._drop()
         self._connection = other = await self._pool.open(self.timeouts, connection.endpoint)
         if runtime_of(other.version) != runtime_of(connection.version):
@@ -268,7 +268,7 @@ class NodeClient:
         return await ask(other)
 
     async def _current_version(self) -> dict[str, Any]:
-        """Return what the chain runs, asked anew of a connection that stands for longer: runtimes are upgraded."""
+        """Return the runtime version, asked again if the last answer is old: runtimes are upgraded."""
         connection = await self._open()
         if time.monotonic() - connection.version_told > self._pool.believed:
             patience = None if self._subscriptions else self.timeouts.prompt

@@ -1,7 +1,7 @@
-"""The connections to one chain: few, kept, and each used for one exchange at a time.
+"""A small pool of connections to one chain, each used for one exchange at a time.
 
 Every command, request and run has a client of its own (`client.py`), which borrows a connection for one exchange with the
-node: a run that waits an hour for a webhook keeps nobody from asking.  A client gets the connection again that it had before,
+node: a run that waits an hour for a webhook blocks nobody.  A client gets the connection again that it had before,
 if that is idle.
 """
 
@@ -17,14 +17,14 @@ from scenarioctl.chains.tables import Tables
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.runtime.table import RuntimeTable
 
-#: Connections for questions, and besides them those on which a subscription tells of blocks.
+#: Connections for requests, and further ones for subscriptions.
 SIZE, SUBSCRIPTIONS = 4, 16
-#: Seconds to wait until one is free.
+#: Seconds to wait for a free connection.
 PATIENCE = 10.0
 
 
 class Pool:
-    """Lives on one event loop."""
+    """The connections to one chain, on one event loop."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class Pool:
         self.backoff = backoff or Backoff()
         self.patience = patience
         self.timeouts = timeouts or TIMEOUTS
-        #: Seconds for which a chain is believed to run what it said that it runs.
+        #: Seconds for which a runtime version that the node reported is trusted.
         self.believed = 1.0
-        #: The one that was used last is last.
+        #: Idle connections, the most recently used last.
         self.idle: list[Connection] = []
         self._size = size
         self._turns = asyncio.Semaphore(size)
@@ -57,7 +57,7 @@ class Pool:
         self._retired = self._closed = False
 
     def retire(self) -> None:
-        """Keep no connection any more; exchanges in progress go on."""
+        """Close idle connections now, and others when their exchange ends."""
         self._retired = True
         while self.idle:
             task = asyncio.create_task(self.idle.pop().close())
@@ -65,7 +65,7 @@ class Pool:
             task.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
-        """Cut the exchanges in progress, and close what is idle."""
+        """Abort the exchanges in progress, and close idle connections."""
         self._retired = self._closed = True
         for task in self._opening:
             task.cancel()
@@ -92,7 +92,7 @@ class Pool:
         except TimeoutError:
             count = SUBSCRIPTIONS if subscription else self._size
             raise ChainUnreachable(
-                f"{self.chain.name} is being asked too much: its {count} connections were in use for {self.patience:g} seconds, try again"
+                f"too many requests to {self.chain.name}: its {count} connections were busy for {self.patience:g} s; try again in a moment"
             ) from None
 
     def end_turn(self, *, subscription: bool) -> None:
@@ -124,12 +124,12 @@ class Pool:
             self.idle.append(connection)
 
     async def discard(self, connection: Connection) -> None:
-        """Cut *connection*: an answer may still be on its way, for somebody who would not expect it."""
+        """Abort *connection*: a late answer on it would confuse the next client."""
         self._busy.discard(connection)
         await connection.abort()
 
     async def open(self, timeouts: Timeouts, *avoid: str) -> Connection:
-        """Open a connection, if it is time to try; endpoints to *avoid* are tried last."""
+        """Open a connection unless the backoff forbids it; endpoints in *avoid* are tried last."""
         self.backoff.begin()
         try:
             connection = await self._connect(self.chain, timeouts, *avoid)
@@ -172,6 +172,4 @@ class Pool:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise PoolClosed(
-                f"{self.chain.name} is not asked any more, nobody waits for the answer"
-            ) from None
+            raise PoolClosed(f"the connections to {self.chain.name} were closed before it answered") from None

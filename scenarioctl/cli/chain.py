@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def chain() -> None:
-    """The chains that scenarioctl knows."""
+    """List, check and refresh the known chains."""
 
 
 @chain.command("list", operation="chains.list_chains", example="scenarioctl chain list --role relay")
@@ -40,7 +40,7 @@ def chain() -> None:
     help="Sort by name, role, symbol or para_id. Default: the registry's order.",
 )
 def list_(**fields: Any) -> None:
-    """List the chains, those of config.toml too, with the runtime table at hand for each."""
+    """List the chains, including those in config.toml, and the local runtime table of each."""
     listed = perform("chains.list_chains", "ListChains", **fields).answer
     if asked_for_json():
         click.echo(dump_json(listed))
@@ -65,7 +65,7 @@ def list_(**fields: Any) -> None:
 @chain.command(example="scenarioctl chain check polkadot assetHub")
 @argument("chains", metavar="[CHAIN]...", nargs=-1)
 def check(chains: tuple[str, ...]) -> None:
-    """Ask every endpoint of the chains how it is, and tell whether the runtime table at hand is current.
+    """Check every endpoint of the chains, and whether the local runtime table is current.
 
     All chains where none is named. The exit code is 5 where a chain has no endpoint that answers.
     """

@@ -20,7 +20,7 @@ def config() -> None:
 
 @config.command()
 def show() -> None:
-    """Show the settings in force, and where each comes from."""
+    """Show the settings in effect and where each comes from."""
     from scenarioctl.config import SETTINGS, without_password
 
     settings = open_application().settings
@@ -114,11 +114,11 @@ def set_(key: str, value: str) -> None:
     "--scopes",
     metavar="LIST",
     shell_complete=complete_scopes,
-    help="What it is good for, with commas between: read, create, broadcast, jobs; read unless given.",
+    help="What it permits, separated by commas: read, create, broadcast, jobs (default read).",
 )
-@click.option("--remove", is_flag=True, help="Forget the token NAME.")
+@click.option("--remove", is_flag=True, help="Remove the token NAME.")
 def token(name: str, scopes: str | None, remove: bool) -> None:
-    """Make a token by which clients may call the daemon, and print it this once.
+    """Create an access token for the daemon and print it, once.
 
     config.toml keeps its hash alone.  Once there is a token, the daemon wants one from everybody.
     """

@@ -45,7 +45,7 @@ class CreateGroup(Group):
     metavar="toml|json",
     choices=("toml", "json"),
     default="",
-    help="Syntax of the flow, where the file's name does not tell.",
+    help="Syntax of the flow, if the file name doesn't tell.",
 )
 @click.option(
     "--check",
@@ -159,7 +159,7 @@ def remark(**fields: Any) -> None:
     example="scenarioctl create query --chain polkadot System Account 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
 @option("--chain", metavar="CHAIN", required=True, help="Chain to read.")
-@option("--block", metavar="0xHASH", default="", help="Read at this block; the newest where left out.")
+@option("--block", metavar="0xHASH", default="", help="Read at this block (default: the newest).")
 @click.argument("pallet_name", metavar="PALLET")
 @click.argument("method_name", metavar="METHOD")
 @click.argument("params", metavar="[PARAM]...", nargs=-1)

@@ -22,19 +22,19 @@ _OWN = {"api": "--listen", "worker": "--worker-listen"}
     "--role",
     type=click.Choice(["all", "api", "worker"]),
     default="all",
-    help="What it is: the scenario API, or the worker with its API; both unless given.",
+    help="What to run: the scenario API, or the worker with its API (default: both).",
 )
 @click.option(
     "--listen",
     multiple=True,
     metavar="ADDRESS",
-    help="Where the scenario API is served: HOST:PORT or unix:PATH, more than once for several.",
+    help="Where to serve the scenario API: HOST:PORT or unix:PATH. Repeat for several.",
 )
 @click.option(
     "--worker-listen",
     multiple=True,
     metavar="ADDRESS",
-    help="Where the job worker's API is served.",
+    help="Where to serve the worker's API.",
 )
 @click.option(
     "--force",

@@ -12,7 +12,7 @@ from scenarioctl.cli.output import draw_table
 
 @click.group(cls=Group)
 def hrmp() -> None:
-    """Look at the channels between parachains."""
+    """Show the HRMP channels between parachains."""
 
 
 @hrmp.command(operation="channels.open_channels", example="scenarioctl hrmp openchannels polkadot 2034")
@@ -23,11 +23,11 @@ def hrmp() -> None:
     metavar="WAY",
     choices=("ingress", "egress", "both"),
     default="both",
-    help="ingress (who sends to PARAID), egress (whom it sends to), or both (default).",
+    help="ingress (senders to PARAID), egress (its receivers), or both (default).",
 )
 @field_option
 def openchannels(**fields: Any) -> None:
-    """List the parachains that have channels open with PARAID."""
+    """List the parachains with open channels to or from PARAID."""
     result = perform("channels.open_channels", "OpenChannels", **fields)
 
     def draw() -> None:

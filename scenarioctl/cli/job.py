@@ -19,7 +19,7 @@ PATIENCE = 300.0
 
 @click.group(cls=Group)
 def job() -> None:
-    """Run scenarios again and again; look at their log and their mempool."""
+    """Run scenarios on a schedule; show their logs and drafts."""
 
 
 @job.command(
@@ -27,36 +27,42 @@ def job() -> None:
 )
 @click.argument("scenario_id", metavar="ID")
 @option(
-    "--every", metavar="DURATION", default="", help="Between two runs, like 90s, 10m or 12h (default 12h)."
+    "--every",
+    metavar="DURATION",
+    default="",
+    help="Time between two runs, like 90s, 10m or 12h (default 12h).",
 )
 @option(
     "--cron",
     metavar="LINE",
     default="",
-    help="In place of --every: minute, hour, day of month, month and day of week, like '*/5 9-17 * * mon-fri'.",
+    help="Instead of --every: minute, hour, day of month, month and day of week, like '*/5 9-17 * * mon-fri'.",
 )
 @option(
     "--timezone",
     metavar="ZONE",
     default="",
-    help="In which --cron is meant, like Europe/Berlin (default UTC).",
+    help="Time zone of --cron, like Europe/Berlin (default UTC).",
 )
-@option("--jitter", metavar="DURATION", default="", help="Begin each run up to so much later, at random.")
+@option("--jitter", metavar="DURATION", default="", help="Delay each run by a random time up to this.")
 @option(
     "--overlap",
     metavar="POLICY",
     choices=("skip", "queue"),
     default="",
-    help="What becomes of a time that comes during a run: skip (default) or queue one.",
+    help="If a run is still in progress when the next is due: skip it (default) or queue one.",
 )
 @option(
     "--catchup",
     metavar="DURATION",
     default="",
-    help="Leave a run out that is later than this, after a downtime (default 1m).",
+    help="After downtime, skip runs that are later than this (default 1m).",
 )
 @option(
-    "--pause-after", metavar="N", default="", help="Pause after so many failed runs in a row (default never)."
+    "--pause-after",
+    metavar="N",
+    default="",
+    help="Pause after this many failed runs in a row (default never).",
 )
 @option(
     "--timeout",
@@ -65,7 +71,7 @@ def job() -> None:
     help="End a run that takes longer (default: run_seconds, 1h).",
 )
 def start(scenario_id: str, **fields: Any) -> None:
-    """Run a scenario again and again: first at once, or at the next time of --cron."""
+    """Run a scenario on a schedule: first at once, or at the next time of --cron."""
     told = perform("jobs.start_job", "StartJob", id=scenario_id, **fields)
     print_answer(told, plain=told.answer["result"])
 
@@ -73,7 +79,7 @@ def start(scenario_id: str, **fields: Any) -> None:
 @job.command(operation="jobs.stop_job")
 @click.argument("scenario_id", metavar="ID")
 def stop(scenario_id: str) -> None:
-    """Let a job run no more; a run that goes on may end."""
+    """Stop a job. A run in progress is allowed to finish."""
     told = perform("jobs.stop_job", "StopJob", id=scenario_id)
     print_answer(told, plain=told.answer["result"])
 
@@ -109,7 +115,7 @@ def run(scenario_id: str, timeout: str) -> None:
 @click.argument("scenario_id", metavar="ID")
 @field_option
 def status(scenario_id: str) -> None:
-    """Tell where a job stands: its schedule, its next run, its last runs, its failures.
+    """Show a job: its schedule, next run, last runs and failures.
 
     The exit code is 7 if the last run failed, unless --field asks for one value.
     """
@@ -142,7 +148,7 @@ def status(scenario_id: str) -> None:
 
 @job.command("list", operation="jobs.list_jobs", example="scenarioctl job list --state paused")
 @option("--limit", metavar="N", default=50, help="At most this many (default 50, at most 1000).")
-@option("--after", metavar="CURSOR", default="", help="Go on after the page that gave this cursor.")
+@option("--after", metavar="CURSOR", default="", help="Continue after the page that returned this cursor.")
 @option(
     "--state",
     metavar="STATE",
@@ -179,9 +185,12 @@ def list_(**fields: Any) -> None:
 
 @job.command(operation="jobs.job_log", example="scenarioctl job logs 3kf9Qz7aB --follow")
 @click.argument("scenario_id", metavar="ID")
-@click.option("-f", "--follow", is_flag=True, help="Go on as lines are written, until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Print new lines as they are written, until Ctrl-C.")
 @option(
-    "--after", metavar="SEQ", default="", help="Only what follows the `next` of an earlier answer (0 begins)."
+    "--after",
+    metavar="SEQ",
+    default="",
+    help="Only what follows `next` of an earlier answer (0 starts over).",
 )
 @option("--limit", metavar="N", default="", help="At most this many lines (default all).")
 def logs(scenario_id: str, follow: bool, after: str, limit: str) -> None:
@@ -204,11 +213,11 @@ def logs(scenario_id: str, follow: bool, after: str, limit: str) -> None:
     "--after",
     metavar="SEQ",
     default="",
-    help="Only what follows the `next` of an earlier answer (0 begins), about 1 MiB at a time.",
+    help="Only what follows `next` of an earlier answer (0 starts over), about 1 MiB at a time.",
 )
 @option("--limit", metavar="N", default="", help="At most this many drafts (default all, after SEQ 1000).")
 def mempool(scenario_id: str, after: str, limit: str) -> None:
-    """Print what a job has drafted, in the order drafted."""
+    """Print the drafts of a job, oldest first."""
     answer = perform("jobs.job_mempool", "JobMempool", id=scenario_id, after=after, limit=limit).answer
     if asked_for_json():
         click.echo(dump_json(answer))

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 #: Name -> (module under scenarioctl.cli, attribute, short help).
 COMMANDS = {
     "broadcast": ("broadcast", "broadcast", "Send a signed transaction to its chain."),
-    "chain": ("chain", "chain", "The chains that scenarioctl knows."),
+    "chain": ("chain", "chain", "List, check and refresh the known chains."),
     "config": ("config", "config", "Show and change the settings."),
     "contract": ("contract", "contract", "Describe ink! smart contracts."),
     "create": ("create", "create", "Create a scenario."),
-    "daemon": ("daemon", "daemon", "Serve the HTTP interface, and run the jobs."),
-    "hrmp": ("hrmp", "hrmp", "Look at the channels between parachains."),
-    "info": ("scenario", "info", "Summarise a scenario in one line."),
-    "job": ("job", "job", "Run scenarios again and again; look at their log and mempool."),
+    "daemon": ("daemon", "daemon", "Serve the HTTP API and run the jobs."),
+    "hrmp": ("hrmp", "hrmp", "Show the HRMP channels between parachains."),
+    "info": ("scenario", "info", "Summarize a scenario in one line."),
+    "job": ("job", "job", "Run scenarios on a schedule; show their logs and drafts."),
     "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
     "quote": ("quote", "quote", "Quote a swap: what it would buy now."),
-    "scenario": ("scenario", "scenario", "Look at stored scenarios; import, export, delete them."),
+    "scenario": ("scenario", "scenario", "List, show, import, export and delete scenarios."),
     "template": ("template", "template", "Count stored scenarios."),
     "tx": ("tx", "tx", "Decode, check and assemble transactions, and make signing payloads."),
-    "webhook": ("webhook", "webhook", "The inbox of webhook steps."),
+    "webhook": ("webhook", "webhook", "Post and list the events of webhook steps."),
     "xcm": ("xcm", "xcm", "Build unsigned cross-chain transfers."),
 }
 

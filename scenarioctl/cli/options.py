@@ -112,20 +112,31 @@ class GlobalOptions:
     """`--json`, `--offline`, `--url`, …: accepted before and after the command, with one meaning."""
 
     OPTIONS = (
-        click.Option(["--json"], is_flag=True, default=None, help="Answer with the endpoint's JSON."),
-        click.Option(["--offline"], is_flag=True, default=None, help="Never ask a node."),
+        click.Option(
+            ["--json"], is_flag=True, default=None, help="Print the JSON that the HTTP endpoint answers."
+        ),
+        click.Option(
+            ["--offline"],
+            is_flag=True,
+            default=None,
+            help="Never connect to a node; use local runtime tables.",
+        ),
         click.Option(
             ["--config"],
             metavar="FILE",
             shell_complete=complete_files,
-            help="The settings, in place of the user's config.toml.",
+            help="Read the settings from FILE instead of config.toml.",
         ),
-        click.Option(["--store"], metavar="FILE", shell_complete=complete_files, help="The scenario store."),
         click.Option(
-            ["--url"], metavar="URL", help="Let the daemon at URL do it: http://…, https://…, unix:///…"
+            ["--store"], metavar="FILE", shell_complete=complete_files, help="Use FILE as the scenario store."
+        ),
+        click.Option(
+            ["--url"],
+            metavar="URL",
+            help="Send the command to the daemon at URL: http://…, https://…, unix:///…",
         ),
     )
 
 
 #: Prints one value of a structured answer, bare, for scripts.
-field_option = option("--field", metavar="NAME", help="Print this field of the answer alone.")
+field_option = option("--field", metavar="NAME", help="Print only this field.")

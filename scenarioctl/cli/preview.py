@@ -21,18 +21,21 @@ _ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}
     example="scenarioctl scenario preview 3kf9Qz7aB -o picture.png --theme dark",
 )
 @click.argument("scenario_id", metavar="ID")
-@option("--output", "-o", metavar="FILE", help="Write the picture there: .png, .svg or .txt; - is stdout.")
+@option("--output", "-o", metavar="FILE", help="Write the picture to FILE (.png, .svg or .txt); - is stdout.")
 @option(
     "--format",
     metavar="FORMAT",
     choices=("png", "svg", "text"),
-    help="png, svg or text, where FILE's name does not tell.",
+    help="png, svg or text, if the name of FILE doesn't tell.",
 )
 @option(
     "--theme", metavar="THEME", choices=("light", "dark"), default="light", help="light (default) or dark."
 )
 @option(
-    "--width", metavar="N", default="", help="Pixels, 400 to 4096; of a text drawing characters, 40 to 1000."
+    "--width",
+    metavar="N",
+    default="",
+    help="Width in pixels, 400 to 4096, or of a text drawing in characters, 40 to 1000.",
 )
 @option(
     "--draw",
@@ -47,9 +50,9 @@ def preview(
     draw: str | None,
     **fields: Any,
 ) -> None:
-    """Draw a scenario: on the terminal, or into a file.
+    """Draw a scenario on the terminal or into a file.
 
-    Without a file the terminal shows the picture, where it can; everywhere else it is drawn in text.
+    Without a file, the terminal shows the picture if it can; otherwise it is drawn as text.
     """
     form = _choose_format(output, format)
     if draw is not None:

@@ -50,20 +50,20 @@ STOOD_SECONDS = 30.0
 @click.argument("pallet_name", metavar="PALLET")
 @click.argument("method_name", metavar="METHOD")
 @click.argument("params", metavar="[PARAM]...", nargs=-1)
-@option("--block", metavar="BLOCK", default="", help="Read at this block: its hash or its number.")
+@option("--block", metavar="BLOCK", default="", help="Read at this block, a hash or a number.")
 @option(
     "--limit",
     metavar="NUMBER",
     default=100,
-    help="At most so many entries of a map (default 100, up to 10000).",
+    help="At most this many entries of a map (default 100, up to 10000).",
 )
 @click.option(
     "--watch",
     is_flag=True,
-    help="Follow new blocks: a line with block and value per change. A node that is lost is tried again, and so are others, "
-    "for five minutes; what changed meanwhile is printed too.",
+    help="Follow new blocks and print block and value at each change. If the node is lost, reconnect for five minutes, "
+    "to other endpoints too, and print the changes in between.",
 )
-@option("--count", metavar="NUMBER", default="", help="With --watch: end after so many lines.")
+@option("--count", metavar="NUMBER", default="", help="With --watch: end after this many lines.")
 @field_option
 def query(watch: bool, count: str, **fields: Any) -> None:
     """Read a chain: a storage item, a constant, or what a runtime API answers.

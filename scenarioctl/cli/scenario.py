@@ -24,7 +24,7 @@ IMPORT_LIMIT = 32 * 1024 * 1024
 
 @click.group(cls=Group)
 def scenario() -> None:
-    """Look at stored scenarios; import, export, delete them."""
+    """List, show, import, export and delete scenarios."""
 
 
 @scenario.command(
@@ -33,17 +33,22 @@ def scenario() -> None:
     example="scenarioctl scenario list --chain hydraDx --search swap --limit 20",
 )
 @option("--limit", metavar="N", default=50, help="At most this many (default 50, at most 1000).")
-@option("--after", metavar="CURSOR", default="", help="Go on after the page that gave this cursor.")
-@option("--chain", metavar="CHAIN", default="", help="Only scenarios in which this chain appears.")
-@option("--search", metavar="TEXT", default="", help="Only those whose name, summary or id holds this text.")
+@option("--after", metavar="CURSOR", default="", help="Continue after the page that returned this cursor.")
+@option("--chain", metavar="CHAIN", default="", help="Only scenarios that use this chain.")
+@option(
+    "--search",
+    metavar="TEXT",
+    default="",
+    help="Only scenarios whose name, summary or id contains this text.",
+)
 @option(
     "--sort",
     metavar="KEY",
     choices=("created", "id", "summary"),
     default="created",
-    help="created (default), id or summary.",
+    help="Sort by created (default), id or summary.",
 )
-@click.option("--descending", is_flag=True, help="Newest, or last in the alphabet, first.")
+@click.option("--descending", is_flag=True, help="Reverse the order: newest or last first.")
 def list_(**fields: Any) -> None:
     """List the stored scenarios: id, date, summary."""
     page = perform("scenarios.list_scenarios", "ListScenarios", **fields).answer
@@ -66,7 +71,7 @@ def list_(**fields: Any) -> None:
 @click.argument("scenario_id", metavar="ID")
 @field_option
 def show(scenario_id: str) -> None:
-    """Show a scenario's steps, and what is wrong with them."""
+    """Show the steps of a scenario and their problems."""
     view = perform("scenarios.show_scenario", "ShowScenario", id=scenario_id)
 
     def draw() -> None:
@@ -84,7 +89,7 @@ def show(scenario_id: str) -> None:
 @click.command("info", cls=Command, operation="scenarios.scenario_info", example="scenarioctl info 3kf9Qz7aB")
 @click.argument("scenario_id", metavar="ID")
 def info(scenario_id: str) -> None:
-    """Summarise a scenario in one line."""
+    """Summarize a scenario in one line."""
     result = perform("scenarios.scenario_info", "ScenarioInfo", id=scenario_id)
     print_answer(result, plain=result.answer["result"])
 
@@ -102,7 +107,7 @@ scenario.add_command(preview)
 @transaction_options
 @field_option
 def full(scenario_id: str, **fields: Any) -> None:
-    """Describe and draft the first transaction of a scenario; of several, --json has all."""
+    """Describe and draft the first transaction of a scenario; --json has all of them."""
     result = perform("scenarios.full_scenario_info", "FullScenarioInfo", id=scenario_id, **fields)
     show_check(result)
 
@@ -200,7 +205,7 @@ def _read_source(source: str) -> str:
     metavar="FORM",
     choices=("share", "json"),
     default="share",
-    help="share (default; for the web editor) or json.",
+    help="Format: share (default; for the web editor) or json.",
 )
 def export(scenario_id: str, form: str) -> None:
     """Print a scenario as the editor's share string, or as JSON."""

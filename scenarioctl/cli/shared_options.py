@@ -56,7 +56,7 @@ def transfer_options(
 yes_option = click.option(
     "--yes",
     is_flag=True,
-    help="Confirm a receiver that nobody holds the key of, like the account of a pallet.",
+    help="Confirm a receiver without a private key, like the account of a pallet.",
 )
 xcm_version_option = option(
     "--xcm-version",

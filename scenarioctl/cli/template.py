@@ -15,6 +15,6 @@ def template() -> None:
 @template.command(operation="templates.count_templates", example="scenarioctl template stats hydraDx")
 @argument("chain", metavar="CHAIN")
 def stats(chain: str) -> None:
-    """Print how many stored scenarios have CHAIN in them."""
+    """Print how many stored scenarios use CHAIN."""
     result = perform("templates.count_templates", "CountTemplates", chain=chain)
     print_answer(result, plain=str(result.answer["Amount"]))

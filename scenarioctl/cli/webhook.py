@@ -16,7 +16,7 @@ _CONTENT_LIMIT = 16 * 1024 * 1024
 
 @click.group(cls=Group)
 def webhook() -> None:
-    """Post events to webhook steps, list them, post them again."""
+    """Post, list and replay the events of webhook steps."""
 
 
 @webhook.command(
@@ -26,7 +26,7 @@ def webhook() -> None:
 @click.argument("uuid", metavar="UUID")
 @argument("content", metavar="FILE|-")
 def post(uuid: str, content: str) -> None:
-    """Give an event, a file or stdin (-) with JSON, to the scenarios that wait for it; print its number."""
+    """Post an event, JSON in a file or on stdin (-), to the waiting scenarios; print its number."""
     from scenarioctl.formats.documents import parse_json
 
     value = parse_json(read_text(content, field="content", limit=_CONTENT_LIMIT), field="content")
@@ -37,7 +37,7 @@ def post(uuid: str, content: str) -> None:
 @webhook.command("list", operation="webhooks.list_events")
 @click.argument("uuid", metavar="UUID")
 def list_(uuid: str) -> None:
-    """List the events that are kept of a webhook, oldest first: number, date, content."""
+    """List the stored events of a webhook, oldest first: number, date, content."""
     answer = perform("webhooks.list_events", "ListEvents", uuid=uuid).answer
     if asked_for_json():
         click.echo(dump_json(answer))
@@ -51,6 +51,6 @@ def list_(uuid: str) -> None:
 @webhook.command(operation="webhooks.replay_event", example="scenarioctl webhook replay 17")
 @click.argument("id", metavar="EVENT")
 def replay(**fields: Any) -> None:
-    """Give the content of an earlier event once more, as a new one; print its number."""
+    """Post the content of an earlier event again, as a new one; print its number."""
     posted = perform("webhooks.replay_event", "ReplayEvent", **fields)
     print_answer(posted, plain=str(posted.answer["id"]))
