@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from tests.messages import PATH, Key, find_unused, key_of, merge, read, recorder, write
+from tests.messages import PATH, Key, Says, find_unused, key_of, merge, read, recorder, write
 
 if TYPE_CHECKING:
     from scenarioctl.server.endpoints import Endpoint
@@ -114,6 +114,10 @@ def pytest_configure(config: pytest.Config) -> None:
     recorder.updating = config.getoption("--update-messages")
     config.pluginmanager.register(Messages(), "messages")
     validate_answers()
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    return val.name if isinstance(val, Says) else None
 
 
 class Messages:

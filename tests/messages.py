@@ -12,14 +12,14 @@ prose.  A sentence that the file does not have under that test fails the test.
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 TESTS = Path(__file__).resolve().parent
 PATH = TESTS / "data" / "messages.toml"
 
-#: (file, test, id of its parameters or "") -> the sentences.
+#: (file, test, "[id of its parameters]" or "") -> the sentences.
 Key = tuple[str, str, str]
 Snapshot = dict[Key, set[str]]
 
@@ -56,50 +56,79 @@ class Says:
     The text of a value in *values* varies from run to run: in the snapshot its name stands for it, in braces.
     """
 
-    def __init__(self, words: tuple[object, ...], values: Mapping[str, object]) -> None:
-        if not words and not values:
-            raise ValueError("says() needs a word that the sentence must hold")
-        self.words = [str(word) for word in words]
-        self.values = {name: str(value) for name, value in values.items()}
-        self._why = ""
-
     __hash__ = None  # type: ignore[assignment]
 
+    def __init__(
+        self, words: Iterable[object], values: Mapping[str, object] | None = None, frame: str = "{}"
+    ) -> None:
+        self.words = [str(word) for word in words]
+        self.values = {name: str(value) for name, value in (values or {}).items()}
+        if not self.words:
+            raise ValueError("says() needs a word that the sentence must hold")
+        self._before, _, self._after = frame.partition("{}")
+        self._frame = frame
+        self._why = ""
+
+    @property
+    def name(self) -> str:
+        """The words that are the same in each run, as the id of a test."""
+        return " ".join(word for word in self.words if word not in self.values.values())[:60]
+
+    @property
+    def printed(self) -> "Says":
+        """The sentence as the command line prints an error."""
+        return self.within("Error: {}\n")
+
+    def within(self, frame: str) -> "Says":
+        """The sentence in the place of `{}` of a text that stays as it is."""
+        return Says(self.words, self.values, frame)
+
+    def where(self, **values: object) -> "Says":
+        """The same where the words may hold names of values in braces."""
+        words = self.words
+        for name, value in values.items():
+            words = [word.replace(f"{{{name}}}", str(value)) for word in words]
+        return Says(words, self.values | values, self._frame)
+
     def __eq__(self, text: object) -> bool:
+        self._why = self._judge(text)
+        return not self._why
+
+    def _judge(self, text: object) -> str:
+        """Return why *text* is not the one expected, or nothing."""
         if not isinstance(text, str):
-            return False
-        missing = [word for word in (*self.words, *self.values.values()) if word not in text]
+            return "not a text"
+        if not (text.startswith(self._before) and text.endswith(self._after)):
+            return f"the text is not {self._frame!r}"
+        sentence = text.removeprefix(self._before).removesuffix(self._after)
+        missing = [word for word in self.words if word not in sentence]
         if missing:
-            self._why = f"the sentence lacks {missing}"
-            return False
-        sentence = text
+            return f"the sentence lacks {missing}"
         # The longest first: a folder may begin with another one.
         for name, value in sorted(self.values.items(), key=lambda item: -len(item[1])):
             sentence = sentence.replace(value, f"{{{name}}}")
         if not recorder.accepts(sentence):
             known = sorted(recorder.expected.get(recorder.test, ())) or "nothing"
-            self._why = (
+            return (
                 f"{PATH.name} has {known} for this test; "
                 f"if the new sentence is right: pytest --update-messages tests/{recorder.test[0]}"
             )
-            return False
-        return True
+        return ""
 
     def __repr__(self) -> str:
-        words = [*map(repr, self.words), *(f"{name}={value!r}" for name, value in self.values.items())]
-        return f"says({', '.join(words)})" + (f" <{self._why}>" if self._why else "")
+        return f"says({', '.join(map(repr, self.words))})" + (f" <{self._why}>" if self._why else "")
 
 
 def says(*words: object, **values: object) -> Any:
     """Return what equals a sentence with these *words* and *values*; see the module."""
-    return Says(words, values)
+    return Says([*words, *values.values()], values)
 
 
 def key_of(nodeid: str) -> Key:
     """Return where the snapshot has the sentences of the test `tests/test_x.py::test_y[id]`."""
     file, _, name = nodeid.removeprefix("tests/").partition("::")
     test, bracket, parameters = name.partition("[")
-    return file, test, parameters.removesuffix("]") if bracket else ""
+    return file, test, bracket + parameters
 
 
 def read(path: Path) -> Snapshot:
@@ -107,8 +136,10 @@ def read(path: Path) -> Snapshot:
     snapshot: Snapshot = {}
     for file, tests in tomllib.loads(path.read_text()).items() if path.exists() else ():
         for test, entry in tests.items():
-            rows = entry.items() if isinstance(entry, dict) else [("", entry)]
-            for parameters, said in rows:
+            rows = (
+                {f"[{key}]": said for key, said in entry.items()} if isinstance(entry, dict) else {"": entry}
+            )
+            for parameters, said in rows.items():
                 snapshot[file, test, parameters] = {said} if isinstance(said, str) else set(said)
     return snapshot
 
@@ -130,7 +161,7 @@ def write(path: Path, snapshot: Snapshot) -> None:
             section = name
         said = sorted(map(_text, sentences))
         value = said[0] if len(said) == 1 else "\n".join(["[", *(f"  {text}," for text in said), "]"])
-        lines.append(f"{_key(parameters or test)} = {value}")
+        lines.append(f"{_key(parameters[1:-1] if parameters else test)} = {value}")
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -154,9 +185,7 @@ def find_unused(snapshot: Snapshot, seen: Snapshot, passed: set[Key], collected:
     """Return the lines of *snapshot* that no test sees: of tests that *passed* without, or that do not exist."""
     unused = {key: snapshot[key] - seen.get(key, set()) for key in passed & snapshot.keys()}
     unused |= {key: snapshot[key] for key in find_gone(snapshot, collected)}
-    return [
-        f"{'::'.join(filter(None, key))}: {text}" for key in sorted(unused) for text in sorted(unused[key])
-    ]
+    return [f"{key[0]}::{key[1]}{key[2]}: {text}" for key in sorted(unused) for text in sorted(unused[key])]
 
 
 def merge(snapshot: Snapshot, seen: Snapshot, passed: set[Key], collected: set[Key]) -> Snapshot:

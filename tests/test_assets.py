@@ -8,6 +8,7 @@ from scenarioctl.chains.assets import Asset, Assets
 from scenarioctl.chains.locations import absolute, read_location, write_location
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
+from tests.messages import Says, says
 from tests.runtimes import ASSETS, REGISTRY, bundled
 
 HUB, DEX, RELAY = REGISTRY.find("assetHub"), REGISTRY.find("hydraDx"), REGISTRY.find("polkadot")
@@ -168,51 +169,49 @@ UNKNOWN = "that is known here, expected an id or a symbol"
         (
             "hydraDx",
             "USDT",
-            "assetid 'USDT' fits more than one asset of hydraDx: 10 (USDT, Tether USD of Asset Hub), "
-            "23 (USDT, USDT of Wormhole, not the canonical USDT 10), "
-            "1000767 (USDT, USDT of Ethereum, not the canonical USDT 10), expected an id",
+            says("assetid", "USDT", "hydraDx", "10"),
         ),
         (
             "assetHub",
             "usdt",
-            f"assetid 'usdt' fits more than one asset of assetHub: {USDT_ON_HUB}, expected an id",
+            says("assetid", "usdt", "assetHub"),
         ),
-        ("hydraDx", 102, f"assetid 102 is not an asset of hydraDx {UNKNOWN} like 0, 5 (DOT) or 10 (USDT)"),
+        ("hydraDx", 102, says("assetid", "102", "hydraDx", "5")),
         (
             "hydraDx",
             "XYZ",
-            f"assetid 'XYZ' is not an asset of hydraDx {UNKNOWN} like 0, 5 (DOT) or 10 (USDT)",
+            says("assetid", "XYZ", "hydraDx", "0", "5"),
         ),
-        ("polkadot", 1, f"assetid 1 is not an asset of polkadot {UNKNOWN} like DOT"),
-        ("polkadot", "USDT", f"assetid 'USDT' is not an asset of polkadot {UNKNOWN} like DOT"),
-        ("assetHub", 2**32, f"assetid 4294967296 is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
-        ("assetHub", 2**200, f"assetid {str(2**200)[:59]}… is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
-        ("assetHub", -1, f"assetid -1 is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
-        ("assetHub", "-1", f"assetid '-1' is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
-        ("assetHub", "١٩٨٤", f"assetid '١٩٨٤' is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
-        ("assetHub", "1984.0", f"assetid '1984.0' is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
-        ("assetHub", "x" * 500, f"assetid '{'x' * 58}… is not an asset of assetHub {UNKNOWN} {LIKE_HUB}"),
-        ("assetHub", 1.5, f"assetid 1.5 is not an asset, expected an id or a symbol of assetHub, {LIKE_HUB}"),
+        ("polkadot", 1, says("assetid", "1", "DOT")),
+        ("polkadot", "USDT", says("assetid", "USDT", "DOT")),
+        ("assetHub", 2**32, says("assetid", "4294967296", "assetHub")),
+        ("assetHub", 2**200, says("assetid", str(2**200)[:59], "assetHub")),
+        ("assetHub", -1, says("assetid", "-1", "assetHub")),
+        ("assetHub", "-1", says("assetid", "-1", "assetHub")),
+        ("assetHub", "١٩٨٤", says("assetid", "١٩٨٤", "assetHub")),
+        ("assetHub", "1984.0", says("assetid", "1984.0", "assetHub")),
+        ("assetHub", "x" * 500, says("assetid", "x" * 58, "assetHub")),
+        ("assetHub", 1.5, says("assetid", "1.5")),
         (
             "assetHub",
             True,
-            f"assetid True is not an asset, expected an id or a symbol of assetHub, {LIKE_HUB}",
+            says("assetid"),
         ),
         (
             "assetHub",
             None,
-            f"assetid None is not an asset, expected an id or a symbol of assetHub, {LIKE_HUB}",
+            says("assetid"),
         ),
         (
             "assetHub",
             float("nan"),
-            f"assetid nan is not an asset, expected an id or a symbol of assetHub, {LIKE_HUB}",
+            says("assetid"),
         ),
-        ("assetHub", "", f"assetid '' is empty, expected an id or a symbol of assetHub, {LIKE_HUB}"),
-        ("assetHub", "  ", f"assetid '  ' is empty, expected an id or a symbol of assetHub, {LIKE_HUB}"),
+        ("assetHub", "", says("assetid")),
+        ("assetHub", "  ", says("assetid")),
     ],
 )
-def test_what_is_no_asset_or_more_than_one_is_refused(chain: str, typed: object, sentence: str) -> None:
+def test_what_is_no_asset_or_more_than_one_is_refused(chain: str, typed: object, sentence: Says) -> None:
     with pytest.raises(InvalidRequest) as refused:
         ASSETS.find(REGISTRY.find(chain), typed)
 
@@ -242,18 +241,18 @@ def test_in_a_diagram_the_asset_hubs_1000_with_its_symbol_is_native() -> None:
             1000,
             "DOT",
             False,
-            "asset 1000 of assetHub is BRZ (symbol not verified), not 'DOT': expected an id and a symbol that agree",
+            says("1000", "assetHub", "BRZ", "DOT"),
         ),
         (
             1984,
             "DOT",
             True,
-            "asset 1984 of assetHub is USDt, not 'DOT': expected an id and a symbol that agree",
+            says("1984", "assetHub", "USDt", "DOT"),
         ),
     ],
 )
 def test_a_symbol_that_contradicts_the_id_is_refused(
-    asset_id: int, symbol: str, diagram: bool, sentence: str
+    asset_id: int, symbol: str, diagram: bool, sentence: Says
 ) -> None:
     with pytest.raises(InvalidRequest) as refused:
         ASSETS.find(HUB, asset_id, symbol=symbol, diagram=diagram, field="asset")
@@ -386,29 +385,29 @@ LIKE_LOCATION = "expected one like 1/Parachain(1000)/PalletInstance(50)/GeneralI
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", f"location '' is not a location, {LIKE_LOCATION}"),
-        ("3/Here", f"location '3/Here' is not a location, {LIKE_LOCATION}"),
-        ("1/", f"location '1/' is not a location, {LIKE_LOCATION}"),
-        ("1/Moon(5)", f"location '1/Moon(5)' has the unknown junction 'Moon(5)', {LIKE_LOCATION}"),
+        ("", says("location")),
+        ("3/Here", says("location", "3/Here")),
+        ("1/", says("location", "1/")),
+        ("1/Moon(5)", says("location", "1/Moon(5)")),
         (
             "1/Parachain(4294967296)",
-            f"location '1/Parachain(4294967296)' has the unknown junction 'Parachain(4294967296)', {LIKE_LOCATION}",
+            says("location", "1/Parachain(4294967296)"),
         ),
         (
             "1/Parachain(-1)",
-            f"location '1/Parachain(-1)' has the unknown junction 'Parachain(-1)', {LIKE_LOCATION}",
+            says("location", "1/Parachain(-1)"),
         ),
         (
             "1/AccountKey20(0x12)",
-            f"location '1/AccountKey20(0x12)' has the unknown junction 'AccountKey20(0x12)', {LIKE_LOCATION}",
+            says("location", "1/AccountKey20(0x12)"),
         ),
         (
             "1" + "/Parachain(1)" * 9,
-            f"location '1{'/Parachain(1)' * 9}' has 9 junctions, XCM has at most 8",
+            says("location", "/Parachain(1)" * 9, "9", "XCM", "8"),
         ),
     ],
 )
-def test_a_wrong_location_is_refused(text: str, sentence: str) -> None:
+def test_a_wrong_location_is_refused(text: str, sentence: Says) -> None:
     with pytest.raises(InvalidRequest) as refused:
         read_location(text)
 
@@ -485,45 +484,44 @@ def test_the_native_asset_of_config_toml_can_be_told_more_of() -> None:
     [
         (
             {"colour": 1},
-            "chains.rig.assets has the unknown key 'colour', expected one of: id, symbol, name, decimals, "
-            "existential_deposit, kind, location, pays_fees",
+            says("chains.rig.assets", "colour"),
         ),
-        ({"id": 1, "symbol": "A"}, "chains.rig.assets.decimals is missing, expected id, symbol and decimals"),
-        ({"id": True, "symbol": "A", "decimals": 1}, "chains.rig.assets.id True is not a whole number"),
+        ({"id": 1, "symbol": "A"}, says("chains.rig.assets.decimals", "missing")),
+        ({"id": True, "symbol": "A", "decimals": 1}, says("chains.rig.assets.id", "number")),
         (
             {"id": "x", "symbol": "A", "decimals": 1},
-            "chains.rig.assets.id 'x' is not a number from 0 to 4294967295",
+            says("chains.rig.assets.id", "x", "0", "4294967295"),
         ),
         (
             {"id": 2**32, "symbol": "A", "decimals": 1},
-            f"chains.rig.assets.id {2**32} is not a number from 0 to 4294967295",
+            says("chains.rig.assets.id", 2**32, "0", "4294967295"),
         ),
-        ({"id": 1, "symbol": 5, "decimals": 1}, "chains.rig.assets.symbol 5 is not a text"),
-        ({"id": 1, "symbol": "A", "decimals": 39}, "chains.rig.assets.decimals 39 is not from 0 to 38"),
-        ({"id": 1, "symbol": "A", "decimals": "1"}, "chains.rig.assets.decimals '1' is not a whole number"),
+        ({"id": 1, "symbol": 5, "decimals": 1}, says("chains.rig.assets.symbol", "5")),
+        ({"id": 1, "symbol": "A", "decimals": 39}, says("chains.rig.assets.decimals", "39", "0", "38")),
+        ({"id": 1, "symbol": "A", "decimals": "1"}, says("chains.rig.assets.decimals", "1")),
         (
             {"id": 0, "symbol": "BSX", "decimals": 10},
-            "chains.rig.assets.decimals 10 contradicts chains.rig.decimals 12, expected the same",
+            says("chains.rig.assets.decimals", "10", "chains.rig.decimals", "12"),
         ),
         (
             {"id": 1, "symbol": "A", "decimals": 1, "kind": "native"},
-            "chains.rig.assets.kind 'native' does not fit 1, expected one of: native, assets, foreign, tokens, erc20",
+            says("chains.rig.assets.kind", "native", "1"),
         ),
         (
             {"id": 1, "symbol": "A", "decimals": 1, "location": "nowhere"},
-            f"chains.rig.assets.location 'nowhere' is not a location, {LIKE_LOCATION}",
+            says("chains.rig.assets.location", "nowhere"),
         ),
         (
             {"id": 1, "symbol": "A", "decimals": 1, "existential_deposit": "few"},
-            "chains.rig.assets.existential_deposit 'few' is not a number, expected a whole number of smallest units, like 15000000000",
+            says("chains.rig.assets.existential_deposit", "few"),
         ),
         (
             {"id": 1, "symbol": "A", "decimals": 1, "pays_fees": "yes"},
-            "chains.rig.assets.pays_fees 'yes' is not true or false",
+            says("chains.rig.assets.pays_fees", "yes"),
         ),
     ],
 )
-def test_an_asset_of_config_toml_that_cannot_be_used_is_named(asset: dict[str, Any], sentence: str) -> None:
+def test_an_asset_of_config_toml_that_cannot_be_used_is_named(asset: dict[str, Any], sentence: Says) -> None:
     with pytest.raises(InvalidRequest) as refused:
         rig(**asset)
 
@@ -594,39 +592,39 @@ def test_at_most_one_asset_of_a_chain_goes_by_a_symbol_alone(chain: str) -> None
         (
             "assetHub",
             50000534,
-            "DOT (asset 50000534, not the native DOT)",
-            "50000534 (DOT, not the native DOT)",
+            says("DOT", "50000534"),
+            says("50000534", "DOT"),
         ),
-        ("assetHub", 2023, "dot (asset 2023, not the native DOT)", "2023 (dot, not the native DOT)"),
+        ("assetHub", 2023, says("2023", "DOT"), says("2023", "DOT")),
         (
             "assetHub",
             50000470,
-            "USDt (asset 50000470, not the canonical USDt 1984)",
-            "50000470 (USDt, not the canonical USDt 1984)",
+            says("USDt", "50000470", "1984"),
+            says("50000470", "USDt", "1984"),
         ),
-        ("assetHub", 23, "PINK (asset 23, symbol not verified)", "23 (PINK, symbol not verified)"),
+        ("assetHub", 23, says("PINK", "23"), says("23", "PINK")),
         ("assetHub", 87654321, "asset 87654321", "87654321"),
         (
             "hydraDx",
             23,
-            "USDT (asset 23, not the canonical USDT 10)",
-            "23 (USDT, USDT of Wormhole, not the canonical USDT 10)",
+            says("USDT", "23", "10"),
+            says("23", "USDT", "10"),
         ),
         (
             "hydraDx",
             41,
-            "CFG (asset 41, symbol not verified)",
-            "41 (CFG, CFG of Ethereum, symbol not verified)",
+            says("CFG", "41"),
+            says("41", "CFG"),
         ),
         (
             "assetHub_kusama",
             19840,
-            "USDt (asset 19840, not the canonical USDt 1984)",
-            "19840 (USDt, not the canonical USDt 1984)",
+            says("USDt", "19840"),
+            says("19840", "USDt"),
         ),
     ],
 )
-def test_a_look_alike_is_named_with_its_id_and_a_mark(chain: str, number: int, name: str, label: str) -> None:
+def test_a_look_alike_is_named_with_its_id_and_a_mark(chain: str, number: int, name: Any, label: Any) -> None:
     asset = ASSETS.find(REGISTRY.find(chain), number)
 
     assert (asset.display_name, asset.label) == (name, label)
@@ -659,12 +657,12 @@ def test_an_asset_of_the_configuration_is_meant_unless_another_has_its_symbol() 
     assert names("hydraDx", 10, 900, 901, 23) == [
         "TETHER",
         "NEW",
-        "dot (asset 901, not the canonical DOT 5)",
-        "USDT (asset 23, symbol not verified)",
+        says("901", "DOT", "5"),
+        says("USDT", "23"),
     ]
     assert names("mine", 1, 2, 3, 4) == [
         "ONE",
-        "TWIN (asset 2, symbol not verified)",
-        "twin (asset 3, symbol not verified)",
-        "my (asset 4, not the native MY)",
+        says("TWIN", "2"),
+        says("3", "verified"),
+        says("4", "MY"),
     ]

@@ -11,6 +11,7 @@ import pytest
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import encode_compact
 from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
+from tests.messages import Says, says
 from tests.network import FakeNetwork, table_of
 from tests.node import Refusal
 from tests.test_cli import on_a_terminal, without_colours
@@ -203,10 +204,7 @@ def test_a_refused_transfer_is_not_handed_out(network: FakeNetwork, scenarioctl:
     ended = scenarioctl(*words, "--check", "--sender", ALICE)
 
     assert (ended.out, ended.code) == ("", 6)
-    assert ended.err == (
-        "Error: the check refuses this transaction: nothing of DOT is credited to the beneficiary on assetHub, though "
-        "nothing fails there\n"
-    )
+    assert ended.err == says("check", "DOT", "assetHub").printed
 
 
 def test_what_stays_unknown_is_not_handed_out(network: FakeNetwork, scenarioctl: Run) -> None:
@@ -268,7 +266,7 @@ def test_a_scenario_is_created_only_if_its_transfer_passes(network: FakeNetwork,
 def test_a_check_needs_a_sender(network: FakeNetwork, scenarioctl: Run, words: tuple[str, ...]) -> None:
     ended = scenarioctl("--config", str(network.config), *words)
 
-    assert ended.err == "Error: sender is missing, a check is made for the account that will sign\n"
+    assert ended.err == says("sender", "missing").printed
     assert ended.code == 2
 
 
@@ -277,7 +275,7 @@ def test_offline_nothing_is_checked(network: FakeNetwork, scenarioctl: Run) -> N
 
     ended = scenarioctl("--offline", "--config", str(network.config), *words)
 
-    assert ended.err == "Error: polkadot was not asked, --offline forbids it: leave --offline out\n"
+    assert ended.err == says("polkadot", "--offline").printed
     assert ended.code == 5
 
 
@@ -286,20 +284,7 @@ def test_on_a_terminal_it_is_a_table(network: FakeNetwork, tmp_path: Path) -> No
 
     drawn, said, code = on_a_terminal(tmp_path, "--config", str(network.config), *words)
 
-    assert without_colours(drawn) == (
-        "chain     what                        amount  smallest unit\n"
-        "polkadot  leaves the sender          1.5 DOT    15000000000\n"
-        "polkadot  transaction fee          0.016 DOT      160000000\n"
-        "polkadot  delivery of the message   0.03 DOT      300000000\n"
-        "assetHub  fee for the message      0.002 DOT       20000000\n"
-        "assetHub  arrives, computed        1.498 DOT    14980000000\n"
-        "assetHub  arrives, in the dry run  1.498 DOT    14980000000\n"
-        "\n"
-        "chain     credited account                                     amount  who            \n"
-        "assetHub  14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3  1.498 DOT  the beneficiary\n"
-        "\n"
-        "ok\n"
-    )
+    assert without_colours(drawn) == says("chain", "1.5", "DOT", "15000000000", "0.016")
     assert (said, code) == ("", 0)
 
 
@@ -572,10 +557,7 @@ def test_what_a_check_warns_of_is_said_where_it_is_built_too(network: FakeNetwor
     ended = scenarioctl(*words, "--check", "--sender", ALICE)
 
     assert ended.code == 0
-    assert ended.err == (
-        "Warning: 0.454 DOT would stay with the sender on polkadot, less than the existential deposit of 1 DOT: the "
-        "account can be closed, and that is lost\n"
-    )
+    assert ended.err == says("0.454", "DOT", "1")
 
 
 def test_an_arrival_below_the_existential_deposit_is_lost(network: FakeNetwork, check: Check) -> None:
@@ -585,9 +567,7 @@ def test_an_arrival_below_the_existential_deposit_is_lost(network: FakeNetwork, 
 
     answer = transfer_check(check)
 
-    assert answer["reasons"] == [
-        "0.0000001 DOT would arrive, below the existential deposit of 0.01 DOT on assetHub, where the beneficiary holds none yet: it would be lost without a trace"
-    ]
+    assert answer["reasons"] == [says("0.0000001", "DOT", "0.01", "assetHub")]
 
 
 def test_a_weight_that_is_not_told_leaves_the_proof_as_it_is(network: FakeNetwork, check: Check) -> None:
@@ -596,9 +576,7 @@ def test_a_weight_that_is_not_told_leaves_the_proof_as_it_is(network: FakeNetwor
     answer = transfer_check(check)
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
-    assert answer["warnings"] == [
-        "the arrival could not be computed: XcmPaymentApi_query_xcm_weight of assetHub answered WeightNotComputable"
-    ]
+    assert answer["warnings"] == [says("XcmPaymentApi_query_xcm_weight", "assetHub", "WeightNotComputable")]
     assert answer["arrival"]["computed"] is None
     assert answer["arrival"]["credited"]["human"] == "1.498 DOT"
 
@@ -609,9 +587,7 @@ def test_two_answers_that_differ_are_told(network: FakeNetwork, check: Check) ->
     answer = transfer_check(check)
 
     assert answer["verdict"] == "ok"
-    assert answer["warnings"] == [
-        "computed, 1.498 DOT arrives on assetHub; its dry run credits 1.4979999999 DOT"
-    ]
+    assert answer["warnings"] == [says("1.498", "DOT", "assetHub", "1.4979999999")]
 
 
 def test_what_would_be_left_below_the_existential_deposit_is_told(network: FakeNetwork, check: Check) -> None:
@@ -620,9 +596,7 @@ def test_what_would_be_left_below_the_existential_deposit_is_told(network: FakeN
     answer = transfer_check(check)
 
     assert answer["verdict"] == "ok"
-    assert answer["warnings"] == [
-        "0.454 DOT would stay with the sender on polkadot, less than the existential deposit of 1 DOT: the account can be closed, and that is lost"
-    ]
+    assert answer["warnings"] == [says("0.454", "DOT", "1")]
 
 
 # Any call
@@ -653,20 +627,20 @@ def test_any_call_is_tried(network: FakeNetwork, check: Check) -> None:
     [
         (
             {"Utility": {"BatchInterrupted": {"index": 1, "error": "BadOrigin"}}},
-            "polkadot takes the call, and a part of it fails (Utility.BatchInterrupted)",
+            says("polkadot", "Utility.BatchInterrupted"),
         ),
         (
             {"Proxy": {"ProxyExecuted": {"result": {"Err": "BadOrigin"}}}},
-            "polkadot takes the call, and a part of it fails (Proxy.ProxyExecuted)",
+            says("polkadot", "Proxy.ProxyExecuted"),
         ),
         (
             {"XcmPallet": {"Attempted": {"outcome": incomplete("NotHoldingFees")}}},
-            "polkadot takes the call, and a part of it fails (XcmPallet.Attempted)",
+            says("polkadot", "XcmPallet.Attempted"),
         ),
     ],
 )
 def test_a_call_that_succeeds_around_one_that_fails_is_refused(
-    network: FakeNetwork, check: Check, event: Any, reason: str
+    network: FakeNetwork, check: Check, event: Any, reason: Says
 ) -> None:
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = remark_effects(event)
 
@@ -682,9 +656,7 @@ def test_the_accounts_that_a_message_names_must_be_credited(network: FakeNetwork
 
     assert passes["verdict"] == "ok"
     assert passes["arrival"]["credited"]["human"] == "1.498 DOT"
-    assert fails["reasons"] == [
-        "nothing of DOT is credited to the beneficiary on assetHub, though nothing fails there"
-    ]
+    assert fails["reasons"] == [says("DOT", "assetHub")]
 
 
 def two_assets() -> dict[str, Any]:
@@ -742,9 +714,7 @@ def test_a_message_that_deposits_to_nobody_proves_nothing(network: FakeNetwork, 
     answer = check(REMARK, "--chain", "polkadot")
 
     assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
-    assert answer["reasons"] == [
-        "the message that ends on assetHub deposits to no account that could be looked for"
-    ]
+    assert answer["reasons"] == [says("assetHub", "deposits")]
 
 
 @pytest.mark.parametrize(
@@ -752,32 +722,32 @@ def test_a_message_that_deposits_to_nobody_proves_nothing(network: FakeNetwork, 
     [
         (
             ("0x1234", "--chain", "polkadot"),
-            "tx does not read as a call of polkadot: 0x1234 is no call of polkadot 2000000: no pallet has the index 18",
+            says("tx", "0x1234", "2000000", "18"),
         ),
-        ((REMARK,), "chain is missing, expected the chain that tx is meant for"),
+        ((REMARK,), says("chain", "missing")),
         (
             (REMARK, "--chain", "polkadot", "--amount", "1"),
-            "tx and amount do not go together: give the bytes of a transaction and its chain, or a transfer",
+            says("tx", "together"),
         ),
         (
             (),
-            "sourchain is missing, expected the bytes of a transaction and its chain, or a transfer: sourchain, destchain, assetid, amount, destinationaddress",
+            says("sourchain", "missing"),
         ),
         (
             (*TRANSFER,),
-            "destinationaddress is missing, expected the bytes of a transaction and its chain, or a transfer: sourchain, destchain, assetid, amount, destinationaddress",
+            says("destinationaddress", "missing"),
         ),
         (
             (*TRANSFER, "--destinationaddress", BOB, "--chain", "polkadot"),
-            "chain goes with tx: of a transfer, sourchain and destchain tell",
+            says("chain", "sourchain"),
         ),
         (
             ("hello", "--chain", "polkadot"),
-            "tx 'hello' is not hex, expected 0x and an even number of hex digits",
+            says("tx", "hello"),
         ),
     ],
 )
-def test_bad_input_is_refused_in_a_sentence(check: Check, words: tuple[str, ...], error: str) -> None:
+def test_bad_input_is_refused_in_a_sentence(check: Check, words: tuple[str, ...], error: Says) -> None:
     answer = check(*words)
 
     assert answer == {"error": error, "code": "invalid_request", "exit": 2}
@@ -892,9 +862,7 @@ def test_each_step_of_a_flow_is_tried_before_it_is_stored(network: FakeNetwork, 
 
     answer = json.loads(ended.out)
     assert ended.code == 0
-    assert ended.err == (
-        "each step was checked by itself, on what the chains hold now and not on what the steps before it leave\n"
-    )
+    assert ended.err == says("checked", "chains")
     assert [(each["summary"], each["verdict"]) for each in answer["checks"]] == [
         ("polkadot > xTransfer > assetHub", "ok"),
         ("polkadot > Remark > polkadot", "ok"),
@@ -929,9 +897,7 @@ def test_a_step_that_waits_for_data_is_said_not_to_be_checked(network: FakeNetwo
 
     answer = json.loads(ended.out)
     assert [each["summary"] for each in answer["checks"]] == ["polkadot > Remark > polkadot"]
-    assert ended.err == (
-        "steps[1] was not checked: destination_address waits for webhook data: {{ address }}\n"
-    )
+    assert ended.err == says("steps[1]", "destination_address")
     assert [each["step"] for each in answer["checks"]] == ["steps[2]"]
     assert count_stored(network, scenarioctl) == 1
 
@@ -941,7 +907,7 @@ def test_a_flow_without_transactions_says_that_nothing_was_checked(
 ) -> None:
     ended = create_flow(network, scenarioctl, '[[steps]]\ntype = "delay"\nseconds = 1\n')
 
-    assert ended.err == "nothing was checked: no step of this flow drafts a transaction now\n"
+    assert ended.err == says("checked", "transaction")
     assert json.loads(ended.out)["checks"] == []
 
 
@@ -975,24 +941,24 @@ def test_on_a_terminal_each_step_of_a_flow_has_its_table(network: FakeNetwork, t
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (CREATE_REMARK[:-2], "sender is missing, a check is made for the account that will sign"),
+        (CREATE_REMARK[:-2], says("sender", "missing")),
         (
             ("create", "--check", "remark", "--chain", "polkadot", "--text", "x"),
-            "check stands before remark, expected it behind that",
+            says("check", "stands"),
         ),
         (
             ("create", "--sender", ALICE, "remark", "--chain", "polkadot", "--text", "x"),
-            "sender stands before remark, expected it behind that",
+            says("sender", "stands"),
         ),
     ],
     ids=["no sender", "check before the command", "sender before the command"],
 )
 def test_what_a_check_needs_is_told(
-    network: FakeNetwork, scenarioctl: Run, words: tuple[str, ...], sentence: str
+    network: FakeNetwork, scenarioctl: Run, words: tuple[str, ...], sentence: Any
 ) -> None:
     ended = scenarioctl("--config", str(network.config), *words)
 
-    assert (ended.out, ended.err, ended.code) == ("", f"Error: {sentence}\n", 2)
+    assert (ended.out, ended.err, ended.code) == ("", sentence.printed, 2)
 
 
 @pytest.mark.parametrize("asset_id", ["DOT", "1984"])

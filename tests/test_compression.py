@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TooLarge
 from scenarioctl.formats.compression import pack, unpack
 from scenarioctl.formats.documents import MAX_BYTES
+from tests.messages import says
 from tests.test_documents import documents
 
 DOCUMENT = {"nodes": [{"id": "ä", "position": {"x": 0.1, "y": -3}}], "edges": []}
@@ -36,7 +37,7 @@ def test_a_document_above_the_limit_is_not_packed() -> None:
     with pytest.raises(TooLarge) as refused:
         pack("a" * MAX_BYTES)
 
-    assert str(refused.value) == "the diagram is 16777218 bytes of JSON, the limit is 16777216"
+    assert str(refused.value) == says("16777218", "JSON", "16777216")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_a_damaged_blob_is_refused_by_its_reason(blob: bytes, reason: str) -> No
     with pytest.raises(InvalidRequest) as refused:
         unpack(blob, name="scenario abc")
 
-    assert str(refused.value) == f"scenario abc is damaged: {reason}"
+    assert str(refused.value) == says("scenario", reason)
 
 
 def test_one_wrong_byte_is_noticed_wherever_it_is() -> None:
@@ -89,7 +90,7 @@ def test_a_bomb_stops_at_the_limit() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
     )
 
-    assert done.stdout == "the stored diagram unpacks to more than 16777216 bytes\nTrue\n"
+    assert done.stdout == says("diagram", "16777216").within("{}\nTrue\n")
 
 
 @settings(deadline=None)

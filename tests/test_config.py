@@ -4,6 +4,7 @@ import json
 import tomllib
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from scenarioctl.config import (
 from scenarioctl.config_file import set_value, template, write_value
 from scenarioctl.errors import InvalidRequest
 from tests.conftest import Run
+from tests.messages import Says, says
 
 
 def accept(_: object) -> None:
@@ -49,65 +51,63 @@ def test_a_missing_config_is_an_error_only_where_it_was_named(tmp_path: Path) ->
         load_settings({"config": str(missing)}, {})
     settings = load_settings({}, {"HOME": str(tmp_path), "SCENARIOCTL_STORE": "s.db"})
 
-    assert (
-        str(refused.value) == f"config {str(missing)!r} is not there, create it with: scenarioctl config init"
-    )
+    assert str(refused.value) == says("config", path=missing)
     assert settings.store == "s.db"
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("store = ", "config {path} is not TOML: Invalid value (at end of document)"),
+        ("store = ", says("config", "{path}", "TOML")),
         (
             "stor = 1",
-            "config {path} has the unknown key 'stor', did you mean store?",
+            says("config", "{path}", "stor"),
         ),
         (
             "colour = 1",
-            "config {path} has the unknown key 'colour', scenarioctl config show lists all settings",
+            says("config", "{path}", "colour"),
         ),
-        ("chains = 1", "config {path}: chains is not a table, expected [chains.NAME]"),
-        ("offline = 'maybe'", "offline 'maybe' (config.toml) is not a switch, expected true or false"),
-        ("store = 1", "store 1 (config.toml) is not a path, expected one like /path/to/store"),
+        ("chains = 1", says("config", "{path}")),
+        ("offline = 'maybe'", says("offline", "maybe", "config.toml")),
+        ("store = 1", says("store", "1", "config.toml")),
         (
             "requests = 0",
-            "requests 0 (config.toml) is too small, expected at least 1",
+            says("requests", "0", "config.toml"),
         ),
         (
             "rate = 1.5",
-            "rate 1.5 (config.toml) is not a whole number, expected one like 100",
+            says("rate", "1.5", "config.toml"),
         ),
         (
             "rate = 12345678901234567890",
-            "rate 12345678901234567890 (config.toml) is not a whole number, expected one like 100",
+            says("rate", "12345678901234567890", "config.toml"),
         ),
         (
             "listen = 8080",
-            'listen 8080 (config.toml) is not a list of texts, expected one like ["127.0.0.1:8080"]',
+            says("listen", "8080", "config.toml"),
         ),
         (
             "cors = [1]",
-            'cors [1] (config.toml) is not a list of texts, expected one like ["https://app.example.org"]',
+            says("cors", "1", "config.toml"),
         ),
         (
             "log_level = 'loud'",
-            "log_level 'loud' (config.toml) is unknown, expected one of: debug, info, warning, error",
+            says("log_level", "loud", "config.toml"),
         ),
-        ("url = 1", "url 1 (config.toml) is not one line of text"),
-        ("token = 12345", "token … (config.toml) is not one line of text"),
-        ("tokens = 1", "config {path}: tokens is not a table, expected [tokens.NAME]"),
-        ("store = ''", "store '' (config.toml) is not a path, expected one like /path/to/store"),
+        ("url = 1", says("url", "1", "config.toml")),
+        ("token = 12345", says("token", "config.toml")),
+        ("tokens = 1", says("config", "{path}")),
+        ("store = ''", says("store", "config.toml")),
     ],
 )
-def test_a_config_that_will_not_do_is_named_with_its_path(tmp_path: Path, text: str, sentence: str) -> None:
+def test_a_config_that_will_not_do_is_named_with_its_path(tmp_path: Path, text: str, sentence: Says) -> None:
     config = tmp_path / "config.toml"
     config.write_text(text)
 
     with pytest.raises(InvalidRequest) as refused:
         load_settings({"config": str(config)}, {})
 
-    assert str(refused.value) == sentence.format(path=config)
+    assert str(refused.value) == sentence.where(path=config)
 
 
 def test_the_template_sets_nothing_and_names_every_setting() -> None:
@@ -257,28 +257,28 @@ def test_set_writes_the_file_anew_where_one_line_would_not_do(tmp_path: Path) ->
         (
             "stor",
             "1",
-            "key 'stor' is not a setting, did you mean store?",
+            says("key", "stor"),
         ),
         (
             "tokens.ops.scopes",
             "[]",
-            "key 'tokens.ops.scopes' is a token's, which is made and removed with: scenarioctl config token NAME",
+            says("key", "tokens.ops.scopes", "NAME"),
         ),
         (
             "rate",
             "-1",
-            "rate -1 (config set) is not a whole number, expected one like 100",
+            says("rate", "-1"),
         ),
         (
             "chains.rig",
             "1",
-            "key 'chains.rig' is not a setting of a chain, expected chains.NAME.SETTING, or chains.NAME and a table like {role = 'relay', symbol = 'UNIT', decimals = 12}",
+            says("key", "chains.rig"),
         ),
-        ("offline", "maybe", "offline 'maybe' (config set) is not a switch, expected true or false"),
-        ("store", "", "store '' (config set) is not a path, expected one like /path/to/store"),
+        ("offline", "maybe", says("offline", "maybe")),
+        ("store", "", says("store", "config")),
     ],
 )
-def test_set_refuses_and_writes_nothing(tmp_path: Path, key: str, value: str, sentence: str) -> None:
+def test_set_refuses_and_writes_nothing(tmp_path: Path, key: str, value: str, sentence: Says) -> None:
     config = tmp_path / "config.toml"
 
     with pytest.raises(InvalidRequest) as refused:
@@ -332,48 +332,48 @@ def test_lists_numbers_and_secrets_are_set_and_shown_but_no_secret(scenarioctl: 
         (
             "listen",
             "8080",
-            "listen '8080' has no port from 0 to 65535, expected HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket",
+            says("listen", "8080", "65535"),
         ),
         (
             "worker_listen",
             "unix:",
-            "worker_listen 'unix:' names no path, expected HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket",
+            says("worker_listen", "unix:"),
         ),
         (
             "hosts",
             "https://example.org",
-            "hosts holds 'https://example.org', which is no name of a host, expected one like daemon.example.org",
+            says("hosts", "https://example.org"),
         ),
         (
             "cors",
             "example.org",
-            "cors holds 'example.org', which is no origin, expected one like https://app.example.org",
+            says("example.org", "origin"),
         ),
         (
             "cors",
             "*",
-            "cors holds '*' and no token is configured, so that every web page could call the daemon: name the origins, or make a token with scenarioctl config token NAME",
+            says("*", "NAME"),
         ),
         (
             "private_targets",
             '["10.0.0.0/99"]',
-            "private_targets '10.0.0.0/99' is not a host or a network, expected one like 10.1.2.0/24 or printer.lan",
+            says("private_targets", "10.0.0.0/99"),
         ),
         (
             "url",
             "localhost:8080",
-            "url 'localhost:8080' is not the address of a daemon, expected one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock",
+            says("url", "localhost:8080"),
         ),
     ],
 )
 def test_rules_that_no_daemon_could_work_with_are_not_set(
-    scenarioctl: Run, tmp_path: Path, key: str, value: str, sentence: str
+    scenarioctl: Run, tmp_path: Path, key: str, value: str, sentence: Any
 ) -> None:
     config = tmp_path / "config.toml"
 
     ended = scenarioctl("--config", str(config), "config", "set", key, value)
 
-    assert (ended.out, ended.err, ended.code) == ("", f"Error: {sentence}\n", 2)
+    assert (ended.out, ended.err, ended.code) == ("", sentence.printed, 2)
     assert not config.exists()
 
 
@@ -418,7 +418,7 @@ def test_a_token_is_removed_and_nothing_beside_it(scenarioctl: Run, tmp_path: Pa
     again = scenarioctl("--config", str(config), "config", "token", "ops", "--remove")
 
     assert (removed.out, removed.err, removed.code) == (f"{config}\n", RELOAD, 0)
-    assert (again.out, again.err, again.code) == ("", f"Error: token 'ops' is not in {config}\n", 3)
+    assert (again.out, again.err, again.code) == ("", says("token", "ops", path=config).printed, 3)
     assert config.read_text() == (
         "\n# the rig\n[chains.rig]\nrole = 'relay'\nsymbol = 'UNIT'\ndecimals = 12\n"
     )
@@ -434,15 +434,15 @@ def test_a_tokens_name_and_scopes_are_judged(scenarioctl: Run, tmp_path: Path) -
 
     assert (twice.code, twice.err) == (
         4,
-        "Error: token 'ops' is there already: take another name, or remove it first with --remove\n",
+        says("token", "ops", "--remove").printed,
     )
     assert (odd.code, odd.err) == (
         2,
-        "Error: tokens.'my ops' is no name of a token, expected 1 to 64 letters, digits, - or _\n",
+        says("token", "my ops").printed,
     )
     assert (unknown.code, unknown.err) == (
         2,
-        "Error: scopes holds 'write', which is no scope, expected some of: read, create, broadcast, jobs\n",
+        says("scopes", "write").printed,
     )
 
 

@@ -131,9 +131,7 @@ class TestLastHopFee:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "polkadot", "hydraDx", "DOT", 2 * WEIGHT_FEE)
 
-        assert str(refused.value) == (
-            "amount 0.0008 DOT is too little for polkadot to hydraDx, where 0.0008 DOT is set aside for the last hop's fee alone"
-        )
+        assert str(refused.value) == says("amount", "0.0008", "DOT", "hydraDx")
 
     def test_a_chain_that_does_not_tell_it_is_named(self, network: FakeNetwork) -> None:
         network.chains["hydraDx"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Err": "AssetNotFound"}
@@ -141,8 +139,8 @@ class TestLastHopFee:
         with pytest.raises(ChainUnreachable) as refused:
             draft(network, "polkadot", "hydraDx", "DOT", DOT)
 
-        assert str(refused.value) == (
-            "what the last hop of polkadot to hydraDx costs could not be asked for (XcmPaymentApi_query_weight_to_asset_fee of hydraDx answered AssetNotFound); --offline sets half of the amount aside for it"
+        assert str(refused.value) == says(
+            "hydraDx", "XcmPaymentApi_query_weight_to_asset_fee", "AssetNotFound", "--offline"
         )
 
     def test_other_routes_ask_no_other_chain(self, network: FakeNetwork) -> None:
@@ -166,9 +164,7 @@ class TestFeeOnTheAssetHub:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "hydraDx", "assetHub", "10", 10**8)
 
-        assert str(refused.value) == (
-            "USDT cannot be sent alone from hydraDx to assetHub: assetHub takes no fees in it now, so the whole transfer would be trapped there; with --check and --sender a little DOT of the sender's goes along and pays the fee"
-        )
+        assert str(refused.value) == says("USDT", "hydraDx", "assetHub", "--check", "--sender")
 
     def test_where_it_cannot_be_asked_the_plain_form_comes_with_its_warning(
         self, network: FakeNetwork
@@ -221,17 +217,13 @@ class TestFeeOnTheAssetHub:
         assert check.computed == check.credited
         assert check.computed is not None
         assert check.computed.human == "100 USDt"
-        assert transaction.warnings == (
-            "0.0108 DOT goes along and pays the fee on assetHub, which takes none in USDT; what is left of it is the receiver's",
-        )
+        assert transaction.warnings == (says("0.0108", "DOT", "assetHub", "USDT"),)
 
     def test_a_sender_without_the_native_asset_is_told_what_is_missing(self, network: FakeNetwork) -> None:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "hydraDx", "assetHub", "10", 10**8, ALICE_KEY)
 
-        assert str(refused.value) == (
-            "USDT cannot be sent alone from hydraDx to assetHub: assetHub takes no fees in it now, so the whole transfer would be trapped there; 0.0108 DOT beside it would pay, but the sender can spend 0 on hydraDx"
-        )
+        assert str(refused.value) == says("USDT", "hydraDx", "assetHub", "0.0108", "DOT")
 
     @staticmethod
     def accept_two_assets(network: FakeNetwork) -> None:
@@ -324,8 +316,8 @@ class TestRoutesThatOnlyADryRunOpens:
         answer = json.loads(ended.out)
         assert (answer["verdict"], ended.code) == ("refused", 6)
         assert [reason for reason in answer["reasons"] if "beside" not in reason] == [
-            "as a teleport: nothing of HDX is credited to the beneficiary on assetHub, though nothing fails there",
-            "as a reserve transfer: on assetHub the message fails: UntrustedReserveLocation, it does not accept the sending chain as the asset's reserve; what was sent would be trapped or lost there",
+            says("HDX", "assetHub"),
+            says("assetHub", "UntrustedReserveLocation"),
         ]
 
     def test_the_way_back_is_tried_in_its_own_two_ways(self, network: FakeNetwork) -> None:

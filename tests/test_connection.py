@@ -14,6 +14,7 @@ from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.runtime.table_cache import load_cached
 from tests.conftest import BOB, DATA, Run
+from tests.messages import says
 from tests.node import Gone, Node
 from tests.runner import finish
 
@@ -114,9 +115,7 @@ def test_a_node_of_another_version_does_not_answer_for_one_that_went_away(tmp_pa
         again = finish(client.storage("System", "Number"))
         finish(pool.close())
 
-    assert str(refused.value) == (
-        f"{first.url} went away, and {second.url} runs another runtime, polkadot 2000000: try again"
-    )
+    assert str(refused.value) == says("2000000", url=first.url, second_url=second.url)
     assert again == 0
 
 
@@ -156,9 +155,7 @@ def test_a_node_of_another_chain_is_refused() -> None:
     with Node(answers(chain_getBlockHash=kusama)) as node, pytest.raises(ChainUnreachable) as refused:
         finish(connect(polkadot_at(node.url)))
 
-    assert str(refused.value) == (
-        f"polkadot cannot be reached ({node.url} serves another chain: genesis {kusama}, not {POLKADOT_GENESIS})"
-    )
+    assert str(refused.value) == says(kusama, POLKADOT_GENESIS, url=node.url)
 
 
 def test_the_next_endpoint_is_tried_where_one_fails() -> None:
@@ -176,9 +173,7 @@ def test_a_node_that_contradicts_itself_is_not_built_with(tmp_path: Path) -> Non
     ):
         fetch_runtime(polkadot_at(node.url), None, tmp_path)
 
-    assert str(refused.value) == (
-        "polkadot says that it runs polkadot 5 and serves the metadata of polkadot 1006000"
-    )
+    assert str(refused.value) == says("5", "1006000")
     assert load_cached(POLKADOT_GENESIS, tmp_path, endpoint=node.url) is None
 
 
@@ -186,9 +181,7 @@ def test_a_node_without_answers_ends_as_unreachable() -> None:
     with Node({"chain_getBlockHash": POLKADOT_GENESIS}) as node, pytest.raises(ChainUnreachable) as refused:
         finish(connect(polkadot_at(node.url)))
 
-    assert str(refused.value) == (
-        f"polkadot cannot be reached ({node.url} refused state_getRuntimeVersion: Method not found (-32601))"
-    )
+    assert str(refused.value) == says("state_getRuntimeVersion", "-32601", url=node.url)
 
 
 def test_a_command_without_offline_builds_with_the_nodes_runtime(scenarioctl: Run, tmp_path: Path) -> None:

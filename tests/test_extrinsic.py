@@ -17,6 +17,7 @@ from scenarioctl.transactions.extrinsic import Extrinsic, decode_extrinsic, look
 from scenarioctl.transactions.mortality import IMMORTAL, decode_era, encode_era, era_start, parse_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from tests.conftest import SHARED
+from tests.messages import Says, says
 from tests.runtimes import BOB, bundled, metadata_table, unhex, vectors
 
 GENESIS = bytes.fromhex("91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3")
@@ -128,10 +129,7 @@ def test_an_unknown_extension_that_carries_bytes_is_refused_by_name(
     with pytest.raises(InvalidRequest) as refused:
         signing_payload(changed, b"\0\0\0", options())
 
-    assert str(refused.value) == (
-        "the runtime polkadot 2000000 has the signed extension ChargeMoonFee, which carries bytes (u64) that are "
-        "not known here: nothing is signed on a guess"
-    )
+    assert str(refused.value) == says("2000000", "ChargeMoonFee", "u64")
 
 
 def test_an_unknown_extension_without_bytes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,32 +162,32 @@ def test_a_known_extension_of_another_shape_is_refused(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"nonce": 2**32}, "signed extension CheckNonce: "),
-        ({"tip": 2**128}, "signed extension ChargeTransactionPayment: "),
-        ({"genesis_hash": b"\1"}, "genesis_hash 0x01 is not a hash, expected 32 bytes"),
-        ({"block_hash": b"\1"}, "block_hash 0x01 is not a hash, expected 32 bytes"),
-        ({"mode": 2}, "mode 2 is not one of CheckMetadataHash, expected 0 or 1"),
-        ({"mode": 1}, "metadata_hash goes with mode 1, and only with it: expected both or neither"),
+        ({"nonce": 2**32}, says("extension", "CheckNonce")),
+        ({"tip": 2**128}, says("extension", "ChargeTransactionPayment")),
+        ({"genesis_hash": b"\1"}, says("genesis_hash", "0x01")),
+        ({"block_hash": b"\1"}, says("block_hash", "0x01")),
+        ({"mode": 2}, says("2", "CheckMetadataHash")),
+        ({"mode": 1}, says("metadata_hash", "1")),
         (
             {"metadata_hash": bytes(32)},
-            "metadata_hash goes with mode 1, and only with it: expected both or neither",
+            says("metadata_hash", "1"),
         ),
-        ({"mode": 1, "metadata_hash": b"\1"}, "metadata_hash 0x01 is not a hash, expected 32 bytes"),
+        ({"mode": 1, "metadata_hash": b"\1"}, says("metadata_hash", "0x01")),
         (
             {"block_hash": bytes(32)},
-            "block_hash does not go with an immortal era, whose block is the genesis block: expected the genesis hash",
+            says("block_hash", "immortal"),
         ),
         (
             {"era": b"\1\2\3"},
-            "era 0x010203 is not an era, expected 0x00 for immortal or two bytes like 0x4502",
+            says("era", "0x010203"),
         ),
     ],
 )
-def test_options_that_cannot_be_signed_are_refused(changes: dict[str, Any], sentence: str) -> None:
+def test_options_that_cannot_be_signed_are_refused(changes: dict[str, Any], sentence: Says) -> None:
     with pytest.raises(InvalidRequest) as refused:
         signing_payload(bundled("polkadot"), b"\0\0\0", options(**changes))
 
-    assert str(refused.value).startswith(sentence)
+    assert str(refused.value) == sentence
 
 
 def test_a_metadata_hash_needs_the_extension(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,9 +198,7 @@ def test_a_metadata_hash_needs_the_extension(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(InvalidRequest) as refused:
         signing_payload(table, b"\0\0\0", options(mode=1, metadata_hash=bytes(32)))
 
-    assert str(refused.value) == (
-        "metadata_hash cannot be signed, the runtime polkadot 2000000 has no CheckMetadataHash: expected none"
-    )
+    assert str(refused.value) == says("metadata_hash", "2000000", "CheckMetadataHash")
 
 
 # Eras
@@ -267,16 +263,14 @@ def test_a_period_is_a_power_of_two(period: int) -> None:
     with pytest.raises(InvalidRequest) as refused:
         encode_era(period, 100)
 
-    assert str(refused.value) == (
-        f"era {period} is not a period, expected a power of two from 4 to 65536, like 64"
-    )
+    assert str(refused.value) == says("era", period)
 
 
 def test_a_block_number_is_not_negative() -> None:
     with pytest.raises(InvalidRequest) as refused:
         encode_era(64, -1)
 
-    assert str(refused.value) == "block -1 is not a block number, expected one from 0"
+    assert str(refused.value) == says("block", "-1")
 
 
 @pytest.mark.parametrize(
@@ -308,9 +302,7 @@ def test_what_is_no_era_is_refused(text: object) -> None:
     with pytest.raises(InvalidRequest) as refused:
         parse_era(text, field="era")
 
-    assert str(refused.value) == (
-        f"era {text!r} is not an era, expected immortal, 0x00, or two bytes of hex like 0x4502"
-    )
+    assert str(refused.value) == says("era", text)
 
 
 # Reading
@@ -384,36 +376,34 @@ def test_version_5_is_refused_where_the_runtime_does_not(head: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         decode_extrinsic(bundled("polkadot"), framed(unhex(head) + b"\0\0\0"))
 
-    assert str(refused.value) == (
-        "tx is an extrinsic of version 5, which polkadot 2000000 does not take, expected: 4"
-    )
+    assert str(refused.value) == says("tx", "5", "2000000")
 
 
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ("", "tx 0x does not begin with its length, as every extrinsic does"),
-        ("03", "tx 0x03 does not begin with its length, as every extrinsic does"),
-        ("01", "tx 0x01 does not begin with its length, as every extrinsic does"),
-        ("1100040000", "tx 0x1100040000 writes its length longer than needed, no chain takes that"),
-        ("00", "tx is empty, expected an extrinsic with a version and a call"),
+        ("", says("tx", "0x")),
+        ("03", says("tx", "0x03")),
+        ("01", says("tx", "0x01")),
+        ("1100040000", says("tx", "0x1100040000")),
+        ("00", says("tx", "empty")),
         (
             "140400",
-            "tx says that it is 5 bytes long, but 2 follow: it was cut or is not an extrinsic",
+            says("tx", "5", "2"),
         ),
         (
             "0404000000",
-            "tx says that it is 1 bytes long, but 4 follow: it was cut or is not an extrinsic",
+            says("tx", "1", "4"),
         ),
         (
             "10030000" + "00",
-            "tx has the unknown extrinsic version byte 0x03, expected 0x04, 0x84, 0x05 or 0x45",
+            says("tx", "0x03"),
         ),
-        ("0c4501" + "00", "tx uses version 1 of the transaction extensions, expected 0"),
-        ("0445", "tx uses version none of the transaction extensions, expected 0"),
+        ("0c4501" + "00", says("tx", "1")),
+        ("0445", says("tx", "transaction")),
     ],
 )
-def test_what_is_no_extrinsic_is_refused(data: str, sentence: str) -> None:
+def test_what_is_no_extrinsic_is_refused(data: str, sentence: Says) -> None:
     with pytest.raises(InvalidRequest) as refused:
         decode_extrinsic(bundled("hydraDx"), bytes.fromhex(data))
 
@@ -458,4 +448,4 @@ def test_a_transaction_has_a_length_that_fits(monkeypatch: pytest.MonkeyPatch) -
         bare_extrinsic(b"12345")
 
     assert bare_extrinsic(b"1234").hex() == "14" + "04" + b"1234".hex()
-    assert str(refused.value) == "a transaction of 6 bytes is larger than any chain takes, the limit is 5"
+    assert str(refused.value) == says("6", "5")

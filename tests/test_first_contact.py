@@ -10,6 +10,7 @@ import pytest
 from scenarioctl.cli.main import COMMANDS, cli
 from scenarioctl.stores import StoredScenario, open_store
 from tests.conftest import Run
+from tests.messages import says
 
 GROUPS = sorted(
     name for name in COMMANDS if isinstance(cli.get_command(click.Context(cli), name), click.Group)
@@ -57,7 +58,7 @@ def test_a_mistyped_variable_is_a_warning(
 
     ended = scenarioctl("chain", "list", "--json")
 
-    assert (ended.code, ended.err) == (0, f"Warning: unknown environment variable {name}; {hint}\n")
+    assert (ended.code, ended.err) == (0, says(name, hint))
 
 
 def test_no_variable_that_means_something_is_a_warning(

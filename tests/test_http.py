@@ -66,277 +66,277 @@ def body(text: str | bytes, **headers: str) -> tuple[bytes, dict[str, str]]:
 
 LONG_NUMBER = "1" * 81
 BAD_BODIES: list[tuple[str, tuple[bytes, dict[str, str]], int, str, str]] = [
-    ("empty", body(""), 422, "invalid_request", "sourchain is missing, expected text"),
-    ("empty object", body("{}"), 422, "invalid_request", "sourchain is missing, expected text"),
+    ("empty", body(""), 422, "invalid_request", says("sourchain", "missing")),
+    ("empty object", body("{}"), 422, "invalid_request", says("sourchain", "missing")),
     (
         "one missing",
         body(json.dumps({name: value for name, value in TRANSFER.items() if name != "amount"})),
         422,
         "invalid_request",
-        "amount is missing, expected text or a whole number",
+        says("amount", "missing"),
     ),
     (
         "null for a needed one",
         body(json.dumps({**TRANSFER, "sourchain": None})),
         422,
         "invalid_request",
-        "sourchain is missing, expected text",
+        says("sourchain", "missing"),
     ),
     (
         "list",
         body("[1, 2]"),
         422,
         "invalid_request",
-        "the body [1, 2] is a list, expected an object with sourchain, destchain, assetid, amount, destinationaddress",
+        says("body", "1", "2"),
     ),
     (
         "text",
         body('"hello"'),
         422,
         "invalid_request",
-        "the body 'hello' is text, expected an object with sourchain, destchain, assetid, amount, destinationaddress",
+        says("body", "hello"),
     ),
     (
         "null",
         body("null"),
         422,
         "invalid_request",
-        "the body null is null, expected an object with sourchain, destchain, assetid, amount, destinationaddress",
+        says("body", "null"),
     ),
     (
         "number",
         body("12"),
         422,
         "invalid_request",
-        "the body 12 is a whole number, expected an object with sourchain, destchain, assetid, amount, destinationaddress",
+        says("body", "12"),
     ),
     (
         "unknown field",
         body(json.dumps({**TRANSFER, "amonut": 5})),
         422,
         "invalid_request",
-        "there is no field 'amonut', did you mean amount?",
+        says("amonut", "amount"),
     ),
     (
         "unknown field like none",
         body('{"zzz": 1}'),
         422,
         "invalid_request",
-        "there is no field 'zzz', expected one of: sourchain, destchain, assetid, amount, destinationaddress, sender, nonce, era, block, block_hash, tip, metadata_hash, genesis, output_format, check, yes, xcm_version",
+        says("field", "zzz"),
     ),
     (
         "number for text",
         body(json.dumps({**TRANSFER, "sourchain": 7})),
         422,
         "invalid_request",
-        "sourchain 7 is a whole number, expected text",
+        says("sourchain", "7"),
     ),
     (
         "text for a switch",
         body(json.dumps({**TRANSFER, "check": "yes"})),
         422,
         "invalid_request",
-        "check 'yes' is text, expected true or false",
+        says("check", "yes"),
     ),
     (
         "switch for a number",
         body(json.dumps({**TRANSFER, "amount": True})),
         422,
         "invalid_request",
-        "amount true is a boolean, expected text or a whole number",
+        says("amount", "boolean"),
     ),
     (
         "fraction for a whole number",
         body(json.dumps({**TRANSFER, "amount": 1.5})),
         422,
         "invalid_request",
-        "amount 1.5 is a number, expected text or a whole number",
+        says("amount", "1.5"),
     ),
     (
         "object for text",
         body(json.dumps({**TRANSFER, "destinationaddress": {"id": BOB}})),
         422,
         "invalid_request",
-        "destinationaddress {'id': '14E5nqKAp3oA...gJKU4HPNcKVf3'} is an object, expected text",
+        says("destinationaddress", "id", "14E5nqKAp3oA...gJKU4HPNcKVf3"),
     ),
     (
         "list for text",
         body(json.dumps({**TRANSFER, "assetid": ["1984"]})),
         422,
         "invalid_request",
-        "assetid ['1984'] is a list, expected text or a whole number",
+        says("assetid", "1984"),
     ),
     (
         "negative amount",
         body(json.dumps({**TRANSFER, "amount": -5})),
         422,
         "invalid_request",
-        "amount -5 is negative, expected a number above zero",
+        says("amount", "-5"),
     ),
     (
         "zero",
         body(json.dumps({**TRANSFER, "amount": 0})),
         422,
         "invalid_request",
-        "amount 0 is zero, expected a number above zero",
+        says("amount", "0"),
     ),
     (
         "more than a chain holds",
         body(json.dumps({**TRANSFER, "amount": 2**200})),
         422,
         "invalid_request",
-        "amount 16069380442589902755419620923411626025222029937827928353013… is more than any chain can hold (2^128 - 1 smallest units)",
+        says("amount", "16069380442589902755419620923411626025222029937827928353013", "2^128"),
     ),
     (
         "unknown chain",
         body(json.dumps({**TRANSFER, "sourchain": "nowhere"})),
         422,
         "invalid_request",
-        "sourchain 'nowhere' is not a chain, expected one of: polkadot, assetHub, hydraDx, kusama, assetHub_kusama, paseo, assetHub_paseo, pop, passetHub",
+        says("sourchain", "nowhere"),
     ),
     (
         "not JSON",
         body("{sourchain: 1}"),
         400,
         "bad_json",
-        "the body is not JSON: expecting property name enclosed in double quotes (line 1, column 2)",
+        says("body", "JSON", "1", "2"),
     ),
     (
         "cut off",
         body('{"sourchain": "asse'),
         400,
         "bad_json",
-        "the body is not JSON: unterminated string starting at (line 1, column 15)",
+        says("body", "JSON", "15"),
     ),
-    ("two values", body("{} {}"), 400, "bad_json", "the body is not JSON: extra data (line 1, column 4)"),
-    ("only a space", body(" "), 400, "bad_json", "the body is not JSON: expecting value (line 1, column 2)"),
+    ("two values", body("{} {}"), 400, "bad_json", says("body", "JSON", "1", "4")),
+    ("only a space", body(" "), 400, "bad_json", says("body", "JSON", "1", "2")),
     (
         "NaN",
         body('{"amount": NaN}'),
         400,
         "bad_json",
-        "the body contains NaN, which is not JSON",
+        says("body", "NaN", "JSON"),
     ),
     (
         "infinity",
         body('{"amount": -Infinity}'),
         400,
         "bad_json",
-        "the body contains -Infinity, which is not JSON",
+        says("body", "JSON"),
     ),
     (
         "a number beyond doubles",
         body('{"amount": 1e999}'),
         400,
         "bad_json",
-        "the body contains '1e999', which is too large; write it as text",
+        says("body", "1e999"),
     ),
     (
         "a number with too many digits",
         body(f'{{"amount": {LONG_NUMBER}}}'),
         400,
         "bad_json",
-        "the body contains a number of 81 digits, the limit is 80",
+        says("body", "81", "80"),
     ),
     (
         "a fraction that no double keeps",
         body('{"amount": 0.10000000000000000001}'),
         400,
         "bad_json",
-        "the body contains '0.10000000000000000001', which has more digits than a JSON number can hold; write it as text",
+        says("body", "0.10000000000000000001", "JSON"),
     ),
     (
         "twice the same key",
         body('{"amount": 1, "amount": 2}'),
         400,
         "bad_json",
-        "the body contains the key 'amount' twice in one object",
+        says("body", "amount"),
     ),
     (
         "twice the same key, apart",
         body('{"amount":1,"sourchain":"x","amount" :1}'),
         400,
         "bad_json",
-        "the body contains the key 'amount' twice in one object",
+        says("body", "amount"),
     ),
     (
         "half of a surrogate pair",
         body('{"sourchain": "\\ud800"}'),
         400,
         "bad_json",
-        "the body contains half of a surrogate pair, expected whole characters",
+        says("body", "surrogate"),
     ),
-    ("bad UTF-8", body(b'{"sourchain": "\xff"}'), 400, "bad_json", "the body is not UTF-8 text"),
-    ("UTF-16", body('{"a": 1}'.encode("utf-16")), 400, "bad_json", "the body is not UTF-8 text"),
+    ("bad UTF-8", body(b'{"sourchain": "\xff"}'), 400, "bad_json", says("body", "UTF-8")),
+    ("UTF-16", body('{"a": 1}'.encode("utf-16")), 400, "bad_json", says("body", "UTF-8")),
     (
         "a NUL",
         body(json.dumps({**TRANSFER, "destinationaddress": "\0"})),
         422,
         "invalid_request",
-        "destinationaddress '\\x00' is not an address, expected an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or a 0x public key of 32 bytes",
+        says("destinationaddress", "\\x00"),
     ),
     (
         "deep",
         body('{"amount":' + "[" * 50_000 + "]" * 50_000 + "}"),
         422,
         "invalid_request",
-        "the body nests deeper than 100 levels",
+        says("body", "100"),
     ),
     (
         "somewhat deep",
         body('{"amount":' + "[" * 110 + "]" * 110 + "}"),
         422,
         "invalid_request",
-        "the body nests deeper than 100 levels",
+        says("body", "100"),
     ),
     (
         "too large",
         body(b" " * 200_001),
         413,
         "too_large",
-        "the body has 200001 bytes, the limit is 200000",
+        says("body", "200001", "200000"),
     ),
     (
         "no type",
         (b"{}", {}),
         415,
         "unsupported_type",
-        "the body has no Content-Type, expected application/json",
+        says("body", "Content-Type"),
     ),
     (
         "a form",
         (b"amount=1", {"Content-Type": "application/x-www-form-urlencoded"}),
         415,
         "unsupported_type",
-        "the body has the Content-Type 'application/x-www-form-urlencoded', expected application/json",
+        says("body", "application/x-www-form-urlencoded"),
     ),
     (
         "plain text, as any web page may send",
         (b"{}", {"Content-Type": "text/plain"}),
         415,
         "unsupported_type",
-        "the body has the Content-Type 'text/plain', expected application/json",
+        says("body", "text/plain"),
     ),
     (
         "another character set",
         (b"{}", {"Content-Type": "application/json; charset=latin-1"}),
         415,
         "unsupported_type",
-        "the body has the Content-Type 'application/json; charset=latin-1', expected UTF-8",
+        says("body", "application/json; charset=latin-1"),
     ),
     (
         "a type that begins alike",
         (b"{}", {"Content-Type": "application/json-seq"}),
         415,
         "unsupported_type",
-        "the body has the Content-Type 'application/json-seq', expected application/json",
+        says("body", "application/json-seq"),
     ),
     (
         "compressed",
         body(b"\x1f\x8b", Content_Encoding="gzip"),
         415,
         "unsupported_type",
-        "the body has the Content-Encoding 'gzip', expected none: it is read as it comes",
+        says("body", "gzip"),
     ),
 ]
 
@@ -436,11 +436,11 @@ def test_a_webhook_has_a_limit_of_its_own(served: Serving) -> None:
 
     assert (large.status, large.json()) == (
         413,
-        {"success": False, "error": "the body has 1002 bytes, the limit is 1000", "code": "too_large"},
+        {"success": False, "error": says("body", "1002", "1000"), "code": "too_large"},
     )
     assert (empty.status, empty.json()) == (
         400,
-        {"success": False, "error": "the body is empty, expected JSON", "code": "bad_json"},
+        {"success": False, "error": says("body", "empty"), "code": "bad_json"},
     )
 
 
@@ -450,40 +450,40 @@ def test_a_webhook_has_a_limit_of_its_own(served: Serving) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "error"),
     [
-        ("/api/scenarios?limti=5", 422, "there is no field 'limti', did you mean limit?"),
+        ("/api/scenarios?limti=5", 422, says("field", "limti")),
         (
             "/api/scenarios?limit=5&limit=6",
             422,
-            "limit is given twice, as '5' and as '6': which one is meant?",
+            says("limit", "5", "6"),
         ),
         (
             "/api/scenarios?descending=maybe",
             422,
-            "descending 'maybe' is text, expected true or false",
+            says("descending", "maybe"),
         ),
         (
             "/api/scenarios?limit=many",
             422,
             says("limit", "many", "1000"),
         ),
-        ("/api/scenarios?search=%ff", 400, "the query string 'search=%ff' is not UTF-8 text"),
-        ("/api/scenarios?" + "&".join(["a=1"] * 101), 400, "the query string has more than 100 fields"),
+        ("/api/scenarios?search=%ff", 400, says("query", "search=%ff", "UTF-8")),
+        ("/api/scenarios?" + "&".join(["a=1"] * 101), 400, says("query", "100")),
         (
             "/api/template/stats/hydraDx?chain=polkadot",
             422,
-            "chain is given in the path already: leave it out",
+            says("chain", "path"),
         ),
         ("/healthz?a=1", 422, says("query string", "a=1")),
-        ("/api/info/preview", 422, "scenario_id is missing, expected text"),
+        ("/api/info/preview", 422, says("scenario_id", "missing")),
         (
             "/api/template/stats/nowhere",
             404,
-            "chain 'nowhere' is not a chain, expected one of: polkadot, assetHub, hydraDx, kusama, assetHub_kusama, paseo, assetHub_paseo, pop, passetHub",
+            says("chain", "nowhere"),
         ),
-        ("/api/template/stats/%ff", 400, "the path is not UTF-8 text at '%ff'"),
+        ("/api/template/stats/%ff", 400, says("path", "UTF-8", "%ff")),
     ],
 )
-def test_what_a_get_asks_wrongly_is_named(served: Serving, path: str, status: int, error: str) -> None:
+def test_what_a_get_asks_wrongly_is_named(served: Serving, path: str, status: int, error: Any) -> None:
     reply = served.get(path)
 
     assert refused(reply)[::2] == (status, error)
@@ -495,7 +495,7 @@ def test_a_post_reads_no_query_string(served: Serving, stored: str) -> None:
     assert refused(reply) == (
         422,
         "invalid_request",
-        f"the query string 'id={stored}' is not read here, expected the fields in a JSON body",
+        says("query", stored=stored),
     )
 
 
@@ -510,7 +510,7 @@ def test_body_and_query_string_of_a_get_may_not_contradict(served: Serving, stor
     assert refused(other) == (
         422,
         "invalid_request",
-        f"scenario_id is 'other' in the body and '{stored}' in the query string: which one is meant?",
+        says("scenario_id", "other", stored=stored),
     )
 
 
@@ -520,24 +520,24 @@ def test_body_and_query_string_of_a_get_may_not_contradict(served: Serving, stor
 @pytest.mark.parametrize(
     ("path", "error"),
     [
-        ("/nope", "there is no path /nope; /docs lists those that there are"),
-        ("/api/scenario/inof", "there is no path /api/scenario/inof, did you mean /api/scenario/info?"),
-        ("/api/scenario/info/", "there is no path /api/scenario/info/, did you mean /api/scenario/info?"),
-        ("/api/scenario%2Finfo", "there is no path /api/scenario%2Finfo, did you mean /api/scenario/info?"),
-        ("//openchannels", "there is no path //openchannels, did you mean /{relay}/openchannels?"),
-        ("/../../etc/passwd", "there is no path /../../etc/passwd; /docs lists those that there are"),
+        ("/nope", says("lists", "those")),
+        ("/api/scenario/inof", says("path", "mean")),
+        ("/api/scenario/info/", says("path", "mean")),
+        ("/api/scenario%2Finfo", says("path", "/api/scenario%2Finfo")),
+        ("//openchannels", says("path", "mean")),
+        ("/../../etc/passwd", says("lists", "those")),
         (
             "/web/..%2f..%2fetc%2fpasswd",
-            "there is no path /web/..%2f..%2fetc%2fpasswd; /docs lists those that there are",
+            says("/web/..%2f..%2fetc%2fpasswd", "lists"),
         ),
         (
             "/web/%2e%2e/%2e%2e/setup.cfg",
-            "there is no path /web/%2e%2e/%2e%2e/setup.cfg; /docs lists those that there are",
+            says("/web/%2e%2e/%2e%2e/setup.cfg", "lists"),
         ),
-        ("/" + "x/" * 500, f"there is no path '/{'x/' * 38}x…; /docs lists those that there are"),
+        ("/" + "x/" * 500, says("x/" * 38, "lists")),
     ],
 )
-def test_an_unknown_path_is_json_too_and_gives_a_hint(served: Serving, path: str, error: str) -> None:
+def test_an_unknown_path_is_json_too_and_gives_a_hint(served: Serving, path: str, error: Any) -> None:
     assert refused(served.get(path)) == (404, "not_found", error)
 
 
@@ -567,11 +567,11 @@ def test_a_path_of_the_other_server_says_who_has_it(tmp_path: Path) -> None:
         404,
         {
             "success": False,
-            "error": "there is no path /job/start here, the job worker has it",
+            "error": says("path", "worker"),
             "code": "not_found",
         },
     )
-    assert also == (404, "not_found", "there is no path /api/scenario/info here, the scenario API has it")
+    assert also == (404, "not_found", says("scenario", "API"))
 
 
 def test_each_role_serves_its_rows(tmp_path: Path) -> None:
@@ -608,7 +608,7 @@ def test_a_wrong_method_is_told_the_right_one(served: Serving) -> None:
     assert refused(replies["GET"]) == (
         405,
         "method_not_allowed",
-        "GET is not what /api/scenario/info takes, expected: POST",
+        says("GET", "takes"),
     )
     assert replies["HEAD"].body == b""
 
@@ -649,7 +649,7 @@ def test_no_hint_leads_to_what_removes_or_ends_something(served: Serving, path: 
 
     assert (reply.status, reply.json()["error"]) == (
         404,
-        f"there is no path {path}; /docs lists those that there are",
+        says("lists", path=path),
     )
 
 
@@ -738,7 +738,7 @@ def test_an_unknown_id_is_404(served: Serving) -> None:
     assert refused(served.post("/api/scenario/info", {"id": "nope"})) == (
         404,
         "not_found",
-        "scenario 'nope' is not in the store",
+        says("scenario", "nope"),
     )
 
 
@@ -785,12 +785,12 @@ def test_a_bug_is_500_with_a_request_id_and_its_traceback_in_the_log_only(
     assert (reply.status, reply.json()) == (
         500,
         {
-            "error": "this is a bug in scenarioctl, not in what was sent; its log has the traceback under request id mine-1",
+            "error": says("scenarioctl", "mine-1"),
             "code": "bug",
         },
     )
     (record,) = caplog.records
-    assert record.getMessage() == "bug while answering POST /api/scenario/info"
+    assert record.getMessage() == says("answering", "POST")
     assert record.__dict__["request_id"] == "mine-1"
     assert record.exc_info is not None
 
@@ -996,9 +996,7 @@ def test_a_body_that_dribbles_is_given_up(tmp_path: Path) -> None:
         seconds = time.monotonic() - started
 
     assert status_and_code(received) == (408, "too_slow")
-    assert json.loads(received.partition(b"\r\n\r\n")[2])["error"] == (
-        "the body did not come within 1 seconds, 1 bytes of it were there"
-    )
+    assert json.loads(received.partition(b"\r\n\r\n")[2])["error"] == says("body", "1")
     assert 0.9 < seconds < 3
 
 
@@ -1035,7 +1033,7 @@ def test_clients_that_stall_amid_large_bodies_do_not_keep_others_from_sending_th
 def test_what_may_run_for_hours_takes_no_large_body(served: Serving) -> None:
     reply = served.post("/job/run", b'{"id": "abc"' + b" " * 70_000 + b"}", port=served.worker)
 
-    assert (reply.status, reply.json()["error"]) == (413, "the body has 70013 bytes, the limit is 65536")
+    assert (reply.status, reply.json()["error"]) == (413, says("body", "70013", "65536"))
 
 
 def test_requests_in_a_row_on_one_connection_are_answered_in_order(served: Serving) -> None:
@@ -1174,8 +1172,8 @@ def test_it_is_not_ready_while_it_stops_or_its_store_or_worker_do_not_answer(tmp
         lives = serving.get("/healthz")
 
     assert refused(stuck) == (503, "not_ready", says("worker", "60 seconds"))
-    assert refused(locked) == (503, "not_ready", "the store does not answer: the store is locked")
-    assert refused(stopping) == (503, "not_ready", "the daemon is stopping")
+    assert refused(locked) == (503, "not_ready", says("store", "answer"))
+    assert refused(stopping) == (503, "not_ready", says("daemon", "stopping"))
     assert lives.status == 200
 
 

@@ -19,6 +19,7 @@ from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 from scenarioctl.transactions.draft_compatibility import explain_incompatibility
 from tests.canned import answers
 from tests.conftest import DATA
+from tests.messages import says
 from tests.node import Node
 from tests.runtimes import BOB, bundled
 
@@ -116,16 +117,13 @@ def test_a_draft_for_the_runtime_that_the_chain_has_is_good_without_a_look() -> 
 
 
 def test_a_pallet_that_moved_is_told_of() -> None:
-    assert judge(REMARK, renumbered("System", 199)) == (
-        "it was drafted for polkadot 2000000, and polkadot 2000001 writes System.remark_with_event in other bytes "
-        "(its index was 0x0007 and is 0xc707): draft it anew"
+    assert judge(REMARK, renumbered("System", 199)) == says(
+        "2000000", "2000001", "System.remark_with_event", "0x0007", "0xc707"
     )
 
 
 def test_a_call_inside_a_batch_that_moved_is_told_of() -> None:
-    assert judge(BATCH, renumbered("Balances", 199)) == (
-        "it was drafted for polkadot 2000000, and polkadot 2000001 writes Utility.batch_all in other bytes: draft it anew"
-    )
+    assert judge(BATCH, renumbered("Balances", 199)) == says("2000000", "2000001", "Utility.batch_all")
 
 
 def test_pallets_that_changed_places_are_told_of() -> None:
@@ -136,8 +134,8 @@ def test_pallets_that_changed_places_are_told_of() -> None:
 
 
 def test_a_call_that_is_gone_is_told_of() -> None:
-    assert judge(REMARK, without("System", "remark_with_event")) == (
-        "it was drafted for polkadot 2000000, and polkadot 2000001 has no call System.remark_with_event any more: draft it anew"
+    assert judge(REMARK, without("System", "remark_with_event")) == says(
+        "2000000", "2000001", "System.remark_with_event"
     )
 
 
@@ -145,39 +143,31 @@ def test_an_argument_written_otherwise_is_told_of() -> None:
     # The number as it stands, where it was a compact.
     plain = retyped("Balances", "transfer_keep_alive", "value", ("Claims", "mint_claim", "value"))
 
-    assert judge(TRANSFER, plain) == (
-        "it was drafted for polkadot 2000000, and polkadot 2000001 writes Balances.transfer_keep_alive in other bytes: draft it anew"
-    )
+    assert judge(TRANSFER, plain) == says("2000000", "2000001", "Balances.transfer_keep_alive")
 
 
 def test_an_argument_of_another_type_is_told_of() -> None:
     bare_account = retyped("Balances", "transfer_keep_alive", "dest", ("Claims", "claim", "dest"))
 
-    assert judge(TRANSFER, bare_account) == (
-        "it was drafted for polkadot 2000000, and polkadot 2000001 does not take it (Balances.transfer_keep_alive: dest: "
-        "an object of one field is not bytes, expected 32 bytes as 0x… text): draft it anew"
-    )
+    assert judge(TRANSFER, bare_account) == says("2000000", "2000001", "Balances.transfer_keep_alive")
 
 
 def test_an_argument_of_another_name_is_told_of() -> None:
     # Of the same bytes, but who can say that it means the same?
-    assert judge(TRANSFER, renamed("Balances", "transfer_keep_alive", "dest", "source")) == (
-        "it was drafted for polkadot 2000000, and polkadot 2000001 does not take it (Balances.transfer_keep_alive: "
-        "'source' is missing, expected source, value): draft it anew"
+    assert judge(TRANSFER, renamed("Balances", "transfer_keep_alive", "dest", "source")) == says(
+        "2000000", "2000001", "Balances.transfer_keep_alive", "source"
     )
 
 
 def test_a_draft_whose_runtime_is_not_at_hand_cannot_be_judged() -> None:
-    assert explain_incompatibility(None, changed(), drafted(REMARK), spec_version=SPEC) == (
-        "it was drafted for version 2000000, which is not at hand any more to compare polkadot 2000001 with: draft it anew"
+    assert explain_incompatibility(None, changed(), drafted(REMARK), spec_version=SPEC) == says(
+        "2000000", "2000001"
     )
 
 
 @pytest.mark.parametrize("tx", ["0x", "0x00", "0xzz", "Could not generate transaction", "0x1004ffffff"])
 def test_what_its_own_runtime_cannot_read_is_told_of(tx: str) -> None:
-    assert explain_incompatibility(POLKADOT, changed(), tx, spec_version=SPEC) == (
-        "it was drafted for polkadot 2000000, which cannot read it: draft it anew"
-    )
+    assert explain_incompatibility(POLKADOT, changed(), tx, spec_version=SPEC) == says("polkadot", "2000000")
 
 
 # Against a node
@@ -245,9 +235,7 @@ def test_drafts_of_a_runtime_that_nobody_keeps_cannot_be_judged(tmp_path: Path) 
     with upgraded(changed(), tmp_path) as node:
         said = asyncio.run(judged(served(tmp_path, node), 5, drafted(REMARK)))
 
-    assert said == [
-        "it was drafted for version 5, which is not at hand any more to compare polkadot 2000001 with: draft it anew"
-    ]
+    assert said == [says("5", "2000001")]
 
 
 def test_an_endpoint_that_lags_behind_says_nothing_against_newer_drafts(tmp_path: Path) -> None:

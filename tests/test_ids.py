@@ -8,6 +8,7 @@ import pytest
 
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from tests.conftest import Run
+from tests.messages import says
 from tests.serving import Serving
 from tests.test_parity import commands, operations, request_of
 
@@ -64,5 +65,5 @@ def test_an_endpoint_refuses_an_empty_id(tmp_path: Path) -> None:
     assert {path: reply.status for path, reply in answers.items()} == dict.fromkeys(answers, 422)
     assert (stream.status, stream.json()["error"]) == (
         422,
-        "id '' cannot name a scenario, expected 1 to 64 letters, digits, - or _",
+        says("id", "scenario"),
     )

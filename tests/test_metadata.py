@@ -14,6 +14,7 @@ from scenarioctl.runtime.metadata import MetadataError, read_metadata, unwrap_me
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table_entries import ApiMethod, Extension, Field, StorageEntry
 from tests.conftest import DATA, SHARED
+from tests.messages import Says, says
 
 FILES = {
     path.name: path for folder in (SHARED / "data", DATA) for path in (folder / "metadata").glob("*.scale")
@@ -120,26 +121,26 @@ def test_metadata_is_taken_as_nodes_wrap_it() -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (b"", "0x is not the beginning of metadata, expected 0x6d657461 ('meta')"),
-        (b"\x01", "0x01 is not the beginning of metadata, expected 0x6d657461 ('meta')"),
-        (b"\x00", "the runtime does not serve this version of its metadata, expected 14, 15 or 16"),
-        (b"<html>", "0x3c68746d6c3e is not the beginning of metadata, expected 0x6d657461 ('meta')"),
-        (b"meta", "the metadata is cut off or damaged, 4 bytes were given"),
-        (b"meta\x0d\x00", "metadata of version 13 cannot be read, expected 14, 15 or 16"),
-        (b"meta\x11\x00", "metadata of version 17 cannot be read, expected 14, 15 or 16"),
-        (b"\x18meta\x0e", "the metadata has 5 bytes, its length says 6"),
-        (b"meta\x0e\x00", "the metadata is cut off or damaged, 6 bytes were given"),
-        (b"meta\x0e\x04\x04", "type 1 stands at place 0 of the metadata, so it is damaged"),
+        (b"", says("0x", "beginning")),
+        (b"\x01", says("0x01", "beginning")),
+        (b"\x00", says("runtime", "metadata")),
+        (b"<html>", says("0x3c68746d6c3e", "beginning")),
+        (b"meta", says("damaged", "4")),
+        (b"meta\x0d\x00", says("metadata", "13")),
+        (b"meta\x11\x00", says("metadata", "17")),
+        (b"\x18meta\x0e", says("5", "6")),
+        (b"meta\x0e\x00", says("damaged", "6")),
+        (b"meta\x0e\x04\x04", says("1", "0")),
         (
             b"meta\x0e\x04\x00\x00\x00\x08",
-            "type 0 of the metadata is of the unknown kind 8, so it is damaged",
+            says("0", "8"),
         ),
-        (b"meta\x0e\x04\x00\x04\x04\xff", "the metadata is cut off or damaged, 10 bytes were given"),
-        (b"meta\x0e\x03\x00\x00\x00\x40", "the metadata is cut off or damaged, 10 bytes were given"),
-        (b"meta\x0e\xff" + b"\xff" * 67, "the metadata is cut off or damaged, 73 bytes were given"),
+        (b"meta\x0e\x04\x00\x04\x04\xff", says("damaged", "10")),
+        (b"meta\x0e\x03\x00\x00\x00\x40", says("damaged", "10")),
+        (b"meta\x0e\xff" + b"\xff" * 67, says("damaged", "73")),
     ],
 )
-def test_bytes_that_are_no_metadata_are_refused(data: bytes, sentence: str) -> None:
+def test_bytes_that_are_no_metadata_are_refused(data: bytes, sentence: Says) -> None:
     with pytest.raises(MetadataError) as refused:
         read_metadata(data)
 

@@ -19,6 +19,7 @@ from scenarioctl.server.examples import EXAMPLES, Example
 from scenarioctl.server.openapi import describe
 from scenarioctl.server.schemas import field_notes, request_schema
 from tests.conftest import ROOT, answer_validator
+from tests.messages import says
 from tests.serving import Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
@@ -183,7 +184,7 @@ def test_what_fields_are_for_is_read_from_where_they_are_declared() -> None:
         find_handler(next(row for row in ENDPOINTS if row.operation == "transfers.asset_transfer"))[1]
     )
 
-    assert notes["assetid"] == "Id or symbol of the asset on the source chain."
+    assert notes["assetid"] == says("symbol", "source")
     # Inherited, and of two lines.
     assert notes["era"].startswith("`immortal`, a period in blocks")
     assert notes["era"].endswith("connected chain, and `immortal` offline.")

@@ -17,6 +17,7 @@ from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.outgoing.client import Outgoing, place_of
 from scenarioctl.outgoing.response_body import MAX_BODY, read_body
 from tests.loops import each_loop
+from tests.messages import Says, says
 from tests.web import Visit, serving
 
 __all__ = ["each_loop"]
@@ -214,11 +215,11 @@ class TestAnswers:
             ("400 Bad\tsecret", "127.0.0.1:PORT answered 400"),
             (
                 "304 Same",
-                "127.0.0.1:PORT answered 304, a redirect, which is not followed: write the address that it leads to",
+                says("127.0.0.1:PORT", "304"),
             ),
         ],
     )
-    def test_a_status_that_is_no_success_fails(self, status: str, sentence: str) -> None:
+    def test_a_status_that_is_no_success_fails(self, status: str, sentence: Says) -> None:
         assert failure(saying(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n")) == sentence
 
     def test_a_redirect_is_not_followed(self) -> None:
@@ -229,33 +230,31 @@ class TestAnswers:
         visits, _, answer = exchange(talk)
 
         assert len(visits) == 1
-        assert answer == (
-            "127.0.0.1:PORT answered 302, a redirect to 127.0.0.1, which is not followed: write the address that it leads to"
-        )
+        assert answer == says("127.0.0.1:PORT", "302")
 
     @pytest.mark.parametrize(
         ("parts", "sentence"),
         [
-            ([b""], "127.0.0.1:PORT closed the connection before it answered"),
-            ([b"SSH-2.0-OpenSSH_9.2\r\n"], "127.0.0.1:PORT sent an answer that cannot be read"),
+            ([b""], says("127.0.0.1:PORT", "connection")),
+            ([b"SSH-2.0-OpenSSH_9.2\r\n"], says("127.0.0.1:PORT", "answer")),
             (
                 [b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"],
-                "127.0.0.1:PORT sent an answer that cannot be read",
+                says("127.0.0.1:PORT", "answer"),
             ),
             (
                 [b"HTTP/1.1 200 OK\r\n" + b"X: " + b"a" * 20_000 + b"\r\n\r\n"],
-                "127.0.0.1:PORT sent an answer that cannot be read",
+                says("127.0.0.1:PORT", "answer"),
             ),
             (
                 [b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Encoding: gzip\r\n\r\nabc"],
-                "127.0.0.1:PORT sent an answer that cannot be decompressed",
+                says("127.0.0.1:PORT", "decompressed"),
             ),
             (
                 [
                     b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Encoding: gzip\r\n\r\n"
                     + gzip.compress(b"x")[:9]
                 ],
-                "127.0.0.1:PORT sent an answer that ends too early",
+                says("127.0.0.1:PORT", "answer"),
             ),
             ([b"HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n"], "127.0.0.1:PORT answered 0"),
             (
@@ -264,25 +263,25 @@ class TestAnswers:
             ),
             (
                 [b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Encoding: br\r\n\r\nabc"],
-                "127.0.0.1:PORT answered in an encoding that was not asked for",
+                says("127.0.0.1:PORT", "answered"),
             ),
             (
                 [
                     b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\nContent-Encoding: gzip\r\n\r\n"
                     + gzip.compress(b"x" * 50)[:20]
                 ],
-                "127.0.0.1:PORT sent an answer that ends too early",
+                says("127.0.0.1:PORT", "answer"),
             ),
             (
                 [
                     b"HTTP/1.1 200 OK\r\nContent-Length: 42\r\nContent-Encoding: gzip\r\n\r\n"
                     + gzip.compress(b"x") * 2
                 ],
-                "127.0.0.1:PORT sent an answer that goes on after its end",
+                says("127.0.0.1:PORT", "answer"),
             ),
         ],
     )
-    def test_an_answer_that_is_none_fails(self, parts: list[bytes], sentence: str) -> None:
+    def test_an_answer_that_is_none_fails(self, parts: list[bytes], sentence: Says) -> None:
         assert failure(saying(*parts)) == sentence
 
 
@@ -299,7 +298,7 @@ class TestBounds:
             while True:
                 await visit.say(b"8000\r\n", b"x" * 0x8000, b"\r\n")
 
-        assert failure(talk) == "127.0.0.1:PORT answered with more than 1048576 bytes"
+        assert failure(talk) == says("127.0.0.1:PORT", "1048576")
 
     @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
     def test_a_bomb_is_not_unpacked(self, encoding: str) -> None:
@@ -313,7 +312,7 @@ class TestBounds:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
-        assert sentence == "127.0.0.1:PORT answered with more than 1048576 bytes"
+        assert sentence == says("127.0.0.1:PORT", "1048576")
         assert peak < 8 * 1024 * 1024
 
     def test_what_follows_a_compressed_answer_is_not_kept(self) -> None:
@@ -327,7 +326,7 @@ class TestBounds:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
-        assert sentence == "127.0.0.1:PORT sent an answer that goes on after its end"
+        assert sentence == says("127.0.0.1:PORT", "answer")
         assert peak < 8 * 1024 * 1024
 
     def test_a_body_that_drips_is_given_up(self) -> None:
@@ -337,7 +336,7 @@ class TestBounds:
                 await visit.say(b"x")
                 await asyncio.sleep(0.02)
 
-        assert failure(talk, timeout=0.2) == "127.0.0.1:PORT did not answer within 0.2 s"
+        assert failure(talk, timeout=0.2) == says("127.0.0.1:PORT", "0.2")
 
     def test_headers_that_drip_are_given_up(self) -> None:
         async def talk(visit: Visit) -> None:
@@ -346,7 +345,7 @@ class TestBounds:
                 await visit.say(f"X-{number}: x\r\n")
                 await asyncio.sleep(0.02)
 
-        assert failure(talk, timeout=0.2) == "127.0.0.1:PORT did not answer within 0.2 s"
+        assert failure(talk, timeout=0.2) == says("127.0.0.1:PORT", "0.2")
 
     def test_headers_without_end_are_given_up(self) -> None:
         async def talk(visit: Visit) -> None:
@@ -359,7 +358,7 @@ class TestBounds:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
-        assert sentence == "127.0.0.1:PORT sent more than 65536 bytes of headers"
+        assert sentence == says("127.0.0.1:PORT", "65536")
         assert peak < 16 * 1024 * 1024
 
 
@@ -375,7 +374,7 @@ class TestRetries:
     def test_it_is_given_up_after_the_last_try(self) -> None:
         visits, _, answer = exchange(in_turn(*["502 Bad"] * 3))
 
-        assert (len(visits), answer) == (3, "127.0.0.1:PORT answered 502, at the last of 3 tries")
+        assert (len(visits), answer) == (3, says("127.0.0.1:PORT", "502", "3"))
 
     @pytest.mark.parametrize("status", ["404 Not Found", "401 No", "501 Never", "302 Found"])
     def test_a_failure_that_stays_is_not_tried_again(self, status: str) -> None:
@@ -409,7 +408,7 @@ class TestRetries:
         slept, sentence = asyncio.run(go())
 
         assert len(slept) == 2
-        assert sentence == "127.0.0.1:PORT could not be reached, at the last of 3 tries"
+        assert sentence == says("127.0.0.1:PORT", "3")
 
     def test_a_server_that_asks_to_wait_is_left_alone_that_long(self) -> None:
         _, slept, answer = exchange(in_turn("429 Slow", "200 OK", headers="Retry-After: 7\r\n"))
@@ -427,7 +426,7 @@ class TestRetries:
         visits, slept, answer = exchange(in_turn("429 Slow", headers="Retry-After: 3600\r\n"))
 
         assert (len(visits), slept) == (1, [])
-        assert answer == "127.0.0.1:PORT answered 429, and asks to be left alone for 3600 s"
+        assert answer == says("127.0.0.1:PORT", "429", "3600")
 
     @pytest.mark.parametrize("text", ["soon", "-1", "", "99999999999999999999"])
     def test_a_pause_that_is_none_is_ours(self, text: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.canned import answers
 from tests.conftest import BOB, ROOT
+from tests.messages import says
 from tests.node import Node
 
 PROGRAM = Path(sys.executable).parent / "scenarioctl"
@@ -218,7 +219,7 @@ def test_processes_create_read_and_delete_side_by_side(tmp_path: Path) -> None:
     # Only one of two can have deleted it; the other says that it is not there.
     assert deleted == [
         (f"{first}\n", "", 0),
-        ("", f"Error: scenario '{first}' is not in the store\n", 3),
+        ("", says("scenario", id=first).printed, 3),
     ]
     assert run(tmp_path, "template", "stats", "hydraDx") == "2\n"
 

@@ -10,6 +10,7 @@ import pytest
 
 from scenarioctl.model.calls import Call
 from tests.conftest import BOB, Run
+from tests.messages import Says, says
 from tests.network import FakeNetwork
 from tests.test_check import (
     ALICE,
@@ -155,7 +156,7 @@ def test_a_trap_where_a_message_ends_is_refused(
     answer = check_transfer(check)
 
     assert (answer["verdict"], answer["exit"]) == ("refused", 6)
-    assert answer["reasons"] == [f"0.5 DOT would be trapped on assetHub: nobody gets it. {claim}"]
+    assert answer["reasons"] == [says("0.5", "DOT", "assetHub", claim)]
 
 
 def test_a_trap_in_a_call_that_succeeds_is_refused(network: FakeNetwork, check: Check) -> None:
@@ -168,10 +169,7 @@ def test_a_trap_in_a_call_that_succeeds_is_refused(network: FakeNetwork, check: 
 
     answer = check_remark(network, check)
 
-    assert answer["reasons"] == [
-        "0.9 DOT would be trapped on polkadot: nobody gets it. The sender can claim it there with "
-        "XcmPallet.claim_assets."
-    ]
+    assert answer["reasons"] == [says("0.9", "DOT", "XcmPallet.claim_assets")]
 
 
 # Who gets what
@@ -199,8 +197,8 @@ def test_every_account_that_is_credited_is_named(network: FakeNetwork, check: Ch
     ]
     assert [(role, system) for _, _, _, role, system in named[2:]] == [("collators' pot", True)]
     assert answer["warnings"] == [
-        "the arrival could not be computed: a message holds SetAppendix, what it leaves is not computed here",
-        f"several accounts share what reaches assetHub: 1 DOT to {BOB}, 0.498 DOT to {CAROL}",
+        says("computed", "SetAppendix"),
+        says("assetHub", "1", "DOT", BOB, "0.498", CAROL),
     ]
 
 
@@ -215,7 +213,7 @@ def test_two_assets_may_go_to_two_accounts(network: FakeNetwork, check: Check) -
     one = check_remark(network, check)
 
     assert (both["verdict"], both["reasons"]) == ("ok", [])
-    assert one["reasons"] == [f"nothing is credited to {CAROL} on assetHub, which the message names"]
+    assert one["reasons"] == [says(CAROL, "assetHub")]
 
 
 def test_what_leaves_is_told_of_bytes_too(network: FakeNetwork, check: Check) -> None:
@@ -233,10 +231,10 @@ def test_what_leaves_is_told_of_bytes_too(network: FakeNetwork, check: Check) ->
     answer = check_remark(network, check)
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
-    assert holdings(answer, "leaves") == [("polkadot", ALICE, "2.5 DOT", "the sender", False)]
+    assert holdings(answer, "leaves") == [("polkadot", ALICE, "2.5 DOT", says("sender"), False)]
     assert [step["human"] for step in answer["steps"] if step["what"] == "leaves"] == ["2.5 DOT"]
     assert [(each[0], each[2], each[3]) for each in holdings(answer, "credits")] == [
-        ("polkadot", "1.5 DOT", "teleports' checking account"),
+        ("polkadot", "1.5 DOT", says("teleports", "checking")),
         ("polkadot", "1 DOT", None),
         ("assetHub", "1.498 DOT", None),
     ]
@@ -248,7 +246,7 @@ def test_what_leaves_another_account_is_a_warning(network: FakeNetwork, check: C
     answer = check_remark(network, check)
 
     assert holdings(answer, "leaves") == [("polkadot", CAROL, "1 DOT", None, False)]
-    assert answer["warnings"] == [f"1 DOT leaves {CAROL} on polkadot, which is not the sender"]
+    assert answer["warnings"] == [says("1", "DOT", CAROL)]
 
 
 def test_an_account_of_the_chain_that_the_call_names_is_a_receiver(
@@ -277,7 +275,7 @@ def test_an_account_of_the_chain_that_a_program_names_by_its_place_is_a_receiver
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
     assert [each[2:] for each in holdings(answer, "credits")] == [
-        ("1.498 DOT", "sovereign account of hydraDx", False)
+        ("1.498 DOT", says("sovereign", "hydraDx"), False)
     ]
 
 
@@ -287,7 +285,7 @@ def test_a_transfer_that_somebody_else_shares_is_refused(network: FakeNetwork, c
     answer = check_transfer(check)
 
     assert answer["verdict"] == "refused"
-    assert answer["reasons"] == [f"0.01 DOT would go to {CAROL} on assetHub, whom the transfer does not name"]
+    assert answer["reasons"] == [says("0.01", "DOT", CAROL, "assetHub")]
 
 
 def test_a_transfer_that_credits_far_less_than_computed_is_refused(
@@ -297,7 +295,7 @@ def test_a_transfer_that_credits_far_less_than_computed_is_refused(
 
     answer = check_transfer(check)
 
-    assert answer["reasons"] == ["1.498 DOT should arrive, and only 0.749 DOT is credited to the beneficiary"]
+    assert answer["reasons"] == [says("1.498", "DOT", "0.749")]
 
 
 def test_what_a_message_brings_and_nobody_gets_is_refused(network: FakeNetwork, check: Check) -> None:
@@ -306,7 +304,7 @@ def test_what_a_message_brings_and_nobody_gets_is_refused(network: FakeNetwork, 
     answer = check_remark(network, check)
 
     assert answer["verdict"] == "refused"
-    assert answer["reasons"] == ["1 DOT of what comes to assetHub is credited to nobody: it would be lost"]
+    assert answer["reasons"] == [says("1", "DOT", "assetHub")]
 
 
 def test_what_leaves_and_nobody_is_seen_to_get_stays_unknown(network: FakeNetwork, check: Check) -> None:
@@ -315,7 +313,7 @@ def test_what_leaves_and_nobody_is_seen_to_get_stays_unknown(network: FakeNetwor
     answer = check_remark(network, check)
 
     assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
-    assert answer["reasons"] == ["1 DOT leaves accounts on polkadot, and no account is seen to get it"]
+    assert answer["reasons"] == [says("1", "DOT")]
 
 
 # The reserve gate
@@ -413,9 +411,7 @@ def test_a_teleport_that_neither_end_backs_is_refused_inside_a_batch(
         network, check, "Utility", "batch_all", calls=[{"Utility": {"force_batch": {"calls": [call]}}}]
     )
 
-    assert answer["reasons"] == [
-        "DOT would be teleported from polkadot to hydraDx, and neither of them backs it"
-    ]
+    assert answer["reasons"] == [says("DOT", "hydraDx")]
 
 
 def test_assets_of_an_account_that_a_message_withdraws_name_no_reserve(
@@ -443,9 +439,7 @@ def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork,
     answer = execute(network, check, {"SetErrorHandler": [onward]})
 
     assert answer["verdict"] == "unknown"
-    assert answer["reasons"] == [
-        "an error handler on polkadot sends assets on to another chain, and no dry run tried it"
-    ]
+    assert answer["reasons"] == [says("handler", "polkadot")]
 
 
 # What no dry run shows
@@ -457,19 +451,19 @@ def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork,
         (TRANSACT, ""),
         (
             {"Transact": {**TRANSACT["Transact"], "call": {"encoded": bytes.fromhex("0a0000") + bytes(33)}}},
-            "a program on assetHub executes Balances.transfer_allow_death with Transact, and what that does is not followed here",
+            says("assetHub", "Balances.transfer_allow_death"),
         ),
         (
             {"Transact": {**TRANSACT["Transact"], "call": {"encoded": b"\xff"}}},
-            "a program on assetHub executes a call that does not decode with Transact, and what that does is not followed here",
+            says("assetHub", "executes"),
         ),
         (
             {"ExchangeAsset": {"give": ALL, "want": [asset(NATIVE_UP, 1)], "maximal": True}},
-            "a program on assetHub holds ExchangeAsset, and what that does is not followed here",
+            says("assetHub", "ExchangeAsset"),
         ),
         (
             {"LockAsset": {"asset": asset(NATIVE_UP, 1), "unlocker": HUB_TO_DEX}},
-            "a program on assetHub holds LockAsset, and what that does is not followed here",
+            says("assetHub", "LockAsset"),
         ),
         (
             {
@@ -482,11 +476,11 @@ def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork,
                     "assets": ALL,
                 }
             },
-            "a program on assetHub holds ReportHolding, and what that does is not followed here",
+            says("assetHub", "ReportHolding"),
         ),
         (
             {"ExportMessage": {"network": "Kusama", "destination": "Here", "xcm": []}},
-            "a program on assetHub holds ExportMessage, and what that does is not followed here",
+            says("assetHub", "ExportMessage"),
         ),
         ({"SetFeesMode": {"jit_withdraw": True}}, ""),
     ],
@@ -497,7 +491,7 @@ def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork,
 )
 @pytest.mark.parametrize("nested", [False, True], ids=["at the top", "in an appendix"])
 def test_what_is_not_followed_is_never_ok(
-    network: FakeNetwork, check: Check, instruction: Any, reason: str, nested: bool
+    network: FakeNetwork, check: Check, instruction: Any, reason: Says, nested: bool
 ) -> None:
     program = message()["V5"]
     forward(network, *program, {"SetAppendix": [instruction]} if nested else instruction)
@@ -515,7 +509,7 @@ def test_a_claim_of_what_was_trapped_is_ok(network: FakeNetwork, check: Check) -
     answer = check_remark(network, check)
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
-    assert holdings(answer, "credits") == [("polkadot", ALICE, "1 DOT", "the sender", False)]
+    assert holdings(answer, "credits") == [("polkadot", ALICE, "1 DOT", says("sender"), False)]
 
 
 def test_the_delivery_fee_has_a_receiver_of_its_own(network: FakeNetwork, check: Check) -> None:
@@ -539,8 +533,8 @@ def test_the_delivery_fee_has_a_receiver_of_its_own(network: FakeNetwork, check:
     answer = check_transfer(check)
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
-    assert holdings(answer, "leaves") == [("polkadot", ALICE, "1.5 DOT", "the sender", False)]
-    assert holdings(answer, "credits")[0] == ("polkadot", CAROL, "0.03 DOT", "gets the delivery fee", True)
+    assert holdings(answer, "leaves") == [("polkadot", ALICE, "1.5 DOT", says("sender"), False)]
+    assert holdings(answer, "credits")[0] == ("polkadot", CAROL, "0.03 DOT", says("gets", "delivery"), True)
 
 
 # What a block takes, and what runs of a call with a condition
@@ -582,17 +576,16 @@ def test_a_transaction_that_no_block_takes_is_refused_untried(
     [
         (
             {"IfElseFallbackCalled": {"main_error": {"Token": "FundsUnavailable"}}},
-            "the main call of Utility.if_else fails on polkadot (Token.FundsUnavailable), so its fallback runs",
+            says("Utility.if_else", "Token.FundsUnavailable"),
         ),
         (
             "IfElseMainSuccess",
-            "the main call of Utility.if_else passes on polkadot. If it fails when it is included, its fallback runs, "
-            "which was not tried",
+            says("Utility.if_else", "polkadot"),
         ),
     ],
 )
 def test_of_a_call_with_a_fallback_it_says_which_runs(
-    network: FakeNetwork, check: Check, event: Any, warning: str
+    network: FakeNetwork, check: Check, event: Any, warning: Says
 ) -> None:
     events_of(network, moved(ALICE_KEY, BOB_KEY, DOT), {"Utility": event})
 
@@ -634,14 +627,9 @@ def test_a_call_that_waits_for_approvals_is_tried_as_the_multisig_account(
     pays = as_multi(network, check, call_effects(events=(moved(CAROL_KEY, BOB_KEY, DOT),)))
 
     assert traps["verdict"] == "refused"
-    assert traps["reasons"] == [
-        f"once all approve, as the multisig account {CAROL}: 1 DOT would be trapped on polkadot: nobody gets it. "
-        "The sender can claim it there with XcmPallet.claim_assets."
-    ]
+    assert traps["reasons"] == [says(CAROL, "1", "DOT", "XcmPallet.claim_assets")]
     assert (pays["verdict"], [each[1:3] for each in holdings(pays, "credits")]) == ("ok", [(BOB, "1 DOT")])
-    assert pays["warnings"] == [
-        f"the call of the multisig account {CAROL} does not run before the last signatory approves it"
-    ]
+    assert pays["warnings"] == [says(CAROL, "signatory")]
 
 
 def test_an_approval_of_a_hash_stays_unknown(network: FakeNetwork, check: Check) -> None:
@@ -655,7 +643,5 @@ def test_an_approval_of_a_hash_stays_unknown(network: FakeNetwork, check: Check)
 
     answer = check_remark(network, check)
 
-    assert answer["reasons"] == [
-        f"the multisig account {CAROL} is asked for a call of which only the hash is given"
-    ]
+    assert answer["reasons"] == [says("multisig", CAROL)]
     assert answer["verdict"] == "unknown"

@@ -33,6 +33,7 @@ from tests.canned import (
     u128,
 )
 from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
+from tests.messages import says
 from tests.node import Feed, Node, Refusal
 from tests.runtimes import bundled
 
@@ -288,9 +289,7 @@ def test_more_entries_than_wanted_are_cut_and_said(ask: Ask) -> None:
         exact = ask(node, "polkadot", "query", "polkadot", "System", "BlockHash", "--limit", "750")
 
     assert len(json.loads(two.out)) == 2
-    assert two.err == (
-        "Warning: System.BlockHash has more than the 2 entries that are shown, --limit gives up to 10000\n"
-    )
+    assert two.err == says("System.BlockHash", "2", "--limit", "10000")
     assert len(json.loads(default.out)) == 100
     assert len(json.loads(answer(exact))) == 750
 
@@ -330,9 +329,7 @@ def test_a_constant_is_read_offline_from_the_runtime_at_hand(scenarioctl: Run) -
     ended = scenarioctl("--offline", "query", "polkadot", "Balances", "ExistentialDeposit")
 
     assert (ended.out, ended.code) == ("10000000000\n", 0)
-    assert ended.err == (
-        "Warning: this is the constant of polkadot 2000000; no node was asked whether polkadot runs it\n"
-    )
+    assert ended.err == says("constant", "2000000")
 
 
 def test_a_runtime_api_is_called_with_its_parameters_encoded(ask: Ask) -> None:
@@ -399,11 +396,11 @@ def test_a_block_that_is_not_there_is_named(ask: Ask) -> None:
         unknown = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--block", "0x" + "ab" * 32)
 
     assert (number.err, number.code) == (
-        "Error: block 21 is not on polkadot yet, expected at most 20, its newest\n",
+        says("block", "21").printed,
         2,
     )
     assert (unknown.err, unknown.code) == (
-        f"Error: block 0x{'ab' * 32} is not known on polkadot to {node.url}, expected the hash or the number of one of its blocks\n",
+        says("block", "ab" * 32, url=node.url).printed,
         2,
     )
 
@@ -418,8 +415,7 @@ def test_a_block_whose_state_is_thrown_away_is_explained(ask: Ask) -> None:
         ended = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--block", "5")
 
     assert (ended.err, ended.code) == (
-        f"Error: {node.url} does not keep the state of block {FIVE} any more: an archive node does, "
-        "scenarioctl config set chains.polkadot.endpoints '[\"wss://…\"]'\n",
+        says(FIVE, "chains.polkadot.endpoints", '["wss://…"]', url=node.url).printed,
         6,
     )
 
@@ -564,7 +560,7 @@ def test_a_parachain_that_does_not_exist_has_no_channels_and_is_said_to_be_none(
         ended = ask(node, "polkadot", "hrmp", "openchannels", "polkadot", "2034")
 
     assert json.loads(ended.out) == {"open_hrmp_channels": [], "sourcechain": 2034}
-    assert ended.err == "Warning: polkadot has no parachain 2034\n"
+    assert ended.err == says("parachain", "2034")
 
 
 def test_a_parachain_without_channels_is_not_warned_of(ask: Ask) -> None:
@@ -609,188 +605,188 @@ CHANNELS = ("query", "polkadot", "Hrmp", "HrmpChannels")
 REFUSED: list[tuple[tuple[str, ...], str]] = [
     (
         ("query", "polkadot", "Sistem", "Account"),
-        f"pallet_name 'Sistem' is not a pallet or a runtime API of {RUNTIME}, did you mean System?",
+        says("pallet_name", "Sistem", "API", RUNTIME),
     ),
     (
         ("query", "polkadot", "AccountNonce", "account_nonce"),
-        f"pallet_name 'AccountNonce' is not a pallet or a runtime API of {RUNTIME}, did you mean AccountNonceApi?",
+        says("pallet_name", "API", RUNTIME, "AccountNonceApi"),
     ),
     (
         ("query", "polkadot", " ", "Account"),
-        "pallet_name ' ' is not a name; expected one like System or Account",
+        says("pallet_name", "name"),
     ),
     (
         ("query", "polkadot", "System", ""),
-        "method_name '' is not a name; expected one like System or Account",
+        says("method_name", "name"),
     ),
     (
         ("query", "polkadot", "System", "Acount"),
-        f"method_name 'Acount' is not in System of {RUNTIME}, did you mean Account?",
+        says("method_name", "Acount", RUNTIME),
     ),
     (
         ("query", "polkadot", "Timestamp", "zzz"),
-        f"method_name 'zzz' is not in Timestamp of {RUNTIME}, expected one of its storage items: Now, DidUpdate; constants: MinimumPeriod",
+        says("method_name", "zzz", RUNTIME),
     ),
     (
         ("query", "polkadot", "AccountNonceApi", "zzz"),
-        f"method_name 'zzz' is not in AccountNonceApi of {RUNTIME}, expected one of its methods: account_nonce",
+        says("method_name", "zzz", "AccountNonceApi", RUNTIME),
     ),
     (
         ("query", "polkadot", "Utility", "\x1b[31m"),
-        f"method_name '\\x1b[31m' is not in Utility of {RUNTIME}, expected one of its constants: batched_calls_limit",
+        says("method_name", "\\x1b[31m", RUNTIME),
     ),
     (
         ("query", "polkadot", "Balances", "transfer_keep_alive"),
-        "method_name 'transfer_keep_alive' is a call of Balances, which changes the chain and is not read: a chainTx drafts it",
+        says("method_name", "transfer_keep_alive", "chainTx"),
     ),
-    ((*ACCOUNT, "x"), f"System.Account: key 1 'x' is not an address, {ADDRESS}"),
-    ((*ACCOUNT, "0x12"), f"System.Account: key 1 '0x12' has 1 bytes, {ADDRESS}"),
+    ((*ACCOUNT, "x"), says("System.Account", "1", "x")),
+    ((*ACCOUNT, "0x12"), says("System.Account", "0x12")),
     (
         (*ACCOUNT, BOB[:-1] + "4"),
-        f"System.Account: key 1 '{BOB[:-1]}4' has a wrong checksum, it was mistyped or cut: copy the address again",
+        says("System.Account", "1", BOB[:-1]),
     ),
-    ((*ACCOUNT, BOB, BOB), "System.Account takes 1 key (AccountId32), not 2"),
+    ((*ACCOUNT, BOB, BOB), says("System.Account", "1", "AccountId32")),
     (
         ("query", "assetHub", "Assets", "Account", "1", "2", "3"),
-        "Assets.Account takes 2 keys (u32, AccountId32), not 3",
+        says("Assets.Account", "u32", "AccountId32"),
     ),
-    ((*NUMBER, "1"), "System.Number is one value and takes no keys, not 1"),
+    ((*NUMBER, "1"), says("System.Number", "1")),
     (
         ("query", "polkadot", "Balances", "ExistentialDeposit", "1"),
-        "Balances.ExistentialDeposit is a constant and takes no parameters, not 1: leave '1' out",
+        says("Balances.ExistentialDeposit", "1"),
     ),
     (
         ("query", "polkadot", "System", "BlockHash", "4294967296"),
-        f"System.BlockHash: key 1 '4294967296' does not fit u32 (it is not from 0 to 4294967295), {WHOLE}",
+        says("System.BlockHash", "1", "4294967296", "u32", "0"),
     ),
     (
         ("query", "polkadot", "System", "BlockHash", "1.5"),
-        f"System.BlockHash: key 1 '1.5' does not fit u32, {WHOLE}",
+        says("System.BlockHash", "1.5", "u32"),
     ),
     (
         ("query", "polkadot", "Staking", "ErasStakersPaged", "1", "x"),
-        f"Staking.ErasStakersPaged: key 2 'x' is not an address, {ADDRESS}",
+        says("Staking.ErasStakersPaged", "2", "x"),
     ),
     (
         (*CHANNELS, "zz"),
-        f"Hrmp.HrmpChannels: key 1 'zz' does not fit HrmpChannelId (it is not JSON), {CHANNEL}",
+        says("Hrmp.HrmpChannels", "1", "zz", "HrmpChannelId", "JSON"),
     ),
-    ((*CHANNELS, "[1,2]"), f"Hrmp.HrmpChannels: key 1 '[1,2]' does not fit HrmpChannelId, {CHANNEL}"),
+    ((*CHANNELS, "[1,2]"), says("Hrmp.HrmpChannels", "[1,2]", "HrmpChannelId")),
     (
         (*CHANNELS, '{"sender":1}'),
-        f"""Hrmp.HrmpChannels: key 1 '{{"sender":1}}' does not fit HrmpChannelId (its part 'recipient' is missing), {CHANNEL}""",
+        says("Hrmp.HrmpChannels", '{"sender":1}', "HrmpChannelId", "recipient"),
     ),
     (
         (*CHANNELS, '{"sender":1,"recipient":2,"x":3}'),
-        f"""Hrmp.HrmpChannels: key 1 '{{"sender":1,"recipient":2,"x":3}}' does not fit HrmpChannelId (it has the unknown part 'x'), {CHANNEL}""",
+        says("Hrmp.HrmpChannels", '{"sender":1,"recipient":2,"x":3}', "HrmpChannelId"),
     ),
     (
         (*ORACLE, "omni"),
-        "EmaOracle.Oracles: key 1 'omni' does not fit [u8; 8], expected 0x and 16 hex digits",
+        says("EmaOracle.Oracles", "1", "omni", "u8"),
     ),
     (
         (*ORACLE, "omnipool", "5"),
-        "EmaOracle.Oracles: key 2 '5' does not fit (u32, u32), expected a JSON list of 2",
+        says("EmaOracle.Oracles", "5", "u32"),
     ),
     (
         (*ORACLE, "omnipool", "[0,1]", "Shorty"),
-        "EmaOracle.Oracles: key 3 'Shorty' does not fit OraclePeriod, expected one of: LastBlock, Short, TenMinutes, Hour, Day, Week",
+        says("EmaOracle.Oracles", "3", "Shorty", "OraclePeriod"),
     ),
-    (("query", "polkadot", "Core", "version", "1"), "Core.version takes no parameters, not 1"),
+    (("query", "polkadot", "Core", "version", "1"), says("Core.version", "1")),
     (
         ("query", "polkadot", "AccountNonceApi", "account_nonce"),
-        f"AccountNonceApi.account_nonce: parameter account is missing, its type is AccountId32: expected an SS58 address like {ALICE} or 0x and 64 hex digits",
+        says("AccountNonceApi.account_nonce", "AccountId32", ALICE),
     ),
     (
         ("query", "polkadot", "AccountNonceApi", "account_nonce", BOB, "2"),
-        "AccountNonceApi.account_nonce takes 1 parameter (account: AccountId32), not 2",
+        says("AccountNonceApi.account_nonce", "1", "AccountId32"),
     ),
     (
         ("query", "polkadot", "TransactionPaymentApi", "query_info", "0x00", "x"),
-        f"TransactionPaymentApi.query_info: parameter len 'x' does not fit u32, {WHOLE}",
+        says("TransactionPaymentApi.query_info", "x", "u32"),
     ),
-    ((*NUMBER, "--block", "x"), f"block 'x' {BLOCK}"),
-    ((*NUMBER, "--block", "0x12"), f"block '0x12' {BLOCK}"),
-    ((*NUMBER, "--block", "4294967296"), f"block '4294967296' {BLOCK}"),
-    ((*ACCOUNT, "--limit", "0"), f"limit '0' {LIMIT}"),
-    ((*ACCOUNT, "--limit", "10001"), f"limit '10001' {LIMIT}"),
-    ((*ACCOUNT, "--limit", "ten"), f"limit 'ten' {LIMIT}"),
-    ((*NUMBER, "--count", "1"), "count says how many changes --watch prints: leave it out, or add --watch"),
-    ((*NUMBER, "--watch", "--count", "0"), "count '0' is not a number of lines, expected 1 or more"),
+    ((*NUMBER, "--block", "x"), says("block", "x")),
+    ((*NUMBER, "--block", "0x12"), says("block", "0x12")),
+    ((*NUMBER, "--block", "4294967296"), says("block", "4294967296")),
+    ((*ACCOUNT, "--limit", "0"), says("limit", "0")),
+    ((*ACCOUNT, "--limit", "10001"), says("limit", "10001")),
+    ((*ACCOUNT, "--limit", "ten"), says("limit", "ten")),
+    ((*NUMBER, "--count", "1"), says("count", "--watch")),
+    ((*NUMBER, "--watch", "--count", "0"), says("count", "0")),
     (
         (*NUMBER, "--watch", "--block", "5"),
-        "block '5' stands still, --watch follows the newest: leave one out",
+        says("block", "5", "--watch"),
     ),
     (
         ("query", "polkadot", "Balances", "ExistentialDeposit", "--watch"),
-        "Balances.ExistentialDeposit is a constant, which never changes: omit --watch",
+        says("Balances.ExistentialDeposit", "constant"),
     ),
     (
         ("hrmp", "openchannels", "assetHub", "1000"),
-        "relay 'assetHub' is not a relay chain, which alone knows of channels: expected one of: polkadot, kusama, paseo",
+        says("relay", "assetHub"),
     ),
-    (("hrmp", "openchannels", "polkadot", "x"), f"paraid 'x' {PARAID}"),
-    (("hrmp", "openchannels", "polkadot", "4294967296"), f"paraid 4294967296 {PARAID}"),
-    (("hrmp", "openchannels", "polkadot", "1.5"), f"paraid '1.5' {PARAID}"),
+    (("hrmp", "openchannels", "polkadot", "x"), says("x")),
+    (("hrmp", "openchannels", "polkadot", "4294967296"), says("4294967296")),
+    (("hrmp", "openchannels", "polkadot", "1.5"), says("1.5")),
     (
         ("hrmp", "openchannels", "polkadot", "1000", "--direction", "up"),
-        "direction 'up' is not known, expected one of: ingress, egress, both",
+        says("direction", "up"),
     ),
     (
         ("create", "query", "--chain", "polkadot", "Sistem", "Account"),
-        f"pallet_name 'Sistem' is not a pallet or a runtime API of {RUNTIME}, did you mean System?",
+        says("pallet_name", "Sistem", "API", RUNTIME),
     ),
     (
         ("create", "query", "--chain", "polkadot", "System", "Acount"),
-        f"method_name 'Acount' is not in System of {RUNTIME}, did you mean Account?",
+        says("method_name", "Acount", RUNTIME),
     ),
     (
         ("create", "query", "--chain", "polkadot", "System", "Account", "x"),
-        f"System.Account: key 1 'x' is not an address, {ADDRESS}",
+        says("System.Account", "1", "x"),
     ),
 ]
 
 
 @pytest.mark.parametrize(("line", "sentence"), REFUSED, ids=[" ".join(row[0]) for row in REFUSED])
 def test_what_cannot_be_asked_is_refused_before_any_node_is(
-    scenarioctl: Run, line: tuple[str, ...], sentence: str
+    scenarioctl: Run, line: tuple[str, ...], sentence: Any
 ) -> None:
     ended = scenarioctl("--offline", *line)
     as_json = scenarioctl("--offline", "--json", *line)
 
-    assert (ended.out, ended.err, ended.code) == ("", f"Error: {sentence}\n", 2)
+    assert (ended.out, ended.err, ended.code) == ("", sentence.printed, 2)
     assert json.loads(as_json.out) == {"error": sentence, "code": "invalid_request"}
 
 
 @pytest.mark.parametrize(
     ("line", "sentence", "code"),
     [
-        (NUMBER, "polkadot was not asked, --offline forbids it: leave --offline out", 5),
-        ((*NUMBER, "--watch"), "polkadot was not asked, --offline forbids it: leave --offline out", 5),
+        (NUMBER, says("polkadot", "--offline"), 5),
+        ((*NUMBER, "--watch"), says("polkadot", "--offline"), 5),
         (
             ("hrmp", "openchannels", "polkadot", "1000"),
-            "polkadot was not asked, --offline forbids it: leave --offline out",
+            says("polkadot", "--offline"),
             5,
         ),
         (
             ("hrmp", "openchannels", "mars", "1000"),
-            "relay 'mars' is not a chain, expected one of: polkadot, assetHub, hydraDx, kusama, assetHub_kusama, paseo, assetHub_paseo, pop, passetHub",
+            says("relay", "mars"),
             3,
         ),
-        (("chain", "check"), "no endpoint was asked, --offline forbids it: leave --offline out", 5),
+        (("chain", "check"), says("endpoint", "--offline"), 5),
         (
             ("chain", "refresh", "polkadot"),
-            "polkadot was not asked, --offline forbids it: leave --offline out",
+            says("polkadot", "--offline"),
             5,
         ),
     ],
 )
 def test_what_only_a_node_can_answer_is_said_so(
-    scenarioctl: Run, line: tuple[str, ...], sentence: str, code: int
+    scenarioctl: Run, line: tuple[str, ...], sentence: Any, code: int
 ) -> None:
     ended = scenarioctl("--offline", *line)
 
-    assert (ended.out, ended.err, ended.code) == ("", f"Error: {sentence}\n", code)
+    assert (ended.out, ended.err, ended.code) == ("", sentence.printed, code)
 
 
 def test_a_query_is_judged_also_where_its_chain_cannot_be_reached(scenarioctl: Run, tmp_path: Path) -> None:
@@ -801,11 +797,11 @@ def test_a_query_is_judged_also_where_its_chain_cannot_be_reached(scenarioctl: R
     right = scenarioctl("--config", str(path), "query", "polkadot", "System", "Number")
 
     assert (wrong.err, wrong.code) == (
-        f"Error: method_name 'Acount' is not in System of {RUNTIME}, did you mean Account?\n",
+        says("method_name", "Acount", RUNTIME).printed,
         2,
     )
     assert (right.err, right.code) == (
-        "Error: polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection refused)\n",
+        says("ws://127.0.0.1:1/", "Connection").printed,
         5,
     )
 
@@ -820,7 +816,7 @@ def test_an_answer_that_is_no_bytes_is_the_nodes_fault(ask: Ask) -> None:
         with Node(answers("polkadot", state_getStorage=given)) as node:
             ended = ask(node, "polkadot", "query", "polkadot", "System", "Number")
 
-        assert (ended.err, ended.code) == (f"Error: polkadot did not answer with {shown}\n", 5)
+        assert (ended.err, ended.code) == (says("polkadot", shown).printed, 5)
 
 
 def test_what_the_node_says_against_a_call_is_passed_on(ask: Ask) -> None:

@@ -16,6 +16,7 @@ from scenarioctl.transactions.swap.route import format_route, parse_route
 from scenarioctl.transactions.swap.route_quote import fetch_quote
 from scenarioctl.transactions.swap.router_dry_run import STAND_IN
 from tests.conftest import BOB_HEX, Run
+from tests.messages import Says, says
 from tests.node import Node, Refusal
 from tests.pool import (
     BLOCK,
@@ -99,10 +100,7 @@ class TestTheOmnipool:
         leg = quote.legs[0]
         assert (leg.asset_fee, leg.protocol_fee) == (20622, 811)
         assert quote.amount_out == 1957124423891189
-        assert quote.describe() == (
-            "2 DOT would bring 1957.124423891189 HDX in the block after 1000 (price 978.562211946, impact 0.0022 %, "
-            "asset fee 2.0622 %, protocol fee 0.0811 %)"
-        )
+        assert quote.describe() == says("DOT", "1957.124423891189", "HDX", "1000")
 
     def test_fees_of_this_block_stand_in_it(self, tmp_path: Path) -> None:
         state = BUSY | fees(HDX, 12_345, 700, BLOCK + 1)
@@ -219,9 +217,7 @@ class TestTheRoute:
 
         assert format_route(there.route) == "0>omnipool>10>omnipool>5"
         assert format_route(back.route) == "5>omnipool>10>omnipool>0"
-        assert there.warnings == (
-            "the route passes the Omnipool twice in a row, where one trade would do and cost one fee",
-        )
+        assert there.warnings == (says("route", "twice"),)
 
     def test_each_hop_finds_the_pool_as_the_hop_before_left_it(self, tmp_path: Path) -> None:
         quote = quoted(tmp_path, pool(), "DOT", "HDX", 10**14, route="5>omnipool>10>omnipool>0")
@@ -301,7 +297,7 @@ class TestTheRoute:
 
         error = refused(tmp_path, chain, "DOT", "10", TWO_DOT, route="5>aave>10", sender=sender)
 
-        assert str(error) == "amount is too small, 5>aave>10 would give nothing for 2 DOT"
+        assert str(error) == says("amount", "5>aave>10", "2", "DOT")
 
     def test_the_impact_is_unknown_where_a_small_amount_is_not_traded(self, tmp_path: Path) -> None:
         def dry_run(_: Any, call: Any) -> Any:
@@ -314,9 +310,7 @@ class TestTheRoute:
             quote = ask("DOT", "10", TWO_DOT, route="5>xyk>10")
 
         assert (quote.amount_out, quote.impact) == (13 * 10**6, None)
-        assert quote.warnings == (
-            "how far the size of the trade worsens its price is not known, and not limited",
-        )
+        assert quote.warnings == (says("worsens", "limited"),)
 
     def test_what_goes_on_with_a_contracts_token_is_dry_run_from_the_start(self, tmp_path: Path) -> None:
         state = pool(subpool(CONTRACT, reserve=1, hub=500_000 * 10**12))
@@ -328,9 +322,7 @@ class TestTheRoute:
             quote = ask("DOT", "10", TWO_DOT, route="5>omnipool>222>aave>10")
 
         assert [len(leg.hops) for leg in quote.legs] == [2]
-        assert quote.warnings == (
-            "the quote is a dry run with the fees of the block before, and may be off by 0.3 %",
-        )
+        assert quote.warnings == (says("quote", "0.3"),)
 
 
 class TestTheSendersDryRun:
@@ -354,19 +346,13 @@ class TestTheSendersDryRun:
         with pytest.raises(ChainRefused) as error:
             self.sold_by_bob(tmp_path, 1940_000_000_000_000)
 
-        assert str(error.value) == (
-            "a dry run of the swap gives 1940 HDX where 1957.913143411621 HDX were expected, 0.9149 % apart and more "
-            "than 0.3 %: ask again, or give the minimum with --min-amount-out and --exact-minimum"
-        )
+        assert str(error.value) == says("1940", "HDX", "1957.913143411621", "0.9149", "0.3")
 
     def test_a_sender_who_cannot_swap_is_told(self, tmp_path: Path) -> None:
         quote = self.sold_by_bob(tmp_path, 0, error={"Token": "FundsUnavailable"})
 
         assert quote.amount_out == 1957124423891189
-        assert quote.warnings == (
-            "the quote is not checked by a dry run of the sender: hydraDx refuses 5>omnipool>0 in a dry run: "
-            "Token.FundsUnavailable",
-        )
+        assert quote.warnings == (says("hydraDx", "5>omnipool>0", "Token.FundsUnavailable"),)
 
 
 def frozen(asset: int, tradable: int) -> State:
@@ -527,7 +513,7 @@ def test_a_trade_that_would_fail_is_refused_in_a_sentence(
     [
         (
             lambda *_: dry_run_answer(error={"Token": "BelowMinimum"}),
-            "hydraDx refuses 5>xyk>10 in a dry run: Token.BelowMinimum",
+            says("hydraDx", "5>xyk>10", "Token.BelowMinimum"),
         ),
         (
             lambda *_: dry_run_answer(
@@ -537,14 +523,14 @@ def test_a_trade_that_would_fail_is_refused_in_a_sentence(
                     }
                 }
             ),
-            "hydraDx refuses 5>xyk>10 in a dry run: XYK.SellAssetAmountInvalid",
+            says("hydraDx", "5>xyk>10", "XYK.SellAssetAmountInvalid"),
         ),
-        (lambda *_: dry_run_answer(), "hydraDx refuses 5>xyk>10 in a dry run: it tells of no trade"),
-        (lambda *_: {"Err": "Unimplemented"}, "hydraDx refuses 5>xyk>10 in a dry run: Unimplemented"),
+        (lambda *_: dry_run_answer(), says("hydraDx", "5>xyk>10")),
+        (lambda *_: {"Err": "Unimplemented"}, says("hydraDx", "5>xyk>10")),
     ],
     ids=["the batch fails", "the trade fails", "nothing happens", "no dry run"],
 )
-def test_a_failed_dry_run_is_named(tmp_path: Path, answer: Any, sentence: str) -> None:
+def test_a_failed_dry_run_is_named(tmp_path: Path, answer: Any, sentence: Any) -> None:
     error = refused(tmp_path, Chain(pool(), dry_run=answer), "DOT", "10", TWO_DOT, route="5>xyk>10")
 
     assert (error.code, str(error)) == ("chain_refused", sentence)
@@ -613,10 +599,7 @@ class TestCommands:
 
         answer = json.loads(ended.out)
         assert ended.code == 0
-        assert ended.err == (
-            "2 DOT would bring 1957.124423891189 HDX in the block after 1000 (price 978.562211946, impact 0.0022 %, asset "
-            "fee 2.0622 %, protocol fee 0.0811 %); at least 1937.553179652277 HDX with a slippage of 1 %\n"
-        )
+        assert ended.err == says("DOT", "1957.124423891189", "HDX", "1000")
         assert set(answer["swap"]) == {"swap_tx", "scenarioid", "spec_version"}
         decoded = run("tx", "decode", answer["swap"]["swap_tx"], "--chain", "hydraDx", "--json")
         assert json.loads(decoded.out)["call"]["method"] == "sell"
@@ -637,10 +620,7 @@ class TestCommands:
         allowed = run("create", "swap", *self.SWAP, "10000", "--max-impact", "12")
 
         assert (refusal.code, refusal.out) == (2, "")
-        assert refusal.err == (
-            "Error: amount 10000 DOT is so large that it worsens its own price by 9.9099 %, more than 5 %: sell less at "
-            "once, or allow it with --max-impact (max_impact)\n"
-        )
+        assert refusal.err == says("amount", "10000", "DOT", "9.9099", "5").printed
         assert allowed.code == 0
 
     def minimum(self, swap_tx: str) -> int:
@@ -653,47 +633,43 @@ class TestCommands:
             (
                 ("--min-amount-out", "140"),
                 1937553179652277,
-                "at least 1937.553179652277 HDX with a slippage of 1 %, above the minimum given of 0.00000000014 HDX\n",
+                says("1937.553179652277", "HDX", "0.00000000014"),
             ),
             (
                 ("--min-amount-out", "1950000000000000", "--slippage", "20"),
                 1950000000000000,
-                "at least 1950 HDX, the minimum given, 0.364 % below the quote\n",
+                says("1950", "HDX", "0.364"),
             ),
             (
                 ("--min-amount-out", "140", "--exact-minimum"),
                 140,
-                "at least 0.00000000014 HDX, exactly as given\n"
-                "Warning: the exact minimum of 0.00000000014 HDX is 99.9999 % below the quote\n",
+                says("0.00000000014", "HDX", "99.9999"),
             ),
             (
                 ("--min-amount-out", "2000000000000000", "--exact-minimum"),
                 2000000000000000,
-                "at least 2000 HDX, exactly as given\n"
-                "Warning: the swap would bring 1957.124423891189 HDX now, less than the exact minimum of 2000 HDX: it fails, "
-                "and costs its fee, until the price is better\n",
+                says("2000", "HDX", "1957.124423891189"),
             ),
             (
                 ("--min-amount-out", "1950000000000000", "--exact-minimum"),
                 1950000000000000,
-                "at least 1950 HDX, exactly as given, 0.364 % below the quote\n",
+                says("1950", "HDX", "0.364"),
             ),
             (
                 ("--slippage", "60"),
                 782849769556475,
-                "at least 782.849769556475 HDX with a slippage of 60 %\n"
-                "Warning: a slippage of 60 % accepts as little as 782.849769556475 HDX\n",
+                says("782.849769556475", "HDX", "60"),
             ),
             (
                 ("--slippage", "50"),
                 978562211945594,
-                "at least 978.562211945594 HDX with a slippage of 50 %\n",
+                says("978.562211945594", "HDX", "50"),
             ),
         ],
         ids=["a floor", "a high floor", "far below", "too high", "near", "a wide slippage", "half"],
     )
     def test_the_larger_of_minimum_and_quote_is_drafted_unless_it_is_exact(
-        self, run: Run, options: tuple[str, ...], minimum: int, said: str
+        self, run: Run, options: tuple[str, ...], minimum: int, said: Says
     ) -> None:
         ended = run("create", "swap", *self.SWAP, "2", *options, "--json")
         answer = json.loads(ended.out)["swap"]
@@ -763,10 +739,7 @@ class TestCommands:
         reason = "HDX (the native asset) cannot be bought in the Omnipool of hydraDx now: it is frozen there"
         assert (refused.code, refused.err) == (6, f"Error: {reason}\n")
         assert self.minimum(json.loads(exact.out)["swap"]["swap_tx"]) == 5
-        assert exact.err.splitlines()[-1] == (
-            f"Warning: there is no quote ({reason}): the exact minimum of 0.000000000005 HDX stands, and max_impact is not "
-            "checked"
-        )
+        assert exact.err.splitlines()[-1] == says(reason, "0.000000000005", "HDX", "max_impact")
 
     def test_a_job_drafts_on_the_terms_that_its_flow_keeps(self, run: Run, tmp_path: Path) -> None:
         flow = tmp_path / "flow.json"
@@ -785,8 +758,8 @@ class TestCommands:
         )
         texts = [node["text"] for node in json.loads(shown.out)["nodes"] if node["type"] == "action"]
         assert texts == [
-            "2 DOT for HDX on hydraDx, at least 0.00000000014 HDX",
-            "2 DOT for HDX on hydraDx, at least 0.00000000014 HDX (exact)",
+            says("2", "DOT", "HDX", "hydraDx", "0.00000000014"),
+            says("2", "DOT", "HDX", "hydraDx", "0.00000000014"),
         ]
         said = "\n".join(json.loads(lines.out)["result"])
         assert "at least 1937.553179652277 HDX with a slippage of 1 %, above the minimum given" in said
@@ -797,11 +770,8 @@ class TestCommands:
         small, enough = run(*line, "1999999"), run(*line, "2000000")
 
         note = "HDX, the minimum given; offline, it is not compared with a quote"
-        assert small.err.splitlines()[0] == f"at least 0.000001999999 {note}"
-        assert small.err.splitlines()[-1] == (
-            "Warning: the minimum of 0.000001999999 HDX is less than a millionth of the 2 DOT sold; min_amount_out is in the "
-            "smallest unit: 1 HDX is 1000000000000"
-        )
+        assert small.err.splitlines()[0] == says("0.000001999999", note)
+        assert small.err.splitlines()[-1] == says("0.000001999999", "HDX", "2", "DOT", "min_amount_out")
         assert "millionth" not in enough.err
 
     @pytest.mark.parametrize(
@@ -810,56 +780,56 @@ class TestCommands:
             (
                 ("quote", *SWAP, "2", "--chain", "polkadot"),
                 2,
-                "chain 'polkadot' has no exchange, expected one of: hydraDx",
+                says("chain", "polkadot"),
             ),
             (
                 ("quote", "--assetin", "DOT", "--assetout", "DOT", "--amount", "2"),
                 2,
-                "assetout '5' is the asset sold, expected another one to receive",
+                says("assetout", "5"),
             ),
-            (("quote", *SWAP, "2.00000000001"), 2, "amount 2.00000000001 has too many decimals, DOT has 10"),
-            (("quote", *SWAP, "0"), 2, "amount '0' is zero, expected a number above zero"),
+            (("quote", *SWAP, "2.00000000001"), 2, says("amount", "2.00000000001", "DOT", "10")),
+            (("quote", *SWAP, "0"), 2, says("amount", "0")),
             (
                 ("quote", *SWAP, "2", "--slippage", "100"),
                 2,
-                "slippage '100' is not a share in per cent, expected 0 to 99.9, like 0.5",
+                says("slippage", "100"),
             ),
             (
                 ("quote", *SWAP, "2", "--sender", "5"),
                 2,
-                "sender '5' is not an address, expected an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or a 0x public key of 32 bytes",
+                says("sender", "5"),
             ),
             (
                 ("quote", *SWAP, "2", "--route", "0>omnipool>5"),
                 2,
-                "route begins with 0, but 5 is sold: expected it first",
+                says("route", "0", "5"),
             ),
             (
                 ("quote", *SWAP, "2", "--offline"),
                 5,
-                "hydraDx was not asked, --offline forbids it: leave --offline out",
+                says("hydraDx", "--offline"),
             ),
             (
                 ("create", "swap", *SWAP, "2", "--max-impact", "101"),
                 2,
-                "max_impact '101' is not a share in per cent, expected 0 to 100, like 5",
+                says("max_impact", "101"),
             ),
             (
                 ("create", "swap", *SWAP, "2", "--max-impact", "some"),
                 2,
-                "max_impact 'some' is not a number, expected digits with an optional point, like 1.5",
+                says("max_impact", "some"),
             ),
             (
                 ("create", "swap", *SWAP, "0.0000002", "--slippage", "99.99999999"),
                 2,
-                "amount is too small, the pool would give 195716743 of the smallest unit less a slippage of 99.99999999 %: expected an amount that gives at least 1",
+                says("amount", "195716743", "99.99999999"),
             ),
         ],
         ids=lambda value: " ".join(value)[-40:] if isinstance(value, tuple) else "",
     )
     def test_bad_input_is_answered_in_a_sentence(
-        self, run: Run, line: tuple[str, ...], code: int, sentence: str
+        self, run: Run, line: tuple[str, ...], code: int, sentence: Any
     ) -> None:
         ended = run(*line)
 
-        assert (ended.code, ended.out, ended.err) == (code, "", f"Error: {sentence}\n")
+        assert (ended.code, ended.out, ended.err) == (code, "", sentence.printed)

@@ -21,6 +21,7 @@ from tests.live.recorder import (
     repeatable,
     write_conversations,
 )
+from tests.messages import says
 from tests.node import Feed, Node, Refusal
 from tests.runner import BlockingConnection
 from tests.signing import dev_key
@@ -90,7 +91,11 @@ def test_a_replay_answers_as_the_node_did(node: Node, tmp_path: Path) -> None:
 
     assert again == said
     assert said[:3] == [{"number": 1}, {"number": 2}, {"number": 3}]
-    assert said[5:8] == [(1010, "Invalid Transaction", "bad signature"), {"number": "0x1"}, {"number": "0x2"}]
+    assert said[5:8] == [
+        (1010, "Invalid Transaction", says("bad", "signature")),
+        {"number": "0x1"},
+        {"number": "0x2"},
+    ]
     assert (kept.salt, kept.signatures) == ("salt", {"a": "b"})
 
 

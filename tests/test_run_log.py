@@ -18,6 +18,7 @@ from scenarioctl.operations.jobs import (
 )
 from scenarioctl.worker.loop import Worker
 from tests.conftest import Run
+from tests.messages import says
 from tests.test_jobs import BROKEN, HTTP, REMARK, Hanging, answers, diagram
 from tests.test_worker import Bench, FakeRun, draft, play
 
@@ -101,8 +102,8 @@ def test_a_run_in_which_a_draft_fails_says_so_before_its_end_mark(tmp_path: Path
         lines = (await job_log(app, JobLog(id=id))).answer["result"]
         reason = "node 'b': the Remark has no text, expected it in actionData.source.target"
         assert lines[-4:] == [
-            f"Could not generate transaction: {reason}",
-            f"run failed: 1 of 2 drafts: {reason}",
+            says("transaction", reason),
+            says("1", "2", reason),
             "workload executed",
             "Sleeping",
         ]
@@ -125,7 +126,7 @@ def test_drafts_that_a_run_did_not_come_to_are_counted(tmp_path: Path) -> None:
         lines = (await job_log(app, JobLog(id=id))).answer["result"]
         assert lines[2:] == [
             "Requesting GET example.org/",
-            "run failed: 1 of 2 drafts: the run took longer than its timeout of 1s",
+            says("2", "1s"),
             "workload executed",
             "Sleeping",
         ]

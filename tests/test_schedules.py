@@ -25,6 +25,7 @@ from scenarioctl.schedules import (
     read_schedule,
     write_duration,
 )
+from tests.messages import Says, says
 
 #: 2026-11-21 12:00 UTC, a Saturday.
 NOON = int(datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()) * SECOND
@@ -109,70 +110,68 @@ def test_a_written_duration_reads_back(seconds: int) -> None:
     [
         (
             {"every": "soon"},
-            "every 'soon' is not a duration, expected one like 90s, 5m, 12h or 1h30m, or a number of seconds",
+            says("every", "soon"),
         ),
         (
             {"every": True},
-            "every True is not a duration, expected one like 90s, 5m, 12h or 1h30m, or a number of seconds",
+            says("every", "duration"),
         ),
         (
             {"every": 0.5},
-            "every 0.5 is not a duration, expected one like 90s, 5m, 12h or 1h30m, or a number of seconds",
+            says("every", "0.5"),
         ),
-        ({"every": "0s"}, "every '0s' is too short, expected 1s to 366d"),
+        ({"every": "0s"}, says("every", "0s")),
         (
             {"every": -1},
-            "every -1 is not a duration, expected one like 90s, 5m, 12h or 1h30m, or a number of seconds",
+            says("every", "-1"),
         ),
-        ({"every": "367d"}, "every '367d' is too long, expected 1s to 366d"),
-        ({"every": 10**400}, "every a number of about 400 digits is too long, expected 1s to 366d"),
+        ({"every": "367d"}, says("every", "367d")),
+        ({"every": 10**400}, says("every", "400")),
         (
             {"every": "٣s"},
-            "every '٣s' is not a duration, expected one like 90s, 5m, 12h or 1h30m, or a number of seconds",
+            says("every", "٣s"),
         ),
         (
             {"every": "1s", "cron": "* * * * *"},
-            "every '1s' and cron '* * * * *' are both given, expected one of them",
+            says("every", "1s", "* * * * *"),
         ),
         (
             {"timezone": "UTC"},
-            "timezone 'UTC' is given without cron: only cron lines have a time zone",
+            says("timezone", "UTC"),
         ),
         (
             {"cron": "* * * *"},
-            "cron '* * * *' is not a cron line, expected five fields like '*/5 * * * *' "
-            "(minute, hour, day of month, month, day of week)",
+            says("cron", "* * * *"),
         ),
         (
             {"cron": "61 * * * *"},
-            "cron '61 * * * *' has a minute that cannot be read, expected five fields like '*/5 * * * *' "
-            "(minute, hour, day of month, month, day of week)",
+            says("cron", "61 * * * *"),
         ),
         (
             {"cron": "* * * * *", "timezone": "../../etc/passwd"},
-            "timezone '../../etc/passwd' is not known, expected one like UTC or Europe/Berlin",
+            says("timezone", "../../etc/passwd"),
         ),
         (
             {"cron": "* * * * *", "timezone": "Mars"},
-            "timezone 'Mars' is not known, expected one like UTC or Europe/Berlin",
+            says("timezone", "Mars"),
         ),
         (
             {"every": "5m", "jitter": "5m"},
-            "jitter '5m' is not shorter than the interval, expected less than 5m",
+            says("jitter", "5m"),
         ),
-        ({"overlap": "both"}, "overlap 'both' is unknown, expected skip or queue"),
-        ({"overlap": 1}, "overlap 1 is unknown, expected skip or queue"),
+        ({"overlap": "both"}, says("overlap", "both")),
+        ({"overlap": 1}, says("overlap", "1")),
         (
             {"pause_after": -1},
-            "pause_after -1 is not a number of failures, expected 0 (never) to 1000000",
+            says("pause_after", "-1"),
         ),
         (
             {"pause_after": True},
-            "pause_after True is not a number of failures, expected 0 (never) to 1000000",
+            says("pause_after", "failures"),
         ),
     ],
 )
-def test_what_cannot_be_a_schedule_is_refused(fields: dict[str, Any], sentence: str) -> None:
+def test_what_cannot_be_a_schedule_is_refused(fields: dict[str, Any], sentence: Says) -> None:
     with pytest.raises(InvalidRequest) as refused:
         read_schedule(**fields)
 

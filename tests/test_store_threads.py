@@ -16,6 +16,7 @@ from scenarioctl.errors import Conflict, NotFound, StoreBusy, StoreFailed
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.store import SqliteStore
+from tests.messages import says
 from tests.test_stores import FIRST, SECOND
 
 
@@ -276,7 +277,7 @@ def test_a_full_disk_refuses_what_has_no_room_and_keeps_the_rest(path: Path) -> 
         answers = await asyncio.gather(*tasks, return_exceptions=True)
 
         assert [type(answer) for answer in answers] == [type(None), StoreFailed, type(None)]
-        assert str(answers[1]) == f"store '{path}' is out of disk space; nothing was changed"
+        assert str(answers[1]) == says("store", path=path)
         assert {item.id for item in (await store.list_scenarios()).items} == {
             FIRST.id,
             "scenario-1",

@@ -18,6 +18,7 @@ from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.server import streams
 from scenarioctl.server.access import new_token
 from scenarioctl.server.streams import Position, read_position
+from tests.messages import Says, says
 from tests.serving import Serving
 
 
@@ -195,14 +196,14 @@ def test_the_api_has_it_too_where_one_process_has_both(served: Serving, stored: 
 @pytest.mark.parametrize(
     ("query", "status", "error"),
     [
-        ("?id=nope", 404, "scenario 'nope' is not in the store"),
-        ("?after=x", 422, "after 'x' is no id of an event, expected one like 17.4, or now"),
-        ("?after=-1.2", 422, "after '-1.2' is no id of an event, expected one like 17.4, or now"),
-        ("?job=x", 422, "there is no field 'job', expected one of: id, after, tail"),
+        ("?id=nope", 404, says("scenario", "nope")),
+        ("?after=x", 422, says("x", "event")),
+        ("?after=-1.2", 422, says("-1.2", "event")),
+        ("?job=x", 422, says("field", "job")),
     ],
 )
 def test_what_cannot_be_followed_is_said_before_the_stream_begins(
-    served: Serving, query: str, status: int, error: str
+    served: Serving, query: str, status: int, error: Says
 ) -> None:
     reply = served.get(f"/job/events{query}", port=served.worker)
 
@@ -237,7 +238,7 @@ def test_streams_are_bounded_and_leave_nothing_behind(
         "5",
         "rate_limited",
     )
-    assert refused.json()["error"] == "2 event streams are open already, try again in 5 seconds"
+    assert refused.json()["error"] == says("2", "streams")
     assert (open_, served.servers.context.metrics.streams) == (2, 0)
 
 

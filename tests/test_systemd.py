@@ -12,6 +12,7 @@ import pytest
 from scenarioctl.server.systemd_units import interpreter, program, service_unit, shut_folder, socket_unit
 from tests.conftest import ROOT, Run
 from tests.daemons import daemon
+from tests.messages import says
 
 ANALYZE = shutil.which("systemd-analyze")
 needs_systemd = pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed here")
@@ -48,12 +49,12 @@ def test_the_unit_runs_the_daemon_that_was_asked_for(scenarioctl: Run) -> None:
     ]
     assert (sockets.out, sockets.err, sockets.code) == (
         "",
-        "Error: --listen does not go with --print-socket-unit: change ListenStream= in what it prints\n",
+        says("--listen", "--print-socket-unit", "ListenStream=").printed,
         2,
     )
     assert (store.out, store.err, store.code) == (
         "",
-        "Error: --store does not go with the units, whose service has folders of its own: leave it out\n",
+        says("--store", "service").printed,
         2,
     )
 
@@ -83,8 +84,7 @@ def test_a_program_that_the_services_user_cannot_get_to_is_told_of(
     assert found == [None, top / "shut", top / "shut", top / "none"]
     assert service.out == service_unit(str(top / "bin" / "scenarioctl"))
     assert (service.err, service.code) == (
-        f"Warning: the service has a user of its own, who may not enter {top}/shut, where the program or its Python is: "
-        "install it where everybody may, as in /opt/scenarioctl, and print the unit from there\n",
+        says("everybody", folder=top),
         0,
     )
 

@@ -28,6 +28,7 @@ from scenarioctl.transactions.signing.wallet_formats import (
     vault_payload,
 )
 from tests.conftest import BOB, BOB_HEX, Run
+from tests.messages import Says, says
 from tests.runtimes import metadata_table, unhex
 from tests.test_golden import VECTORS, assert_is
 
@@ -131,10 +132,7 @@ def test_the_largest_payload_that_is_drawn() -> None:
     assert len(vault_frames(largest)) == 64
     with pytest.raises(TooLarge) as refused:
         vault_frames(largest + b"\0")
-    assert (
-        str(refused.value)
-        == "tx is too large for QR codes: 65537 bytes would take 65 of them, expected at most 64"
-    )
+    assert str(refused.value) == says("tx", "QR", "65537")
 
 
 def test_the_kind_of_key_is_told_to_vault(scenarioctl: Run) -> None:
@@ -152,7 +150,7 @@ def test_a_kind_of_key_is_a_name() -> None:
     with pytest.raises(InvalidRequest) as refused:
         vault_payload(payload, account=bytes(32), crypto=["sr25519"], genesis_hash=bytes(32))  # type: ignore[arg-type]
 
-    assert str(refused.value) == "crypto ['sr25519'] is not known, expected one of: ed25519, sr25519"
+    assert str(refused.value) == says("crypto", "sr25519")
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 40, 250, 1023, 1029])
@@ -192,16 +190,16 @@ class Screen(io.StringIO):
 @pytest.mark.parametrize(
     ("encoding", "columns", "sentence"),
     [
-        ("utf-8", "36", "qr needs 37 columns and the terminal has 36: widen it, or use --qr-file"),
+        ("utf-8", "36", says("37", "36", "--qr-file")),
         (
             "iso-8859-1",
             "200",
-            "qr cannot be drawn, the terminal's encoding iso-8859-1 has no blocks: use --qr-file, or UTF-8",
+            says("encoding", "iso-8859-1"),
         ),
     ],
 )
 def test_a_screen_that_cannot_show_a_code_is_not_drawn_on(
-    monkeypatch: pytest.MonkeyPatch, encoding: str, columns: str, sentence: str
+    monkeypatch: pytest.MonkeyPatch, encoding: str, columns: str, sentence: Says
 ) -> None:
     screen = Screen(encoding)
     monkeypatch.setattr("sys.stdout", screen)

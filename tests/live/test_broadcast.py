@@ -15,6 +15,7 @@ from scenarioctl.config import load_settings
 from tests.conftest import Ended, Run
 from tests.live.conftest import Live
 from tests.live.recorder import fresh, pause
+from tests.messages import says
 from tests.runner import finish
 from tests.signing import dev_key, ecdsa_signature, ed25519_key
 
@@ -210,7 +211,7 @@ def test_a_transaction_for_another_chain_is_not_sent(relay: Live, asset_hub: Liv
 
     ended = tool("--json", "broadcast", "liveHub", tx)
 
-    assert refusal(ended) == (2, "tx is signed for liveRelay, not for liveHub")
+    assert refusal(ended) == (2, says("tx", "liveRelay", "liveHub"))
 
 
 def test_a_bad_signature_is_not_sent(relay: Live, tool: Tool) -> None:

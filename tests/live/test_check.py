@@ -32,6 +32,7 @@ from tests.live.setup import (
     sign,
     wait_for_quiet,
 )
+from tests.messages import says
 from tests.runner import finish
 from tests.signing import dev_key
 
@@ -273,10 +274,7 @@ class TestMoneyTraps:
 
         # The runtimes themselves have nothing against the first.
         assert [stop.outcome for stop in down_check.stops] == ["ok", "ok"]
-        assert down_check.reasons == (
-            "DOT would go from liveRelay to liveDex with liveRelay as its reserve, but liveHub backs it: no chain "
-            "refuses that, and the backing would be in the wrong place",
-        )
+        assert down_check.reasons == (says("DOT", "liveRelay", "liveDex", "liveHub"),)
         assert down_check.verdict == up_check.verdict == "refused"
         assert any(
             "with liveRelay as its reserve, but liveHub backs it" in reason for reason in up_check.reasons
@@ -289,10 +287,7 @@ class TestMoneyTraps:
 
         assert check.verdict == "refused"
         assert check.stops[-1].outcome == "ok"
-        assert check.reasons == (
-            "0.000000001 KSM would arrive, below the existential deposit of 0.000003333333 KSM on liveHub, where the "
-            "beneficiary holds none yet: it would be lost without a trace",
-        )
+        assert check.reasons == (says("0.000000001", "KSM", "0.000003333333", "liveHub"),)
 
     def test_a_sender_without_native_for_the_delivery_is_refused(self, network: Network) -> None:
         poor = fresh(32)
@@ -324,10 +319,7 @@ class TestMoneyTraps:
 
         assert (check.verdict, [stop.outcome for stop in check.stops]) == ("refused", ["ok", "ok", "failed"])
         failed, trapped = check.reasons
-        assert failed == (
-            "on liveDex the message fails: TooExpensive, what is set aside for the fee does not pay it, or the asset "
-            "pays no fees there; what was sent would be trapped or lost there"
-        )
+        assert failed == says("liveDex", "TooExpensive")
         assert "DOT would be trapped on liveDex: nobody gets it." in trapped
 
     def test_more_set_aside_for_the_last_hop_than_arrives_is_refused(self, network: Network) -> None:
@@ -337,10 +329,7 @@ class TestMoneyTraps:
 
         assert (check.verdict, [stop.outcome for stop in check.stops]) == ("refused", ["ok", "ok", "failed"])
         failed, trapped = check.reasons
-        assert failed == (
-            "on liveDex the message fails: NotHoldingFees, more is set aside for the fee than arrives; what was sent "
-            "would be trapped or lost there"
-        )
+        assert failed == says("liveDex", "NotHoldingFees")
         assert "DOT would be trapped on liveDex: nobody gets it." in trapped
 
 
@@ -379,10 +368,7 @@ class TestFeeAssetThatIsNotAccepted:
                 )
             )
 
-        assert str(refused.value) == (
-            "USDT cannot be sent alone from liveDex to liveHub: liveHub takes no fees in it now, so the whole transfer "
-            "would be trapped there; with --check and --sender a little KSM of the sender's goes along and pays the fee"
-        )
+        assert str(refused.value) == says("USDT", "liveDex", "liveHub", "--check", "--sender")
 
     def test_with_a_little_native_beside_it_it_arrives_whole(self, without_pool: Network) -> None:
         to = fresh(32)

@@ -15,6 +15,7 @@ from scenarioctl.errors import ChainRefused
 from tests.canned import prefix, two_x64_concat
 from tests.conftest import DATA, Ended, Run
 from tests.live.conftest import Live
+from tests.messages import says
 from tests.runner import finish
 from tests.signing import dev_key
 
@@ -295,7 +296,6 @@ def test_a_contract_is_looked_for_by_20_bytes_in_pallet_revive(
     assert (absent.err, json.loads(absent.out)["onchain"]) == ("", False)
     assert json.loads(wrong.out) == {
         "sucess": False,
-        "error": f"chain {contracts.name} has pallet-contracts, which knows contracts by account, "
-        "expected the contract's SS58 address and ink! metadata of version 3 to 5",
+        "error": says("chain", contracts.name),
         "code": "invalid_request",
     }
