@@ -70,13 +70,19 @@ async def draft_transfer(
         beneficiary=beneficiary,
         xcm_version=xcm_version,
     )
-    # What no runtime could make is refused as such, and not as a chain that was not reached.
-    if sender is None:
-        check_route(transfer, app.registry, app.assets)
-    elif source.name != destination.name:
+    if sender is not None and source.name != destination.name:
         # A check may open a route for an asset that has none without it.
         check_chains(transfer, app.registry)
-    table = await app.runtime(source)
+    elif not app.settings.offline:
+        # Refused before a node is asked.
+        check_route(transfer, app.registry, app.assets)
+    try:
+        table = await app.runtime(source)
+    except ChainUnreachable:
+        if sender is None:
+            # A transfer that no runtime could make is refused as such, and not for the lack of a runtime.
+            check_route(transfer, app.registry, app.assets)
+        raise
     # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
     destination_table = app.known_runtime(destination) if destination.name != source.name else None
     if app.settings.offline or (sender is None and source.name == destination.name):

@@ -16,6 +16,7 @@ _LIBRARIES = (
     "base58",
     "blake3",
     "cronsim",
+    "difflib",
     "ecdsa",
     "ed25519_zebra",
     "html",
