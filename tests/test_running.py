@@ -666,15 +666,15 @@ class TestHttp:
         [
             (
                 {"headers": [{"key": "Host", "value": "x"}]},
-                "headers[0].key 'Host' is set by the request itself: leave it out",
+                says("headers[0].key", "Host"),
             ),
             (
                 {"headers": [{"key": "Transfer-Encoding", "value": "chunked"}]},
-                "headers[0].key 'Transfer-Encoding' is set by the request itself: leave it out",
+                says("headers[0].key", "Transfer-Encoding"),
             ),
-            ({"timeout": 301}, "timeout 301 is too long, expected at most 300 seconds"),
-            ({"retries": 11}, "retries 11 is not a number of retries, expected 0 to 10"),
-            ({"retries": "many"}, "retries 'many' is not a number of retries, expected 0 to 10"),
+            ({"timeout": 301}, says("timeout", "301", "300")),
+            ({"retries": 11}, says("retries", "11")),
+            ({"retries": "many"}, says("retries", "many")),
         ],
     )
     def test_what_cannot_be_sent_is_refused(self, stage: Stage, form: Any, sentence: Any) -> None:
