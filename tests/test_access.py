@@ -86,14 +86,14 @@ def test_a_token_is_good_for_its_scopes() -> None:
 @pytest.mark.parametrize(
     ("headers", "sentence"),
     [
-        ({}, says("daemon", "wants")),
+        ({}, says("token", "Authorization")),
         (bearer("sctl_other"), says("token", "daemon")),
         (bearer(""), says("token", "daemon")),
         (bearer("\udcff"), says("token", "daemon")),
         (bearer(TOKENS["ops"]["sha256"]), says("token", "daemon")),  # type: ignore[arg-type]
         ({"Authorization": f"Basic {OPS}"}, says("Authorization", "kind")),
         ({"Authorization": OPS}, says("Authorization", "kind")),
-        ({"X-Token": OPS}, says("daemon", "wants")),
+        ({"X-Token": OPS}, says("token", "Authorization")),
     ],
 )
 def test_who_has_no_token_is_not_let_in(headers: Mapping[str, str], sentence: Any) -> None:
@@ -226,7 +226,9 @@ def test_pages_of_others_may_not_call(method: str, headers: Mapping[str, str]) -
     kind, sentence = refusal(access, call(headers, method=method))
 
     assert kind is Forbidden
-    assert sentence.endswith("may not call this daemon, expected none, its own, or one of the setting cors")
+    assert sentence.endswith(
+        "is not allowed to call this daemon; expected none, the daemon's own, or one in the setting cors"
+    )
 
 
 def test_an_origin_whose_lower_case_alone_is_allowed_may_not_call() -> None:

@@ -29,7 +29,7 @@ REFUSED = {
     "interim": "sent more than 65536 bytes of headers",
     "headers": "sent more than 65536 bytes of headers",
     "chunks": "sent more than 2097152 bytes",
-    "broken chunks": "sent an answer that cannot be read",
+    "broken chunks": "sent a malformed response",
 }
 
 

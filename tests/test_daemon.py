@@ -70,7 +70,7 @@ def test_what_is_no_address_is_refused(text: str, sentence: Says) -> None:
     with pytest.raises(InvalidRequest) as refused:
         parse_address(text)
 
-    assert str(refused.value) == sentence.within(f"{{}}, {EXPECTED}")
+    assert str(refused.value) == sentence.within(f"{{}}; {EXPECTED}")
 
 
 def test_port_0_is_a_free_port_which_is_named() -> None:
@@ -243,7 +243,7 @@ def test_files_and_paths_that_can_be_no_socket_are_named(tmp_path: Path) -> None
         says("listen", tmp_path=tmp_path),
     )
     assert refusal(f"unix:/{'x' * 120}")[1].endswith(
-        "is too long for a socket, expected a path of at most 107 bytes"
+        "is too long for a socket; expected a path of at most 107 bytes"
     )
     assert file.read_text() == "mine"
 
@@ -419,13 +419,13 @@ def test_a_log_that_nobody_reads_holds_up_nobody_and_says_what_it_left_out() -> 
             while "number=9999" not in (line := stream.readline()):
                 heard.append(line)
             journal.emit(record("seen again"))
-            while "left out" not in (line := stream.readline()):
+            while "were dropped" not in (line := stream.readline()):
                 heard.append(line)
             told, last = line, stream.readline()
     finally:
         os.close(writing)
 
-    assert told == says("nobody", lines=20000 - len(heard) - 1)
+    assert told == says("log lines", lines=20000 - len(heard) - 1)
     assert last == "<6>seen again\n"
 
 
@@ -498,17 +498,17 @@ def test_a_daemon_starts_reloads_and_stops_as_systemd_expects(tmp_path: Path) ->
             running.process.send_signal(signal.SIGHUP)
             reload = systemd.heard_with("RELOADING")
             again = systemd.heard_with("READY")
-            running.said("store has changed too, which takes a restart")
+            running.said("store changed; restart the daemon to apply it")
 
             # A broken one changes nothing.
             config.write_text("rate = ")
             running.process.send_signal(signal.SIGHUP)
-            running.said("the settings stay as they were: config ")
+            running.said("reload failed, settings unchanged: config ")
             refused = systemd.heard_with("READY")["STATUS"]
             config.write_text('private_targets = ["10.0.0.0/99"]')
             running.process.send_signal(signal.SIGHUP)
             running.said(
-                "the settings stay as they were: private_targets '10.0.0.0/99' is not a host or a network"
+                "reload failed, settings unchanged: private_targets '10.0.0.0/99' is not a host or a network"
             )
 
             # The request that is on its way is answered; a new one finds nobody.
@@ -528,12 +528,12 @@ def test_a_daemon_starts_reloads_and_stops_as_systemd_expects(tmp_path: Path) ->
     assert beats == ["1", "1", "1"]
     assert reload.keys() == {"RELOADING", "MONOTONIC_USEC"}
     assert again["READY"] == "1"
-    assert re.sub(r":\d+", "", refused) == says("http://127.0.0.1", "settings")
+    assert re.sub(r":\d+", "", refused) == says("http://127.0.0.1", "reload")
     assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
     assert b"Connection: close\r\n" in answer
     assert ended == 0
     assert "Traceback" not in running.log
-    assert " info settings read anew, changed: rate, log_level\n" in running.log
+    assert " info settings reloaded; changed: rate, log_level\n" in running.log
 
 
 def read_all(connection: socket.socket) -> bytes:
@@ -612,8 +612,8 @@ def test_why_a_daemon_does_not_start_is_an_error_to_the_journal(tmp_path: Path) 
 
 
 EVERY_ADDRESS = (
-    "listen 'http://0.0.0.0:{port}' can be reached from other machines, and no token is configured, so that anybody there could "
-    "create, run and broadcast: make a token with scenarioctl config token NAME, listen on 127.0.0.1, or accept that with --force"
+    "listen 'http://0.0.0.0:{port}' is reachable from other machines and no token is configured: anyone there could "
+    "create, run and broadcast. Make a token with scenarioctl config token NAME, listen on 127.0.0.1, or accept the risk with --force"
 )
 
 
@@ -686,7 +686,7 @@ def test_a_daemon_is_activated_by_sockets_and_guarded_by_tokens(tmp_path: Path) 
             # Without its token: nobody may any more be let in to an address that others can reach.
             config.write_text("")
             running.process.send_signal(signal.SIGHUP)
-            running.said("the settings stay as they were: listen ")
+            running.said("reload failed, settings unchanged: listen ")
             still = running.ask("/api/scenarios")[0]
 
             ended = running.end()
@@ -696,7 +696,7 @@ def test_a_daemon_is_activated_by_sockets_and_guarded_by_tokens(tmp_path: Path) 
     assert create == (
         403,
         {
-            "error": says("token", "good"),
+            "error": says("token", "create"),
             "code": "forbidden",
         },
     )
@@ -742,11 +742,11 @@ def test_a_second_signal_ends_a_daemon_at_once(tmp_path: Path) -> None:
         half_sent(running, "/api/scenario/info", b'{"id": "nosuchone"}'),
     ):
         running.process.send_signal(signal.SIGTERM)
-        running.said("stopping at SIGTERM: requests and runs that go on may end")
+        running.said("stopping at SIGTERM: requests and runs in progress may finish")
         started = time.monotonic()
         ended = running.end(signal.SIGINT)
         took = time.monotonic() - started
 
     assert (ended, path.exists()) == (130, False)
     assert took < 5
-    assert "stopped at once, at a second SIGINT" in running.log
+    assert "stopped at once by a second SIGINT" in running.log

@@ -236,14 +236,14 @@ class TestAnswers:
         ("parts", "sentence"),
         [
             ([b""], says("127.0.0.1:PORT", "connection")),
-            ([b"SSH-2.0-OpenSSH_9.2\r\n"], says("127.0.0.1:PORT", "answer")),
+            ([b"SSH-2.0-OpenSSH_9.2\r\n"], says("127.0.0.1:PORT", "sent")),
             (
                 [b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"],
-                says("127.0.0.1:PORT", "answer"),
+                says("127.0.0.1:PORT", "sent"),
             ),
             (
                 [b"HTTP/1.1 200 OK\r\n" + b"X: " + b"a" * 20_000 + b"\r\n\r\n"],
-                says("127.0.0.1:PORT", "answer"),
+                says("127.0.0.1:PORT", "sent"),
             ),
             (
                 [b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Encoding: gzip\r\n\r\nabc"],
@@ -254,7 +254,7 @@ class TestAnswers:
                     b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Encoding: gzip\r\n\r\n"
                     + gzip.compress(b"x")[:9]
                 ],
-                says("127.0.0.1:PORT", "answer"),
+                says("127.0.0.1:PORT", "sent"),
             ),
             ([b"HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n"], "127.0.0.1:PORT answered 0"),
             (
@@ -270,14 +270,14 @@ class TestAnswers:
                     b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\nContent-Encoding: gzip\r\n\r\n"
                     + gzip.compress(b"x" * 50)[:20]
                 ],
-                says("127.0.0.1:PORT", "answer"),
+                says("127.0.0.1:PORT", "sent"),
             ),
             (
                 [
                     b"HTTP/1.1 200 OK\r\nContent-Length: 42\r\nContent-Encoding: gzip\r\n\r\n"
                     + gzip.compress(b"x") * 2
                 ],
-                says("127.0.0.1:PORT", "answer"),
+                says("127.0.0.1:PORT", "sent"),
             ),
         ],
     )
@@ -326,7 +326,7 @@ class TestBounds:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
-        assert sentence == says("127.0.0.1:PORT", "answer")
+        assert sentence == says("127.0.0.1:PORT", "sent")
         assert peak < 8 * 1024 * 1024
 
     def test_a_body_that_drips_is_given_up(self) -> None:

@@ -197,7 +197,7 @@ class TestReaching:
         visits, answer = self.visit("evil.example", monkeypatch, names={"evil.example": ["127.0.0.1"]})
 
         assert visits == 0
-        assert answer.startswith("evil.example leads to an address that http steps may not reach")
+        assert answer.startswith("evil.example leads to a private, local or reserved address")
         assert "127.0.0.1" not in answer
 
     def test_a_name_that_changes_its_address_gains_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:

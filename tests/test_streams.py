@@ -172,7 +172,7 @@ def test_a_tail_that_is_no_number_of_lines_is_refused(served: Serving, stored: s
     reply = served.get(f"/job/events?id={stored}&tail={tail}", port=served.worker)
 
     assert reply.status == 422
-    assert f"tail '{tail}' is not a number of lines, expected 0 to 10000" in reply.json()["error"]
+    assert f"tail '{tail}' is not a number of lines; expected 0 to 10000" in reply.json()["error"]
 
 
 def test_without_an_id_all_jobs_are_followed(served: Serving, stored: str) -> None:
@@ -281,7 +281,7 @@ def test_a_token_that_is_taken_away_hears_no_more(
 
     assert blocks == [{"retry": "2000"}] * 2
     assert heard == "secret"
-    assert "an event stream was ended: the token is not one that this daemon knows" in caplog.text
+    assert "an event stream was ended: this daemon does not know the token" in caplog.text
 
 
 def test_head_gives_the_head_alone(served: Serving) -> None:
@@ -334,7 +334,7 @@ def test_a_store_that_fails_for_a_moment_ends_no_stream(
         run(served, stored)
 
         assert stream.until("workload executed")
-    assert caplog.text.count("event streams do not hear of changes: the store is locked") == 1
+    assert caplog.text.count("event streams cannot read changes of the store: the store is locked") == 1
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_program_that_the_services_user_cannot_get_to_is_told_of(
     assert found == [None, top / "shut", top / "shut", top / "none"]
     assert service.out == service_unit(str(top / "bin" / "scenarioctl"))
     assert (service.err, service.code) == (
-        says("everybody", folder=top),
+        says("program", folder=top),
         0,
     )
 

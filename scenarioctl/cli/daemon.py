@@ -39,12 +39,10 @@ _OWN = {"api": "--listen", "worker": "--worker-listen"}
 @click.option(
     "--force",
     is_flag=True,
-    help="Listen beyond this machine without a token: whoever gets there can create, run and broadcast.",
+    help="Listen beyond this machine without a token. Anyone who can connect can create, run and broadcast.",
 )
-@click.option("--print-unit", is_flag=True, help="Print a unit for systemd, and serve nothing.")
-@click.option(
-    "--print-socket-unit", is_flag=True, help="Print a unit for systemd's sockets, and serve nothing."
-)
+@click.option("--print-unit", is_flag=True, help="Print a systemd service unit and exit.")
+@click.option("--print-socket-unit", is_flag=True, help="Print a systemd socket unit and exit.")
 def daemon(
     role: str,
     listen: tuple[str, ...],
@@ -55,12 +53,12 @@ def daemon(
 ) -> None:
     """Serve the scenario API and the job worker's, and run the jobs.
 
-    Ends at SIGTERM or Ctrl-C, once requests and runs that go on have ended; reads its settings anew at SIGHUP.
+    SIGTERM and Ctrl-C stop it once requests and runs in progress have finished. SIGHUP reloads its settings.
     """
     for other, given, name in (("api", worker_listen, "--worker-listen"), ("worker", listen, "--listen")):
         if role == other and given:
             raise InvalidRequest(
-                f"{name} {given[0]} does not go with --role {role}, which has no such server: leave it out, or give {_OWN[role]}"
+                f"{name} {given[0]} cannot be combined with --role {role}, which has no such server. Leave it out, or use {_OWN[role]}"
             )
     if print_unit or print_socket_unit:
         from scenarioctl.server.systemd_units import (
@@ -72,11 +70,11 @@ def daemon(
         )
 
         if print_unit and print_socket_unit:
-            raise InvalidRequest("--print-unit and --print-socket-unit are two files, expected one of them")
+            raise InvalidRequest("--print-unit and --print-socket-unit print two files; pass one of them")
         asked = _asked(role, listen, worker_listen, force=force)
         if print_socket_unit and asked:
             raise InvalidRequest(
-                f"{asked[0]} does not go with --print-socket-unit: change ListenStream= in what it prints"
+                f"{asked[0]} cannot be combined with --print-socket-unit. Change ListenStream= in the printed unit"
             )
         if print_socket_unit:
             click.echo(socket_unit(), nl=False)
@@ -85,8 +83,8 @@ def daemon(
         shut = shut_folder(program()[0], interpreter())
         if shut is not None:
             say(
-                f"Warning: the service has a user of its own, who may not enter {shut}, where the program or its Python is: "
-                "install it where everybody may, as in /opt/scenarioctl, and print the unit from there"
+                f"Warning: the service's user cannot enter {shut}, where the program or its Python is. "
+                "Install it where everyone can, like /opt/scenarioctl, and print the unit from there"
             )
         return
     from scenarioctl.config import Settings, load_settings
@@ -104,7 +102,7 @@ def daemon(
         run_daemon(load, role=role, force=force, tell=say)
     except ScenarioctlError:
         if for_journal:
-            # In front of the sentence that follows: why it does not start is an error to systemd too.
+            # The prefix makes the error message that follows an error in the journal too.
             click.echo(ERROR, nl=False, err=True)
         raise
 
@@ -112,12 +110,12 @@ def daemon(
 def _asked(
     role: str, listen: tuple[str, ...], worker_listen: tuple[str, ...], *, force: bool
 ) -> tuple[str, ...]:
-    """Return what this daemon was asked for, as options of another."""
+    """Return the options of this command for the unit's command line."""
     flags = click.get_current_context().find_root().ensure_object(dict)
     for name in ("config", "store"):
         if flags.get(name) is not None:
             raise InvalidRequest(
-                f"--{name} does not go with the units, whose service has folders of its own: leave it out"
+                f"--{name} cannot be combined with the units, whose service has its own folders. Leave it out"
             )
     words = ["--role", role] if role != "all" else []
     words += [word for address in listen for word in ("--listen", address)]

@@ -1,20 +1,20 @@
 """Requests of http steps to web servers, kept away from private networks.
 
-`guard.py` says which addresses may be reached, `client.py` sends and tries again.
+`guard.py` says which addresses are allowed. `client.py` sends requests and retries them.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Seconds for one try, from the look-up of the name to the last byte of the answer.
+#: Seconds for one try, from the DNS lookup to the last byte of the response.
 DEFAULT_TIMEOUT = 30.0
-#: Further tries where the first one failed in a way that may pass.
+#: Retries after a failure that may be temporary.
 DEFAULT_RETRIES = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class WebRequest:
-    """What is sent, before anybody has looked where it leads."""
+    """A request as a scenario gives it, before its URL is checked."""
 
     method: str
     url: str
@@ -31,9 +31,9 @@ class WebAnswer:
     """What a web server answered."""
 
     status: int
-    #: Names in lower case; what came more than once is joined with commas.
+    #: Names are in lower case. Repeated headers are joined with commas.
     headers: dict[str, str] = field(repr=False)
-    #: JSON where the answer is JSON, else its text.
+    #: Parsed JSON if the response is JSON, else its text.
     body: Any = field(repr=False)
     milliseconds: int = 0
     tries: int = 1

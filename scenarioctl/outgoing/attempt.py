@@ -1,4 +1,4 @@
-"""One attempt to send a request, over a connection of its own."""
+"""One attempt to send a request, on a new connection."""
 
 import asyncio
 import socket
@@ -21,17 +21,17 @@ from scenarioctl.outgoing.guard import Guard
 from scenarioctl.outgoing.metering import MeteredConnector, RoundRobin
 from scenarioctl.outgoing.response_body import Body, read_body
 
-#: Responses that may be better the next time.
+#: Statuses that may be temporary.
 _PASSING = frozenset({429, 500, 502, 503, 504})
-#: Seconds until a connection stands.
+#: Seconds for connecting.
 _CONNECT = 10
-#: Seconds for reading what came before the connection was lost.
+#: Seconds for reading data that arrived before the connection was lost.
 _AFTER_LOSS = 0.5
 _CHUNK = 64 * 1024
 
 
 class Disconnected(Exception):
-    """The server closed the connection before it answered."""
+    """The server closed the connection without a response."""
 
 
 class Attempt:
@@ -47,13 +47,13 @@ class Attempt:
     ) -> None:
         self._request = request
         self._host = host
-        #: The connection was lost amid the body.
+        #: The connection was lost in the middle of the body.
         self._is_cut_off = False
         try:
-            # Read once: what is judged and what is called must not differ by who reads the address.
+            # Parsed only once: two parsers could disagree, and the guard would check a host other than the one called.
             self._url = URL(request.url)
         except ValueError:
-            raise self._failed("cannot be called by this address", sent=False) from None
+            raise self._failed("cannot be called: the URL is not valid", sent=False) from None
         self._door = GuardedSockets(guard, self._url.raw_host or "")
         self._connector = MeteredConnector(
             host,
@@ -104,7 +104,7 @@ class Attempt:
             return response.status, headers, read_body(body.read(), headers.get("content-type", ""))
 
     def _hurry(self, deadline: asyncio.Timeout) -> None:
-        """Wait no longer for a body whose connection is lost: aiohttp gives none an end whose chunks it cannot read."""
+        """Shorten the deadline of a body whose connection is lost: aiohttp never ends a body with malformed chunks."""
         if deadline.expired():
             return
         self._is_cut_off = True
@@ -114,42 +114,42 @@ class Attempt:
     def _check_status(self, response: aiohttp.ClientResponse) -> None:
         status = response.status
         if 300 <= status < 400:
-            raise self._failed(f"answered {status}, {_whither(response)}")
+            raise self._failed(f"answered {status}, {_describe_redirect(response)}")
         if not 200 <= status < 300:
-            # What it says beside that is not ours to log.
+            # The body is not logged: it may hold secrets.
             pause = _pause(response.headers.get("Retry-After", "")) if status in (429, 503) else None
             raise self._failed(f"answered {status}", passing=status in _PASSING, pause=pause)
 
     def _explain(self, error: Exception) -> AttemptFailed:
-        """Return the failure that *error* means."""
+        """Return the failure to report for *error*."""
         meter = self._connector.meter
         if isinstance(error, RequestFailed):
             return AttemptFailed(str(error), sent=True, passing=False)
         if meter is not None and meter.refusal:
             return AttemptFailed(meter.refusal, sent=True, passing=False)
         if isinstance(error, TimeoutError) and self._is_cut_off:
-            return self._failed("sent an answer that cannot be read")
+            return self._failed("sent a malformed response")
         if isinstance(error, TimeoutError) and meter is not None:
             return self._failed(f"did not answer within {self._request.timeout:g} s")
         if isinstance(error, TimeoutError):
             return self._failed("could not be reached in time", sent=False, passing=True)
         if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)):
-            return self._failed("has no certificate that can be trusted", sent=False)
+            return self._failed("has no trusted certificate", sent=False)
         if isinstance(error, aiohttp.ClientConnectorDNSError):
             return self._failed("could not be found", sent=False, passing=True)
         if isinstance(error, aiohttp.ClientConnectorError) and self._door.refused:
             return self._failed(
-                "leads to an address that http steps may not reach: it is private, local or reserved; "
-                "private_targets in config.toml names hosts and networks of one's own that they may",
+                "leads to a private, local or reserved address, which http steps may not reach. "
+                "To allow hosts and networks of your own, list them in private_targets in config.toml",
                 sent=False,
             )
         if isinstance(error, aiohttp.ClientConnectorError):
             return self._failed("could not be reached", sent=False, passing=True)
         if isinstance(error, (aiohttp.InvalidURL, UnicodeError)):
-            return self._failed("cannot be called by this address", sent=False)
+            return self._failed("cannot be called: the URL is not valid", sent=False)
         if isinstance(error, Disconnected):
-            return self._failed("closed the connection before it answered", passing=True)
-        return self._failed("sent an answer that cannot be read")
+            return self._failed("closed the connection without a response", passing=True)
+        return self._failed("sent a malformed response")
 
     def _failed(
         self, what: str, *, sent: bool = True, passing: bool = False, pause: float | None = None
@@ -160,7 +160,7 @@ class Attempt:
 async def _send_once(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Keep aiohttp from repeating a request: after these two errors it sends an idempotent one again by itself."""
+    """Keep aiohttp from retrying idempotent requests by itself, as it does after these two errors."""
     try:
         return await handler(request)
     except aiohttp.ClientConnectorError:
@@ -170,7 +170,7 @@ async def _send_once(
 
 
 class GuardedSockets:
-    """Opens the sockets of one request: the address that is judged is the one that is connected to."""
+    """Opens the sockets of one request, so that the address that is checked is the one that is connected to."""
 
     def __init__(self, guard: Guard, host: str) -> None:
         self._guard = guard
@@ -182,12 +182,12 @@ class GuardedSockets:
         known = family in (socket.AF_INET, socket.AF_INET6)
         if not known or not (self._trusted or self._guard.allows(str(address[0]))):
             self.refused = True
-            raise PermissionError("the address may not be reached")
+            raise PermissionError("the address is not allowed")
         return socket.socket(family=family, type=kind, proto=protocol)
 
 
 class Resolver(AbstractResolver):
-    """The system's own, on threads of ours: a name server that hangs delays nothing but names."""
+    """The system's resolver on its own threads, so that a slow name server delays only DNS lookups."""
 
     def __init__(self, threads: ThreadPoolExecutor) -> None:
         self._threads = threads
@@ -215,7 +215,7 @@ class Resolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is held: the threads are shared."""
+        """Do nothing: the threads are shared."""
 
 
 def _headers(request: WebRequest) -> list[tuple[str, str]]:
@@ -239,18 +239,18 @@ def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
     return headers
 
 
-def _whither(response: aiohttp.ClientResponse) -> str:
-    """Return where a redirect leads, as far as that may be logged."""
+def _describe_redirect(response: aiohttp.ClientResponse) -> str:
+    """Return the host of a redirect in words that may be logged; the rest of its URL may hold secrets."""
     try:
         host = urlsplit(response.headers.get("Location", "")).hostname or ""
     except ValueError:
         host = ""
     target = f" to {host[:100]}" if host.isascii() and host.isprintable() and host else ""
-    return f"a redirect{target}, which is not followed: write the address that it leads to"
+    return f"a redirect{target}; redirects are not followed, use the final URL"
 
 
 def _pause(text: str) -> float | None:
-    """Return the seconds in a `Retry-After`, which is a number or a date; None where it is neither."""
+    """Return the seconds of a `Retry-After`, which is a number or a date; None if it is neither."""
     text = text.strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])

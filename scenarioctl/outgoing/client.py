@@ -1,4 +1,4 @@
-"""Requests of http steps, tried again where that may help."""
+"""Sends the requests of http steps, and retries them if that may help."""
 
 import asyncio
 import random
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 Sleep = Callable[[float], Awaitable[None]]
 
-#: May be sent again, since twice is as good as once.
+#: Methods that are safe to retry.
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 
-#: Requests under way at once; further ones wait.
+#: Requests in progress at once; others wait.
 _REQUESTS = 500
-#: Names that are looked up at once.  Threads of our own: a name server that hangs delays nothing but names.
+#: DNS lookups at once. They have their own threads, so that a slow name server delays only lookups.
 _LOOKUPS = 16
-#: Seconds before the second try; twice as many before each further one.
+#: Seconds before the second try, doubled before each further try.
 _PAUSE = 0.5
-#: The longest that a server may ask to be left alone before a further try.
+#: The longest pause in seconds that a server may ask for.
 _LONGEST_PAUSE = 60
-#: Characters of a part of a path that may be a secret.
+#: Length from which a part of a path may be a secret.
 _SECRET = 16
 
 
 class Outgoing:
-    """The way to web servers, kept away from private networks but those in *private_targets*.
+    """The HTTP client of http steps, which reaches no private networks except those in *private_targets*.
 
-    Each request has a connection of its own, without cookies, proxies or what the environment says of them; a redirect is
-    not followed, since it could lead anywhere.
+    Each request has its own connection, without cookies, and ignores proxy settings of the environment. Redirects are
+    not followed.
     """
 
     def __init__(self, *, private_targets: Sequence[str] = ()) -> None:
@@ -47,9 +47,9 @@ class Outgoing:
         self._round_robin: RoundRobin | None = None
 
     async def send(self, request: WebRequest, *, sleep: Sleep = asyncio.sleep) -> WebAnswer:
-        """Return the answer, or raise RequestFailed: a status of 300 and above is a failure too, and so is one below 200.
+        """Return the answer, or raise RequestFailed, also for every status outside 200 to 299.
 
-        Idempotent methods are tried again where that may help, others only where no connection was made.
+        Idempotent methods are retried after temporary failures, other methods only if no connection was made.
         """
         if self._places is None:
             self._places = asyncio.Semaphore(_REQUESTS)
@@ -63,14 +63,14 @@ class Outgoing:
             except AttemptFailed as failed:
                 again = failed.passing and (request.method in IDEMPOTENT or not failed.sent)
                 if not again or tries > request.retries:
-                    times = "" if tries == 1 else f", at the last of {tries} tries"
+                    times = "" if tries == 1 else f" (after {tries} tries)"
                     raise RequestFailed(f"{failed}{times}") from None
                 pause = failed.pause
                 if pause is None:
-                    # Scenarios that failed together do not come back together.
+                    # Jitter: runs that failed together don't retry together.
                     pause = min(_PAUSE * 2 ** (tries - 1), _LONGEST_PAUSE) * random.uniform(0.75, 1.25)  # noqa: S311
                 elif pause > _LONGEST_PAUSE:
-                    raise RequestFailed(f"{failed}, and asks to be left alone for {pause:.0f} s") from None
+                    raise RequestFailed(f"{failed} and asks to wait {pause:.0f} s") from None
             else:
                 milliseconds = round((time.monotonic() - started) * 1000)
                 return WebAnswer(
@@ -79,7 +79,7 @@ class Outgoing:
             await sleep(pause)
 
     async def close(self) -> None:
-        """Let go of the threads that look up names."""
+        """Stop the threads for DNS lookups."""
         if self._lookups is not None:
             self._lookups.shutdown(wait=False, cancel_futures=True)
             self._lookups = None
@@ -97,9 +97,9 @@ class Outgoing:
 
 
 def place_of(url: str) -> str:
-    """Return host, port and path of *url*, as far as they may be logged.
+    """Return host, port and path of *url* for the log.
 
-    Secrets stand in headers, queries and bodies, and with many services in the path: what looks like one is left out.
+    The path of many services holds a secret: a part that looks like one becomes `…`. The query is left out.
     """
     parts = urlsplit(url)
     path = "/".join("…" if _is_secret(part) else part for part in (parts.path or "/").split("/"))
@@ -107,7 +107,7 @@ def place_of(url: str) -> str:
 
 
 def _is_secret(part: str) -> bool:
-    """Tell whether a *part* of a path is long, and no word or words: a key, an id, an address."""
+    """Tell whether a *part* of a path looks like a key, an id or an address: long, with digits or mixed case."""
     if len(part) < _SECRET:
         return False
     is_mixed = part != part.lower() and part != part.upper()

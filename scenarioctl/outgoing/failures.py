@@ -2,13 +2,13 @@
 
 
 class AttemptFailed(Exception):
-    """A try that failed; the sentence is for the log."""
+    """A failed try. The sentence goes into the log of the job."""
 
     def __init__(self, sentence: str, *, sent: bool, passing: bool, pause: float | None = None) -> None:
         super().__init__(sentence)
-        #: The server may have got the request.
+        #: The server may have received the request.
         self.sent = sent
-        #: The next try may be better.
+        #: The failure may be temporary.
         self.passing = passing
-        #: What the server asks for.
+        #: Seconds of the server's `Retry-After`.
         self.pause = pause

@@ -1,7 +1,7 @@
-"""Keeps a web server from taking the event loop: what it sends is given to aiohttp in small pieces, and counted.
+"""Keeps a web server from blocking the event loop: counts its data and passes it to aiohttp in small pieces.
 
-aiohttp reads any number of interim answers (`103 Early Hints`) before the answer itself, as many at once as the socket has
-bytes.  Here all connections together get a few milliseconds at a time, and headers end after so many bytes.
+aiohttp reads any number of interim responses (`103 Early Hints`) before the final one, and parses everything that a socket
+has received at once. This module gives all connections together a few milliseconds at a time, and limits the headers.
 """
 
 import asyncio
@@ -15,27 +15,27 @@ import aiohttp
 
 from scenarioctl.outgoing.response_body import MAX_BODY
 
-#: Bytes of an answer's headers, and of all interim answers before it.
+#: Bytes of a response's headers, including all interim responses before it.
 MAX_HEADERS = 64 * 1024
-#: Bytes of an answer as it is sent: a body in small chunks is several times as long as what is in it.
+#: Bytes of a response on the wire: a body in small chunks is several times its content.
 MAX_SENT = 2 * MAX_BODY
-#: Bytes that aiohttp gets at once, of headers and of a body: of the shortest interim answers 16 KiB are 10 milliseconds' work.
+#: Bytes of headers and of a body that aiohttp gets at once. Parsing 16 KiB of the shortest interim responses takes 10 ms.
 _PIECE, _BODY_PIECE = 4 * 1024, 16 * 1024
-#: Bytes that may wait for that before the server has to.
+#: Bytes to buffer before reading from the server pauses.
 _AHEAD = 64 * 1024
-#: Seconds for which pieces of all connections are given to aiohttp before other tasks have their turn.
+#: Seconds for feeding pieces to aiohttp before other tasks run.
 _TURN = 0.005
 
 
 class RoundRobin:
-    """Shares the event loop's time among all connections that have something for aiohttp: a piece of each in turn."""
+    """Shares the event loop's time among all connections with data for aiohttp: one piece of each in turn."""
 
     def __init__(self) -> None:
         self._meters: deque[Meter] = deque()
         self._going = False
 
     def ask(self, meter: "Meter") -> None:
-        """Call `feed` of *meter* soon; once for each time that it asks."""
+        """Schedule one call of the `feed` method of *meter*."""
         self._meters.append(meter)
         if not self._going:
             self._going = True
@@ -44,7 +44,7 @@ class RoundRobin:
     def _go(self) -> None:
         end = time.monotonic() + _TURN
         try:
-            # One piece of each: who waits for headers has to see them before more is given.
+            # One piece each: the task that waits for headers must see them before it gets more.
             for _ in range(len(self._meters)):
                 self._meters.popleft().feed()
                 if time.monotonic() > end:
@@ -56,22 +56,22 @@ class RoundRobin:
 
 
 class Meter(asyncio.Protocol):
-    """Stands between a connection's transport and aiohttp's protocol."""
+    """A protocol between a connection's transport and aiohttp's protocol."""
 
     def __init__(self, transport: asyncio.Transport, host: str, round_robin: RoundRobin) -> None:
         self._round_robin = round_robin
         self._transport = transport
         self._protocol = cast("asyncio.Protocol", transport.get_protocol())
         self._host = host
-        #: Why the server was cut off, if it was.
+        #: Why the connection was aborted; empty if it wasn't.
         self.refusal = ""
         self._waiting = bytearray()
         self._feeding = False
         self._paused = False
         self._sent = 0
-        #: Bytes that aiohttp got before it had the headers of the answer.
+        #: Bytes passed to aiohttp before the end of the headers.
         self._headers = 0
-        #: Called when the connection is lost amid the body; None before the headers were there.
+        #: Called if the connection is lost during the body; None until the headers are complete.
         self._on_loss: Callable[[], None] | None = None
         self._is_lost = False
         self._ended = False
@@ -80,13 +80,13 @@ class Meter(asyncio.Protocol):
         transport.set_protocol(self)
 
     def end_headers(self, on_loss: Callable[[], None]) -> None:
-        """Take what follows for the body, and call *on_loss* if the connection is lost before `stop`."""
+        """Treat the following data as the body, and call *on_loss* if the connection is lost before `stop`."""
         self._on_loss = on_loss
         if self._is_lost:
             on_loss()
 
     def stop(self) -> None:
-        """Pass on no more of what was sent."""
+        """Pass on no more data."""
         self._waiting.clear()
         self._is_stopped = True
 
@@ -95,7 +95,7 @@ class Meter(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._sent += len(data)
         if self._sent > MAX_SENT:
-            # What came before is read even so: it may tell why the answer is refused.
+            # Buffered data is still parsed: it may give a better reason for the failure.
             self.refusal = f"{self._host} sent more than {MAX_SENT} bytes"
             self._transport.abort()
             return
@@ -104,7 +104,7 @@ class Meter(asyncio.Protocol):
             self._feeding = True
             self._round_robin.ask(self)
         if len(self._waiting) > _AHEAD:
-            # Again, where aiohttp has resumed it; an error where it has paused or closed it.
+            # aiohttp may have resumed reading, or paused or closed the transport, which is an error here.
             self._paused = True
             with suppress(RuntimeError):
                 self._transport.pause_reading()
@@ -128,7 +128,7 @@ class Meter(asyncio.Protocol):
     # To aiohttp
 
     def feed(self) -> None:
-        """Give aiohttp one piece of what waits."""
+        """Pass one piece of the buffer to aiohttp."""
         size = _PIECE if self._on_loss is None else _BODY_PIECE
         piece = bytes(self._waiting[:size])
         del self._waiting[:size]
@@ -168,7 +168,7 @@ class Meter(asyncio.Protocol):
 
 
 class MeteredConnector(aiohttp.TCPConnector):
-    """Opens connections, each with a Meter; of one request, it has one."""
+    """Opens the connection of one request and puts a Meter on it."""
 
     def __init__(self, host: str, round_robin: RoundRobin, **options: Any) -> None:
         super().__init__(**options)

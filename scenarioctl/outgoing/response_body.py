@@ -1,4 +1,4 @@
-"""What a web server answered, read within bounds and as exactly as it was written."""
+"""Reads response bodies: limits their size, and doesn't round their numbers."""
 
 import codecs
 import json
@@ -9,32 +9,32 @@ from typing import Any
 from scenarioctl.errors import RequestFailed, ScenarioctlError
 from scenarioctl.model.diagram import check_depth
 
-#: Bytes of the largest body, after it is decompressed.
+#: Bytes of the largest body, decompressed.
 MAX_BODY = 1024 * 1024
 
 _MAX_DIGITS = 80
 
-#: Encodings that only Python calls so; it would read a megabyte of punycode for minutes.
+#: Python codecs that are no charsets of the web. Decoding a megabyte of punycode takes minutes.
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 
 
 class Body:
-    """Bytes as they come, decompressed; RequestFailed above MAX_BODY, before more is held."""
+    """Collects and decompresses a body. Raises RequestFailed above MAX_BODY bytes, before it uses more memory."""
 
     def __init__(self, encoding: str, host: str) -> None:
         self._host = host
         self._parts: list[bytes] = []
         self._size = 0
-        #: Whether anything came, compressed or not.
+        #: Whether any data has arrived.
         self._begun = False
         encoding = encoding.strip().lower()
         if encoding in ("", "identity"):
             self._inflate = None
         elif encoding in ("gzip", "x-gzip", "deflate"):
-            # 32: tells gzip and zlib apart by itself.
+            # 32: detect gzip or zlib.
             self._inflate = zlib.decompressobj(wbits=32 + zlib.MAX_WBITS)
         else:
-            raise RequestFailed(f"{host} answered in an encoding that was not asked for")
+            raise RequestFailed(f"{host} answered in an encoding that was not requested")
 
     def add(self, data: bytes) -> None:
         self._begun = self._begun or bool(data)
@@ -42,10 +42,10 @@ class Body:
             try:
                 data = self._inflate.decompress(data, MAX_BODY - self._size + 1)
             except zlib.error:
-                raise RequestFailed(f"{self._host} sent an answer that cannot be decompressed") from None
+                raise RequestFailed(f"{self._host} sent a response that cannot be decompressed") from None
             if self._inflate.unused_data:
-                # It would be kept, however much of it comes.
-                raise RequestFailed(f"{self._host} sent an answer that goes on after its end")
+                # zlib would keep all of it in memory.
+                raise RequestFailed(f"{self._host} sent a response that goes on after its end")
         self._size += len(data)
         if self._size > MAX_BODY:
             raise RequestFailed(f"{self._host} answered with more than {MAX_BODY} bytes")
@@ -53,14 +53,14 @@ class Body:
 
     def read(self) -> bytes:
         if self._inflate is not None and self._begun and not self._inflate.eof:
-            raise RequestFailed(f"{self._host} sent an answer that ends too early")
+            raise RequestFailed(f"{self._host} sent a truncated response")
         return b"".join(self._parts)
 
 
 def read_body(data: bytes, content_type: str) -> Any:
-    """Return the body as JSON where it says or looks as if it were, else as text.
+    """Return parsed JSON if the type says JSON or the body starts like JSON, else text.
 
-    Numbers are never rounded: one that has more digits than a number here keeps stays the text that it is.
+    Numbers are never rounded: a number with more digits than a float or our integers keep becomes text.
     """
     kind, _, parameters = content_type.lower().partition(";")
     text = _decode(data, parameters)
@@ -72,7 +72,7 @@ def read_body(data: bytes, content_type: str) -> Any:
             )
             if isinstance(value, (dict, list)):
                 check_depth(value, field="body")
-            # Half of a surrogate pair could be written nowhere.
+            # A lone surrogate can't be encoded as UTF-8.
             json.dumps(value, ensure_ascii=False).encode()
             return value
         except (ValueError, RecursionError, ScenarioctlError):
@@ -86,7 +86,7 @@ def _decode(data: bytes, parameters: str) -> str:
     try:
         if codecs.lookup(name).name not in {"utf-8", *_NO_CHARSETS}:
             text = data.decode(name, errors="replace")
-            # Some codecs, UTF-7 among them, make halves of surrogate pairs, which could be written nowhere.
+            # Some codecs, like UTF-7, produce lone surrogates, which can't be encoded as UTF-8.
             return text.encode(errors="surrogatepass").decode(errors="replace")
     except (LookupError, ValueError):
         pass
@@ -98,7 +98,7 @@ def _exact_float(text: str) -> float | str:
     try:
         return value if Decimal(text) == Decimal(repr(value)) else text
     except InvalidOperation:
-        # Its exponent has more digits than a Decimal's.
+        # The exponent is too large for a Decimal.
         return text
 
 

@@ -1,1 +1,1 @@
-"""The HTTP edge."""
+"""The HTTP servers of the daemon."""

@@ -1,15 +1,15 @@
-"""Connections of clients: how many there are, how long one may stall, and what becomes of them when the daemon stops.
+"""Accepts client connections: limits their number, disconnects stalled clients, and shuts down without lost requests.
 
-aiohttp bounds the header of a request and the time that it takes.  It has no setting for three other promises, which
-this module keeps:
+aiohttp limits the size of a request's header and the time it may take. It has no settings for three other guarantees,
+which this module gives:
 
-- no more connections are open than `connections`, and of one client no more than `client_connections`;
+- at most `connections` connections are open, and at most `client_connections` of one client;
 - a client that does not read its response is disconnected after `request_seconds`;
 - a restart loses no request: connections in the accept queue are accepted before the daemon stops listening, and
-  requests on their way are waited for.
+  the daemon waits for requests that are being sent.
 
-It needs nothing of aiohttp but that `web.Server` is, as documented, a protocol factory for `loop.create_server`: each of
-its protocols is called by one of ours.  All else is asyncio.
+It relies on one documented property of aiohttp: `web.Server` is a protocol factory for `loop.create_server`. A
+ClientConnection wraps each of these protocols. Everything else is asyncio.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ from scenarioctl.server.access import peer_of
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import BACKLOG, Listener
 
-#: Seconds for which a stopping daemon waits for the first request of a new connection …
+#: Seconds for which a stopping daemon waits for the first request on a new connection …
 _FIRST_REQUEST = 1.0
-#: … and for a request whose bytes have begun to come.
+#: … and for the rest of a request that has begun to arrive.
 _NEXT_REQUEST = 0.1
-#: Seconds for which a stopping daemon accepts the connections of its accept queue.
+#: Seconds for which a stopping daemon accepts connections from its accept queue.
 _DRAIN = 2.0
 
 
@@ -40,7 +40,7 @@ class Acceptor:
         self.connections: set[ClientConnection] = set()
 
     async def listen(self, listener: Listener) -> None:
-        """Accept connections at *listener* from now on."""
+        """Start to accept connections at *listener*."""
         # A duplicate, since asyncio closes the socket that it is given.
         accepting = await asyncio.get_running_loop().create_server(
             lambda: ClientConnection(self, self._server()), sock=listener.socket.dup(), backlog=BACKLOG
@@ -51,14 +51,14 @@ class Acceptor:
         """Stop listening, once the connections in the accept queue have been accepted."""
         for listener, accepting in self._listening:
             if not listener.is_lent:
-                # systemd keeps a socket of its own open: the next daemon accepts those.
+                # systemd keeps its own sockets open, and the next daemon accepts their queue.
                 await _drain(listener)
             listener.close()
             accepting.close()
         self._listening.clear()
 
     def is_busy(self) -> bool:
-        """Tell whether a request is about to come, or a response still to be sent, on any connection."""
+        """Tell whether any connection expects a request or has response data to send."""
         now = asyncio.get_running_loop().time()
         return any(each.is_busy(now) for each in self.connections)
 
@@ -69,25 +69,25 @@ async def _drain(listener: Listener) -> None:
     queue.register(listener.socket, select.POLLIN)
     deadline = loop.time() + _DRAIN
     while queue.poll(0) and loop.time() < deadline:
-        # asyncio accepts what it finds in the queue.
+        # Let asyncio accept connections from the queue.
         await asyncio.sleep(0)
 
 
 class ClientConnection(asyncio.Protocol):
-    """Stands between the transport of a connection and aiohttp's protocol."""
+    """A protocol between a connection's transport and aiohttp's protocol."""
 
     def __init__(self, acceptor: Acceptor, http: asyncio.Protocol) -> None:
         self._acceptor = acceptor
         self._http = http
         self._loop = asyncio.get_running_loop()
-        #: Whose connection it is while it counts; empty before and after.
+        #: The client, while the connection is counted; empty before and after.
         self._client = ""
-        #: Until when a stopping daemon waits for a request.
+        #: Loop time until which a stopping daemon waits for a request.
         self._expected_until = 0.0
         self._stall: asyncio.TimerHandle | None = None
 
     def is_busy(self, now: float) -> bool:
-        """Tell whether a request is about to come, or a response still to be sent."""
+        """Tell whether a request is expected or response data is still to be sent."""
         return now < self._expected_until or self._transport.get_write_buffer_size() > 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -127,7 +127,7 @@ class ClientConnection(asyncio.Protocol):
         self._http.resume_writing()
 
     def _watch_stall(self, before: int | None = None) -> None:
-        """Disconnect the client if it has read nothing of a response since so much of it was waiting *before*."""
+        """Disconnect the client if the write buffer has not shrunk below *before* bytes since the last check."""
         waiting = self._transport.get_write_buffer_size()
         if before is not None and waiting >= before:
             self._transport.abort()

@@ -1,7 +1,7 @@
 """Who may call the daemon: bearer tokens and their scopes, and the checks that keep web pages out.
 
-A page in somebody's browser reaches a daemon on loopback as easily as its owner does.  So the Host has to be a name of this
-daemon (a rebound DNS name is not), and a request that names another origin has to come from one of `cors`.
+A web page in a browser can reach a daemon on loopback as easily as the user can. Therefore the Host header must name this
+daemon, which stops DNS rebinding, and a cross-origin request must come from an origin in `cors`.
 """
 
 import hmac
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
     from aiohttp.web import BaseRequest
 
-#: What a token can be good for.
+#: The scopes of tokens.
 SCOPES = ("read", "create", "broadcast", "jobs")
-#: How every token begins, for those who look for secrets in the wrong places.
+#: Prefix of every token, so that secret scanners find leaked ones.
 PREFIX = "sctl_"
-#: Methods that change nothing.
+#: Methods without side effects.
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _TOKEN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:[0-9]{1,5})?")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?")
-#: Hosts that were found good are remembered, so many at most.
+#: Size of the cache of accepted Host headers.
 _REMEMBERED = 64
 
 
 class Scoped(Protocol):
-    """An endpoint, as far as access to it goes."""
+    """An endpoint with its required scope."""
 
     @property
     def scope(self) -> str:
-        """What a token must be good for; `open` where none is asked for."""
+        """The scope that a token must have; `open` if no token is required."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """A token that the daemon knows: its hash, never itself."""
+    """A token that the daemon knows, as its SHA-256 hash."""
 
     name: str
     digest: bytes
@@ -53,13 +53,13 @@ class Token:
 
 
 class Access:
-    """The rules in force, which a reload changes all at once."""
+    """The access rules in force. A reload replaces all of them or none."""
 
     def __init__(self, settings: Settings) -> None:
         self.change(settings)
 
     def change(self, settings: Settings) -> None:
-        """Take over the rules of *settings*; where one of them cannot be used, InvalidRequest, and nothing changes."""
+        """Apply the rules of *settings*. If one is invalid, raise InvalidRequest and change nothing."""
         tokens = read_tokens(settings.tokens)
         hosts = read_hosts(settings.hosts)
         origins = read_origins(settings.cors, tokens)
@@ -69,10 +69,10 @@ class Access:
         self._good_hosts: set[str] = set()
 
     def admit(self, request: "BaseRequest", endpoint: Scoped) -> str:
-        """Return the name of the client, of its token, else its address.
+        """Return the client's name: that of its token, else its address.
 
-        Forbidden for a Host that is not the daemon's, an origin that is none of `cors`, and a token that is not good for
-        the endpoint; Unauthorized where a token is missing or unknown.
+        Raises Forbidden for a foreign Host, an origin not in `cors`, or a token without the endpoint's scope; Unauthorized
+        for a missing or unknown token.
         """
         self._check_host(request)
         self._check_origin(request)
@@ -81,7 +81,7 @@ class Access:
         return self._check_token(request.headers.get("Authorization"), endpoint.scope)
 
     def cors(self, request: "BaseRequest") -> dict[str, str]:
-        """Return the header by which a browser lets the page of an allowed origin have the answer; empty for others."""
+        """Return the CORS headers of a response: for a page of an allowed origin, those that let it read the response."""
         if not self._origins:
             return {}
         headers = {"Vary": "Origin"}
@@ -104,14 +104,14 @@ class Access:
             return
         reached = request.get_extra_info("sockname")
         if isinstance(reached, tuple):
-            # At the very address in the Host: no DNS name has anything to do with it.
+            # The Host is the IP address that the client connected to, so no DNS name is involved.
             if name and _address(name) == _address(str(reached[0])) is not None:
                 return
         elif "Origin" not in request.headers and "Sec-Fetch-Site" not in request.headers:
-            # On a Unix socket, clients make a Host up; a browser gets there through a proxy only.
+            # On a Unix socket, clients make up a Host. A browser gets there only through a proxy, with one of these headers.
             return
         raise Forbidden(
-            f"Host {shorten(host)} is no name of this daemon, expected localhost, the address it listens on, or one of the setting hosts"
+            f"Host {shorten(host)} is not a name of this daemon; expected localhost, its address, or a name in the setting hosts"
         )
 
     def _check_origin(self, request: "BaseRequest") -> None:
@@ -121,7 +121,7 @@ class Access:
             if self._allows(origin):
                 return
             if not origin.isascii():
-                # Lower case makes ASCII letters of some others: what is compared has to be what was sent.
+                # Lower-casing turns some other letters into ASCII letters, so compare only ASCII.
                 raise _foreign(origin)
             scheme, _, authority = origin.lower().partition("://")
             if scheme not in ("http", "https") or authority != headers.get("Host", "").lower():
@@ -132,56 +132,56 @@ class Access:
             raise _foreign(origin or "of another site")
 
     def _allows(self, origin: str) -> bool:
-        # What is not ASCII is no origin, and no header could say that it may read the answer.
+        # An origin is ASCII. A header couldn't echo anything else.
         return origin.isascii() and (origin.lower() in self._origins or "*" in self._origins)
 
     def _check_token(self, header: str | None, scope: str) -> str:
         if header is None:
-            raise Unauthorized("this daemon wants a token, expected the header Authorization: Bearer sctl_…")
+            raise Unauthorized("this daemon requires a token; send the header Authorization: Bearer sctl_…")
         scheme, _, given = header.partition(" ")
         if scheme.lower() != "bearer":
-            raise Unauthorized("Authorization is of no known kind, expected Bearer sctl_…")
+            raise Unauthorized("unknown kind of Authorization; expected Bearer sctl_…")
         digest = sha256(given.strip().encode("utf-8", "surrogateescape")).digest()
         found: Token | None = None
         for token in self.tokens:
-            # All of them, each time: how long it takes tells nothing of which one was close.
+            # Compare with every token, so that the time it takes reveals nothing.
             if hmac.compare_digest(token.digest, digest):
                 found = token
         if found is None:
-            raise Unauthorized("the token is not one that this daemon knows")
+            raise Unauthorized("this daemon does not know the token")
         if scope not in found.scopes:
             raise Forbidden(
-                f"the token {found.name} is good for {', '.join(sorted(found.scopes))}, expected one that is good for {scope}"
+                f"the token {found.name} allows {', '.join(sorted(found.scopes))}; this needs one that allows {scope}"
             )
         return found.name
 
 
 def _foreign(origin: str) -> Forbidden:
     return Forbidden(
-        f"Origin {shorten(origin)} may not call this daemon, expected none, its own, or one of the setting cors"
+        f"Origin {shorten(origin)} is not allowed to call this daemon; expected none, the daemon's own, or one in the setting cors"
     )
 
 
 def read_tokens(tables: Mapping[str, Any]) -> tuple[Token, ...]:
-    """Return the tokens of `[tokens.NAME]`; InvalidRequest, which shows no hash, for one that cannot be used."""
+    """Return the tokens of `[tokens.NAME]`. Raises InvalidRequest for an invalid one, without its hash."""
     tokens: list[Token] = []
     for name, table in tables.items():
         if not _TOKEN_NAME.fullmatch(name):
             raise InvalidRequest(
-                f"tokens.{shorten(name)} is no name of a token, expected 1 to 64 letters, digits, - or _"
+                f"tokens.{shorten(name)} is not a token name; expected 1 to 64 letters, digits, - or _"
             )
         if not isinstance(table, Mapping):
-            raise InvalidRequest(f"tokens.{name} is not a table, expected [tokens.{name}]")
+            raise InvalidRequest(f"tokens.{name} is not a table; expected [tokens.{name}]")
         for key in table:
             if key not in ("sha256", "scopes"):
                 raise InvalidRequest(
-                    f"tokens.{name} has the unknown key {shorten(key)}, expected sha256 and scopes"
+                    f"tokens.{name} has the unknown key {shorten(key)}; expected sha256 and scopes"
                 )
         digest = table.get("sha256")
         if not isinstance(digest, str) or not re.fullmatch(r"[0-9a-fA-F]{64}", digest):
-            # What stands there may be the token itself.
+            # Don't show the value: it may be the token itself.
             raise InvalidRequest(
-                f"tokens.{name}.sha256 is not the hash of a token, expected 64 hex digits: make it with scenarioctl config token {name}"
+                f"tokens.{name}.sha256 is not the hash of a token; expected 64 hex digits. Make one with scenarioctl config token {name}"
             )
         tokens.append(
             Token(
@@ -194,21 +194,21 @@ def read_tokens(tables: Mapping[str, Any]) -> tuple[Token, ...]:
 
 
 def read_scopes(value: object, *, field: str) -> list[str]:
-    """Return *value*, a list, if it names scopes, in the order of SCOPES."""
+    """Return the scopes in the list *value*, in the order of SCOPES, or raise InvalidRequest."""
     if not isinstance(value, (list, tuple)) or not value:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not a list of scopes, expected some of: {', '.join(SCOPES)}"
+            f"{field} {shorten(value)} is not a list of scopes; expected some of: {', '.join(SCOPES)}"
         )
     for scope in value:
         if scope not in SCOPES:
             raise InvalidRequest(
-                f"{field} holds {shorten(scope)}, which is no scope, expected some of: {', '.join(SCOPES)}"
+                f"{field} has the unknown scope {shorten(scope)}; expected some of: {', '.join(SCOPES)}"
             )
     return [scope for scope in SCOPES if scope in value]
 
 
 def new_token() -> tuple[str, str]:
-    """Return a token that nobody guesses, and its hash in hex."""
+    """Return a new random token and its SHA-256 hash in hex."""
     import secrets
 
     token = PREFIX + secrets.token_urlsafe(32)
@@ -216,21 +216,21 @@ def new_token() -> tuple[str, str]:
 
 
 def check_binding(access: Access, exposed: Sequence[str], *, force: bool) -> None:
-    """Refuse to be reached from other machines (at the addresses *exposed*) by whoever likes, unless *force*."""
+    """Raise InvalidRequest if other machines can reach the addresses *exposed* without a token, unless *force*."""
     if exposed and not access.tokens and not force:
         raise InvalidRequest(
-            f"listen {shorten(exposed[0])} can be reached from other machines, and no token is configured, so that anybody there could "
-            "create, run and broadcast: make a token with scenarioctl config token NAME, listen on 127.0.0.1, or accept that with --force"
+            f"listen {shorten(exposed[0])} is reachable from other machines and no token is configured: anyone there could "
+            "create, run and broadcast. Make a token with scenarioctl config token NAME, listen on 127.0.0.1, or accept the risk with --force"
         )
 
 
 def address_of(request: "BaseRequest") -> str:
-    """Return where a client calls from: its IP address, of IPv6 the network, on a Unix socket its user's id."""
+    """Return the client's IPv4 address, the /64 of its IPv6 address, or its user id on a Unix socket."""
     return _client(request.remote or "", request)
 
 
 def peer_of(transport: "BaseTransport") -> str:
-    """Return the same of a connection."""
+    """Return the same as `address_of` for a connection."""
     peer = transport.get_extra_info("peername")
     return _client(str(peer[0]) if isinstance(peer, tuple) else "", transport)
 
@@ -239,7 +239,7 @@ def _client(remote: str, caller: "BaseRequest | BaseTransport") -> str:
     if not remote:
         return _user_of(caller)
     if ":" in remote:
-        # One customer has a whole /64 to call from.
+        # A single IPv6 client usually has a whole /64.
         found = _address(remote)
         if isinstance(found, ipaddress.IPv6Address) and not found.is_loopback:
             return str(ipaddress.IPv6Network((found, 64), strict=False))
@@ -257,7 +257,7 @@ def _user_of(caller: "BaseRequest | BaseTransport") -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether *host* is an address of this machine that no other can reach; an IPv6 one may stand in brackets."""
+    """Tell whether *host* is a loopback address; an IPv6 address may be in brackets."""
     found = _address(host)
     return found is not None and found.is_loopback
 
@@ -277,22 +277,22 @@ def read_hosts(hosts: Iterable[str]) -> frozenset[str]:
         matched = _HOST.fullmatch(host)
         if matched is None:
             raise InvalidRequest(
-                f"hosts holds {shorten(host)}, which is no name of a host, expected one like daemon.example.org"
+                f"hosts holds {shorten(host)}, which is not a host name; expected one like daemon.example.org"
             )
         names.add(matched[1].lower().rstrip("."))
     return frozenset(names)
 
 
 def read_origins(origins: Iterable[str], tokens: Sequence[Token]) -> frozenset[str]:
-    """Return *origins* as browsers write them, or raise InvalidRequest."""
+    """Return *origins* in lower case, or raise InvalidRequest."""
     for origin in origins:
         if origin == "*" and not tokens:
             raise InvalidRequest(
-                "cors holds '*' and no token is configured, so that every web page could call the daemon: name the origins, "
+                "cors holds '*' and no token is configured: every web page could call the daemon. Name the origins, "
                 "or make a token with scenarioctl config token NAME"
             )
         if origin != "*" and not _ORIGIN.fullmatch(origin.lower()):
             raise InvalidRequest(
-                f"cors holds {shorten(origin)}, which is no origin, expected one like https://app.example.org"
+                f"cors holds {shorten(origin)}, which is not an origin; expected one like https://app.example.org"
             )
     return frozenset(origin.lower() for origin in origins)

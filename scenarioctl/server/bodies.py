@@ -1,4 +1,4 @@
-"""Bodies of requests: their type, their bytes, and how many large ones may be on their way at once."""
+"""Reads request bodies: checks their type, and limits the memory that large bodies use."""
 
 import asyncio
 import math
@@ -12,22 +12,22 @@ from aiohttp import web
 from scenarioctl.errors import BadRequest, TooSlow, UnsupportedType, shorten
 from scenarioctl.server.responses import JSON
 
-#: Bodies above this are parsed by a thread, since the event loop has others to serve meanwhile.
+#: Bytes. A larger body is parsed in a thread, so that it doesn't block the event loop.
 LARGE = 64 * 1024
-#: So many of the largest bodies may be in memory at once, in as many pieces as they come.
+#: Memory for large bodies being received, in units of the largest allowed body.
 LARGE_AT_ONCE = 4
-#: Seconds in which a body is not judged by its speed while there are others that are.
+#: Seconds for which a new body is dropped only if there are no older ones.
 HEAD_START = 2.0
-#: Seconds after which a third of what came counts for the speed.
+#: Time constant of the moving average of a body's speed, in seconds.
 _FADING = 2.0
-#: Seconds between two looks at whether a body that does not come was given up.
+#: Seconds between checks whether a stalled body was dropped.
 _LOOK = 0.25
-#: What `curl --data` says of a body unless told otherwise.
+#: The default Content-Type of `curl --data`.
 _CURL = "application/x-www-form-urlencoded"
 
 
 class LargeBodies:
-    """The large bodies that clients send.  None waits for another one: where they are too much, the slowest is given up."""
+    """The large bodies that clients are sending. If they use too much memory, the slowest is dropped."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -36,7 +36,7 @@ class LargeBodies:
         self.coming: set[LargeBody] = set()
 
     def make_room(self, most: int) -> None:
-        """Give up those that come slowest until the rest has at most *most* bytes."""
+        """Drop the slowest bodies until the others use at most *most* bytes."""
         now = self.clock()
         while self.total > most and self.coming:
             slowest = min(self.coming, key=lambda each: (now - each.began < HEAD_START, each.speed(now)))
@@ -44,7 +44,7 @@ class LargeBodies:
 
 
 class LargeBody:
-    """A large body, counted until it is answered: `with LargeBody(bodies, most) as body:`."""
+    """A large body, counted until its request is answered: `with LargeBody(bodies, most) as body:`."""
 
     def __init__(self, bodies: LargeBodies, most: int) -> None:
         self._bodies = bodies
@@ -64,7 +64,7 @@ class LargeBody:
         self.give_up()
 
     def grow(self, count: int) -> None:
-        """Count bytes that have come; where there is no room for them, some body is given up, maybe this one."""
+        """Count received bytes. If there is no room for them, the slowest body is dropped, perhaps this one."""
         now = self._bodies.clock()
         self._speed, self._seen = self.speed(now) + count / _FADING, now
         self._size += count
@@ -72,15 +72,15 @@ class LargeBody:
         self._bodies.make_room(self._most)
 
     def speed(self, now: float) -> float:
-        """Return the bytes per second that came of late."""
+        """Return the recent speed in bytes per second."""
         return self._speed * math.exp((self._seen - now) / _FADING)
 
     def is_whole(self) -> None:
-        """Be judged by speed no more."""
+        """Note that the body is complete and can no longer be dropped."""
         self._bodies.coming.discard(self)
 
     def give_up(self) -> None:
-        """Count its bytes no more."""
+        """Drop the body: stop counting its bytes."""
         self._bodies.coming.discard(self)
         self._bodies.total -= self._size
         self._size = 0
@@ -88,14 +88,14 @@ class LargeBody:
 
 
 def ask_for_body(request: web.Request) -> None:
-    """Tell a client that waits for it (`Expect: 100-continue`) to send the body."""
+    """Tell a client that sent `Expect: 100-continue` to send the body."""
     expects = request.headers.get("Expect", "").lower() == "100-continue"
     if expects and request.transport is not None and not request.content.is_eof():
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
 async def expect_nothing(request: web.Request) -> None:
-    """Leave `Expect: 100-continue` to `ask_for_body`: a body that is refused by its header is never asked for."""
+    """Leave `Expect: 100-continue` to `ask_for_body`, so that a request can be refused before its body is sent."""
 
 
 async def read_body(
@@ -106,12 +106,12 @@ async def read_body(
     *,
     coming: LargeBody | None = None,
 ) -> tuple[bytes, bool]:
-    """Return *body* and what follows, up to *limit* bytes or a little more; and whether it is more.
+    """Return *body* with the rest of the body appended, and whether it exceeds *limit* bytes.
 
-    TooSlow after *seconds*, and where *coming*, a large body, is given up for others that come faster.
+    Raises TooSlow after *seconds*, or if *coming*, a large body, is dropped in favor of faster ones.
     """
     if coming is None and request.content.is_eof():
-        # It came with its header.
+        # It arrived together with the header.
         body += request.content.read_nowait()
         return body, len(body) > limit
     parts, size = [body], len(body)
@@ -122,7 +122,7 @@ async def read_body(
     while size <= limit:
         now = clock()
         if now >= began + seconds:
-            raise TooSlow(f"the body did not come within {seconds:g} seconds, {size} bytes of it were there")
+            raise TooSlow(f"the body did not arrive within {seconds:g} seconds: got {size} bytes")
         with suppress(TimeoutError):
             async with asyncio.timeout_at(min(began + seconds, now + (_LOOK if coming else seconds))):
                 part = await _read_part(request)
@@ -135,9 +135,7 @@ async def read_body(
             if coming is not None:
                 coming.grow(len(part))
         if coming is not None and coming.is_given_up:
-            raise TooSlow(
-                f"the body came too slowly while others waited to send theirs, {size} bytes of it were there"
-            )
+            raise TooSlow(f"the body arrived too slowly while others were waiting: got {size} bytes")
     return b"".join(parts), True
 
 
@@ -147,34 +145,32 @@ async def _read_part(request: web.Request) -> bytes:
     except ConnectionError:
         raise
     except Exception as error:
-        # aiohttp documents no class for what its parser finds wrong in the framing of a body.
-        raise BadRequest(f"the body is broken off or wrongly cut: {_one_line(error)}") from None
+        # aiohttp documents no exception class for malformed framing of a body.
+        raise BadRequest(f"the request body is truncated or malformed: {_one_line(error)}") from None
 
 
 def check_type(request: web.Request, *, present: bool) -> None:
-    """Refuse a body that does not say that it is JSON: a web page cannot send one that does without being asked for it.
+    """Raise UnsupportedType unless the Content-Type is JSON, which a web page can't send without a CORS preflight.
 
-    No web page can send a body with GET, so that one may say what `curl --data` says, or nothing.
+    A web page can't send a body with GET, so GET also takes curl's default type, or none.
     """
     if not present:
         return
     given = request.headers.get("Content-Type")
     encoding = request.headers.get("Content-Encoding")
     if encoding is not None and encoding.lower() != "identity":
-        raise UnsupportedType(
-            f"the body has the Content-Encoding {shorten(encoding)}, expected none: it is read as it comes"
-        )
+        raise UnsupportedType(f"the body has the Content-Encoding {shorten(encoding)}; expected none")
     if given == JSON or (request.method in ("GET", "HEAD") and given in (None, _CURL)):
         return
     if given is None:
-        raise UnsupportedType(f"the body has no Content-Type, expected {JSON}")
+        raise UnsupportedType(f"the body has no Content-Type; expected {JSON}")
     kind, _, rest = given.partition(";")
     if kind.strip().lower() != JSON:
-        raise UnsupportedType(f"the body has the Content-Type {shorten(given)}, expected {JSON}")
+        raise UnsupportedType(f"the body has the Content-Type {shorten(given)}; expected {JSON}")
     for parameter in rest.split(";"):
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "charset" and value.strip().strip('"').lower() not in ("utf-8", "utf8"):
-            raise UnsupportedType(f"the body has the Content-Type {shorten(given)}, expected UTF-8")
+            raise UnsupportedType(f"the body has the Content-Type {shorten(given)}; expected UTF-8")
 
 
 def _one_line(error: Exception) -> str:

@@ -41,17 +41,17 @@ class ServerContext:
     role: str
     endpoints: tuple[Endpoint, ...]
     worker: "Worker | None" = None
-    #: `/readyz` says no, and each response closes its connection.
+    #: The daemon is stopping: `/readyz` answers 503, and each response closes its connection.
     is_stopping: bool = False
-    #: Large bodies that are being received.
+    #: Large bodies being received.
     bodies: LargeBodies = field(default_factory=LargeBodies)
-    #: Large bodies that are worked on: each may take many times its size once it is parsed.
+    #: Limits how many large bodies are processed at once: once parsed, one may take many times its size.
     large: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_AT_ONCE))
-    #: Writes in progress, also those whose client has gone.
+    #: Writes in progress, including those whose client has disconnected.
     writes: set["asyncio.Task[Any]"] = field(default_factory=set)
 
     async def finish(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what *work* returns; it is finished even if the client disconnects meanwhile."""
+        """Return the result of *work*, which finishes even if the client disconnects."""
         task = asyncio.create_task(work)
         self.writes.add(task)
         task.add_done_callback(self.writes.discard)
@@ -65,7 +65,7 @@ class ServerContext:
 
 
 def _log_failure(task: "asyncio.Task[Any]") -> None:
-    """Log a bug in a write that has no client any more."""
+    """Log a bug in a write whose client has disconnected."""
     error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, ScenarioctlError):
         log.error("bug in a write whose client has disconnected", exc_info=error)

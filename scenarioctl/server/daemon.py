@@ -1,4 +1,4 @@
-"""The daemon as a process: its sockets, its worker, its signals, and what systemd hears of it."""
+"""The daemon process: sockets, worker, signals, and notifications to systemd."""
 
 import asyncio
 import faulthandler
@@ -28,19 +28,19 @@ log = logging.getLogger("scenarioctl.daemon")
 
 T = TypeVar("T")
 
-#: Role -> the servers that it has.
+#: Role -> its servers.
 ROLES = {"all": ("api", "worker"), "api": ("api",), "worker": ("worker",)}
-#: Server -> its setting, and what people call it.
+#: Server -> its setting and its name for people.
 _SERVERS = {"api": ("listen", "scenario API"), "worker": ("worker_listen", "job worker")}
-#: Seconds that requests have for their end, once the daemon is told to stop.
+#: Seconds for requests to finish when the daemon stops.
 _GRACE = 10.0
-#: Files beside the connections of clients: the store, nodes, outgoing requests.
+#: Open files besides client connections: the store, nodes, outgoing requests.
 _OTHER_FILES = 1024
-#: A worker that is silent for so many seconds at least is stuck.
+#: Seconds without a heartbeat after which the worker may count as stuck.
 _STUCK = 10.0
-#: Settings that are in force until the daemon is started anew.
+#: Settings that only a restart changes.
 _FIXED = ("store", "cache", "listen", "worker_listen", "request_seconds")
-#: Nobody's business at a reload: where settings come from.
+#: Fields that a reload doesn't report: they say where settings come from.
 _UNCOUNTED = ("config", "origins")
 
 
@@ -52,18 +52,18 @@ def run_daemon(
     tell: Callable[[str], None] = print,
     environment: MutableMapping[str, str] = os.environ,
 ) -> None:
-    """Serve until a signal ends it.
+    """Serve until a signal stops the daemon.
 
-    *load* reads the settings, now and at each reload; *tell* hears where the daemon listens.  What keeps it from starting
-    is raised, and nothing is left behind.
+    *load* reads the settings, now and at each reload. *tell* is called with each address that the daemon listens on.
+    Raises ScenarioctlError if the daemon can't start, after closing its sockets.
     """
-    # Until it can: a reload that comes too early must not end the daemon.
+    # An early SIGHUP must not end the process before it has a handler.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     settings = load()
     start_logging(settings.log_level, environment=environment)
     supervisor = SystemdNotifier(environment)
     if supervisor.watchdog:
-        # What the watchdog ends (SIGABRT) says in the log where it stood.
+        # Log a traceback when the watchdog sends SIGABRT.
         faulthandler.enable()
     listeners = _listen(settings, role, environment)
     try:
@@ -73,7 +73,7 @@ def run_daemon(
         Guard(settings.private_targets)
         if exposed and not access.tokens:
             log.warning(
-                "anybody who reaches %s can read, create, run and broadcast: no token is configured",
+                "no token is configured: anyone who reaches %s can read, create, run and broadcast",
                 exposed[0],
             )
         make_room(limits)
@@ -96,7 +96,7 @@ def run_daemon(
 
 
 def run_served(serving: Coroutine[Any, Any, T]) -> T:
-    """Return what *serving* does, on the loop that daemons have: sockets cost it half of what they cost asyncio's own."""
+    """Run *serving* on uvloop, which needs half the CPU time of asyncio's loop for sockets, and return its result."""
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -106,7 +106,7 @@ def run_served(serving: Coroutine[Any, Any, T]) -> T:
 def _listen(
     settings: Settings, role: str, environment: MutableMapping[str, str]
 ) -> dict[str, list[Listener]]:
-    """Return the sockets of each server of *role*: those of systemd, else those of the settings."""
+    """Return the sockets of each server of *role*: those from systemd, else those of the settings."""
     activated = take_activated(environment)
     listeners: dict[str, list[Listener]] = {}
     try:
@@ -130,7 +130,7 @@ def _exposed(listeners: dict[str, list[Listener]]) -> list[str]:
 
 
 def make_room(limits: Limits) -> None:
-    """Let the process open as many files as its connections may need, or allow fewer connections."""
+    """Raise the limit of open files to what the connections need, or else lower the limit of connections."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.connections + _OTHER_FILES
     if hard == resource.RLIM_INFINITY or hard >= wanted:
@@ -150,7 +150,7 @@ def make_room(limits: Limits) -> None:
 
 
 class Daemon:
-    """One run of the daemon, from its sockets to its end."""
+    """A daemon with open sockets, until it stops."""
 
     def __init__(
         self,
@@ -178,17 +178,17 @@ class Daemon:
         self._role = role
         self._worker = Worker(app) if "worker" in ROLES[role] else None
         self._is_stopping = False
-        #: The last reload changed nothing.
+        #: The last reload failed.
         self._is_refused = False
         self._stop = asyncio.Event()
 
     async def run(self) -> None:
-        """Serve until a signal says otherwise, or the worker breaks."""
+        """Serve until a signal or a failure of the worker."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end, number)
         try:
-            # Before anybody is let in: a store that cannot be used keeps the daemon from starting.
+            # Fail before listening if the store is unusable.
             await self._app.store.count_scenarios()
             await self._serve()
         finally:
@@ -211,14 +211,14 @@ class Daemon:
                 watchdog = asyncio.create_task(self._beat(), name="watchdog")
             self._begin()
             stop = asyncio.create_task(self._stop.wait())
-            # A worker that ends by itself is broken: systemd starts the daemon anew.
+            # The worker ends by itself only after a failure; systemd then restarts the daemon.
             await asyncio.wait({stop, worker or stop}, return_when=asyncio.FIRST_COMPLETED)
             stop.cancel()
         finally:
             self._is_stopping = True
             self._supervisor.stopping()
             stop_worker.set()
-            # Requests and runs come to their end side by side; each bounds its own.
+            # Requests and runs finish concurrently, each within its own time limit.
             ends: list[Awaitable[object]] = [servers.stop(_GRACE)]
             if worker is not None:
                 ends.append(worker)
@@ -230,7 +230,7 @@ class Daemon:
                 raise result
 
     def _begin(self) -> None:
-        """Say that the daemon is there."""
+        """Report that the daemon is ready."""
         settle()
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
         log.info("started", extra={"version": __version__, "role": self._role, "pid": os.getpid()})
@@ -241,37 +241,38 @@ class Daemon:
 
     def _status(self) -> str:
         names = ", ".join(listener.name for listener in _all(self._listeners))
-        running = f"; {self._worker.running} runs go on" if self._worker is not None else ""
-        refused = "; the settings of the last reload are refused, the log says why" * self._is_refused
+        running = f"; {self._worker.running} runs in progress" if self._worker is not None else ""
+        refused = "; the last reload failed, see the log" * self._is_refused
         return f"Serving on {names}{running}{refused}"
 
     async def _beat(self) -> None:
-        """Tell systemd that the loop lives, which runs this, and the worker."""
+        """Notify the watchdog of systemd while the worker makes progress; running at all shows that the event loop does."""
         while True:
             silent = 0.0 if self._worker is None else time.monotonic() - self._worker.last_beat
             if silent < max(_STUCK, self._supervisor.watchdog / 2):
                 self._supervisor.beat(self._status())
             else:
                 log.error(
-                    "the worker has not moved for %.0f seconds, systemd is not told that all is well", silent
+                    "the worker has made no progress for %.0f s; the watchdog of systemd is not notified",
+                    silent,
                 )
             await asyncio.sleep(self._supervisor.watchdog / 2)
 
     def _end(self, number: signal.Signals) -> None:
-        """Stop at a first signal with grace, at a second one at once."""
+        """Stop gracefully at the first signal, and at once at the second."""
         if self._is_stopping:
-            log.warning("stopped at once, at a second %s", number.name)
+            log.warning("stopped at once by a second %s", number.name)
             for listener in _all(self._listeners):
                 listener.close()
             logging.shutdown()
-            # What was acknowledged is in the store; leases of a process that is gone are freed by the next.
+            # Everything acknowledged is in the store. The next process releases the leases of this one.
             os._exit(128 + number)
         self._is_stopping = True
-        log.info("stopping at %s: requests and runs that go on may end", number.name)
+        log.info("stopping at %s: requests and runs in progress may finish", number.name)
         self._stop.set()
 
     def _reload(self) -> None:
-        """Take over what config.toml says now, or, where that will not do, nothing of it."""
+        """Apply config.toml as it is now, or change nothing if it is invalid."""
         if self._is_stopping:
             return
         self._supervisor.reloading()
@@ -280,15 +281,15 @@ class Daemon:
             self._take_over(self._load())
             self._is_refused = False
         except ScenarioctlError as error:
-            log.error("the settings stay as they were: %s", error)  # noqa: TRY400 - the sentence says it
+            log.error("reload failed, settings unchanged: %s", error)  # noqa: TRY400 - the sentence says it
         except Exception:
-            log.exception("the settings stay as they were, this is a bug")
+            log.exception("reload failed, settings unchanged; this is a bug")
         self._supervisor.ready(self._status())
 
     def _take_over(self, read: Settings) -> None:
         before = self._app.settings
         settings = replace(read, **{name: getattr(before, name) for name in _FIXED})
-        # Judged whole before anything changes.
+        # Validate everything before changing anything.
         check_binding(Access(settings), _exposed(self._listeners), force=self._force)
         Guard(settings.private_targets)
         self._app.renew(settings)
@@ -297,8 +298,8 @@ class Daemon:
         make_room(self._limits)
         names = [field.name for field in fields(Settings) if field.name not in _UNCOUNTED]
         changed = [name for name in names if getattr(settings, name) != getattr(before, name)]
-        log.info("settings read anew, changed: %s", ", ".join(changed) or "none")
+        log.info("settings reloaded; changed: %s", ", ".join(changed) or "none")
         for name in _FIXED:
             if getattr(read, name) != getattr(before, name):
-                log.warning("%s has changed too, which takes a restart", name)
+                log.warning("%s changed; restart the daemon to apply it", name)
         set_level(settings.log_level)

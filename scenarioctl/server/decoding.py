@@ -1,4 +1,4 @@
-"""From what came over the wire to the request of an operation; what is wrong is said in words of our own."""
+"""Decodes JSON bodies and query strings into requests of operations, with readable error messages."""
 
 import types
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ import msgspec
 from scenarioctl.errors import BadRequest, InvalidRequest, shorten, suggest
 from scenarioctl.server.endpoints import Endpoint
 
-#: Another spelling of a field -> the field, where a request has it.
+#: Alternative spelling -> field, for requests with that field.
 ALIASES = {"deschain": "destchain"}
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
@@ -22,13 +22,13 @@ _NUMBER_WORDS = {"a whole number", "a number"}
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """What a field of a request takes."""
+    """The values that a field of a request takes."""
 
     name: str
-    #: `text`, `a number`, `a whole number`, `true or false`, `a list`, `an object`; empty where anything goes.
+    #: `text`, `a number`, `a whole number`, `true or false`, `a list`, `an object`; empty if any value is allowed.
     kinds: tuple[str, ...]
     required: bool
-    #: null is a value of its own here; elsewhere it means: left out.
+    #: null is a value of the field; in other fields it means that the field is left out.
     nullable: bool
     default: Any = None
 
@@ -39,7 +39,7 @@ class Shape:
 
 
 def shapes_of(request_type: type) -> dict[str, Shape]:
-    """Return the fields of *request_type*, in their order."""
+    """Return the fields of *request_type*, by name and in order."""
     hints = get_type_hints(request_type)
     found: dict[str, Shape] = {}
     for each in fields(request_type):
@@ -53,15 +53,15 @@ def shapes_of(request_type: type) -> dict[str, Shape]:
 
 
 class Decoder:
-    """Makes the requests of one operation."""
+    """Decodes the requests of one operation."""
 
     def __init__(self, request_type: type, *, in_path: Iterable[str] = (), whole_body: str = "") -> None:
         self.request_type = request_type
-        #: The one field that the body is, whatever it holds; empty where the body's fields are the request's.
+        #: The field that takes the whole body; empty if the body's fields are those of the request.
         self.whole_body = whole_body
         self.shapes = shapes_of(request_type)
         self.in_path = tuple(in_path)
-        #: Fields that a body or a query string may have, those that are needed first.
+        #: Fields of a body or query string, required ones first.
         self.given = {
             name: shape
             for name, shape in sorted(self.shapes.items(), key=lambda item: not item[1].required)
@@ -74,7 +74,7 @@ class Decoder:
         }
 
     def decode(self, body: Any, parameters: Mapping[str, str]) -> Any:
-        """Return the request that *body*, a JSON value, and the path's *parameters* make; InvalidRequest."""
+        """Return the request in *body*, a JSON value, and the path's *parameters*, or raise InvalidRequest."""
         if self.whole_body:
             return self._make({self.whole_body: body, **parameters})
         if not isinstance(body, dict):
@@ -95,7 +95,7 @@ class Decoder:
         return self._make({**given, **parameters} if parameters else given)
 
     def read_query(self, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-        """Return the fields in a query string, each as the request has it."""
+        """Return the fields in a query string, converted to the types of the request."""
         found: dict[str, Any] = {}
         for name, text in pairs:
             shape = self.given.get(self._aliases.get(name, name))
@@ -115,7 +115,7 @@ class Decoder:
         return found
 
     def join(self, query: dict[str, Any], body: Any) -> Any:
-        """Return the fields of a query string and of a body together; two that differ are refused."""
+        """Merge the fields of a query string and a body; raise InvalidRequest if they conflict."""
         if not isinstance(body, dict):
             return body
         for name, value in query.items():
@@ -130,7 +130,7 @@ class Decoder:
             return msgspec.convert(given, self.request_type)
         except msgspec.ValidationError:
             pass
-        # 1e10 is as whole a number as 10000000000; no digit was lost when it was read.
+        # Accept 1e10 for 10000000000: it was parsed exactly.
         given = {
             name: int(value) if isinstance(value, float) and value.is_integer() else value
             for name, value in given.items()
@@ -147,7 +147,7 @@ class Decoder:
                 raise InvalidRequest(
                     f"{name} {_show(value)} is {_kind_of(value)}, expected {shape.wanted}"
                 ) from None
-        # A type that this module does not know of: the field at least can be named.
+        # A type that this module can't describe: name at least the field.
         name = reason.rpartition("`$.")[2].rstrip("`") if "`$." in reason else "the body"
         raise InvalidRequest(f"{name} has a form that is not read here") from None
 
@@ -187,7 +187,7 @@ class Decoder:
 
 
 def decoder_of(row: Endpoint, request_type: type) -> Decoder:
-    """Return what makes the requests of *row*."""
+    """Return the decoder for the requests of *row*."""
     in_path = [part[1:-1] for part in row.path.split("/") if part.startswith("{")]
     return Decoder(request_type, in_path=in_path, whole_body=getattr(request_type, "whole_body", ""))
 
@@ -203,7 +203,7 @@ def read_pairs(query: str) -> list[tuple[str, str]]:
 
 
 def _kinds(hint: Any) -> tuple[tuple[str, ...], bool]:
-    """Return the kinds of value that *hint* takes, and whether null is one."""
+    """Return the kinds of value that *hint* takes, and whether it takes null."""
     if get_origin(hint) in (Union, types.UnionType):
         found: list[str] = []
         nullable = False
@@ -260,14 +260,14 @@ def _kind_of(value: Any) -> str:
 
 
 def _show(value: Any) -> str:
-    """Return *value* as JSON spells it, cut."""
+    """Return *value* for a message: null, true and false as in JSON, others shortened."""
     if value is None or value is True or value is False:
         return {None: "null", True: "true", False: "false"}[value]
     return shorten(value)
 
 
 def _from_text(shape: Shape, text: str) -> Any:
-    """Return *text*, of a query string, as *shape* wants it."""
+    """Return *text*, a value in a query string, converted to the type of *shape*."""
     if not shape.kinds or "text" in shape.kinds:
         return text
     if "true or false" in shape.kinds:

@@ -1,4 +1,4 @@
-"""THE table of endpoints.  To add one, add a row; the handler must be in its module's `__all__`."""
+"""The table of endpoints. To add one, add a row; the handler must be in its module's `__all__`."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -7,30 +7,30 @@ from typing import Any, Literal, TypedDict, get_args, get_type_hints
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """One path of the interface and the operation behind it."""
+    """A path of the HTTP interface and its operation."""
 
     method: str
     #: `{name}` is a path parameter: a field of the request.
     path: str
     #: `module.handler` under `scenarioctl.operations`.
     operation: str
-    #: Other paths, and other spellings, that mean the same.
+    #: Aliases of the path.
     also: tuple[str, ...] = ()
-    #: What a token must be good for: `read`, `create`, `broadcast`, `jobs`, or `open` where none is asked for.
+    #: The scope that a token must have: `read`, `create`, `broadcast` or `jobs`; `open` if no token is required.
     scope: str = "read"
-    #: Which server has it: `api`, `worker` or `both`; with the role `all` the API has the worker's too.
+    #: Which server has it: `api`, `worker` or `both`. With the role `all`, the API also has the worker's endpoints.
     server: str = "api"
-    #: The documented answer's flag, which an error answers with too, as false; empty where it has none.
+    #: The flag in the documented answer, which errors set to false; empty if it has none.
     flag: str = ""
-    #: May go on for hours: it waits for webhooks, pauses and web servers, and takes the place of no request that does not.
+    #: May take hours, because it waits for webhooks, pauses and web servers. It has separate request slots.
     waits: bool = False
-    #: Removes or ends something: no error suggests this path to a client that mistyped another one.
+    #: Deletes or stops something: errors about mistyped paths never suggest it.
     destructive: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page(Endpoint):
-    """One path at which a server tells of itself; no operation, since commands have other ways to all of it."""
+    """A path with information about the server itself, which has no operation."""
 
     summary: str
     content_type: str = "application/json"
@@ -127,7 +127,7 @@ ENDPOINTS = (
     ),
 )
 
-#: `pages.py` answers these, and `streams.py` the events.
+#: `streams.py` answers `/job/events`, and `pages.py` the others.
 PAGES = (
     _page("/healthz", "health", "Check that the process is alive", answer=Health),
     _page("/readyz", "readiness", "Check that the store answers and the worker runs", answer=Readiness),
@@ -149,7 +149,7 @@ PAGES = (
 
 
 def find_handler(row: Endpoint) -> tuple[Any, Any]:
-    """Return the handler of *row*, and the type of its requests."""
+    """Return the handler of *row* and the type of its requests."""
     module, _, name = row.operation.partition(".")
     handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
     return handler, get_type_hints(handler)["request"]

@@ -1,6 +1,6 @@
-"""Examples of requests and their answers, for `/openapi.json` and `/docs`: one for each operation, if it helps.
+"""Example requests and answers of operations, for `/openapi.json` and `/docs`.
 
-The tests hold each example against the schemas.
+Tests validate each example against the schemas.
 """
 
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ _TRANSFER = (
     "1687736326c9fea17e25fc5287613693c912909cb226aa4794f26a4800"
 )
 _SWAP = "0xac043b05050000000a00000000e40b5402000000000000000000000000093d00000000000000000000000000"
-#: Signed by the development key //Alice, for the nonce 5.
+#: Signed by the development key //Alice, with nonce 5.
 _SIGNED = (
     "0xbd018400d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d0140c490cc9431726d344be1c0"
     "4e6f9aab747f7dc27f91565f8fc1c5d09adae66d6e461dff7c8a6f884fed03c3ed4cc633bc53043180bdd10e9ed338e370a7"
     "648d0014000000001468656c6c6f"
 )
 _HASH = "0xb221f1cf8189bcd4a0fb670613f2d68c93d61d958c03a6fba0644f6a04689863"
-#: The smallest PNG: one pixel.
+#: A PNG of one pixel.
 _DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _UUID = "6f1c2d3e-4b5a-4c6d-8e7f-0a1b2c3d4e5f"
 _DIAGRAM = "eJyrVspLTS1WsoqOrdVRSk1JTwXSSrUAQFwGDg=="

@@ -1,4 +1,4 @@
-"""The aiohttp handler of an operation: decodes the request, lets the operation work, encodes its result."""
+"""The aiohttp handler of an operation: decodes the request, runs the operation and encodes its result."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -31,7 +31,7 @@ class OperationHandler:
         self._context = context
         self._operation, request_type = find_handler(row)
         self._decoder = decoder_of(row, request_type)
-        #: Refuses what can be refused before its body is read.
+        #: Check that can refuse a request before its body is read.
         self._admit: Callable[[Application, Mapping[str, str]], Awaitable[None]] | None = getattr(
             request_type, "admit", None
         )
@@ -43,7 +43,7 @@ class OperationHandler:
         check_type(request, present=request.body_exists)
         length = request.content_length or 0
         if length > limit:
-            raise TooLarge(f"the body has {length} bytes, the limit is {limit}")
+            raise TooLarge(f"the body has {length} bytes; the limit is {limit}")
         ask_for_body(request)
         body, is_large = b"", length > LARGE
         if not is_large:
@@ -53,17 +53,17 @@ class OperationHandler:
         with LargeBody(context.bodies, LARGE_AT_ONCE * context.app.settings.body_limit) as coming:
             body, is_too_large = await read_body(request, body, limit, context.limits.seconds, coming=coming)
             if is_too_large:
-                raise TooLarge(f"the body has more than {limit} bytes, which is the limit")
+                raise TooLarge(f"the body has more than the limit of {limit} bytes")
             async with context.large:
                 return await self._respond(request, body)
 
     @property
     def _body_limit(self) -> int:
-        """Return the bytes of the largest body; the settings may change while the daemon runs."""
+        """Return the limit of a body in bytes; a reload may change it."""
         settings = self._context.app.settings
         if self._decoder.whole_body:
             return settings.webhook_limit
-        # A run may take hours, and would keep its place among the large bodies for as long.
+        # A run may take hours, and would occupy a slot for large bodies all the time.
         return min(settings.body_limit, LARGE) if self._row.scope == "jobs" else settings.body_limit
 
     async def _respond(self, request: web.Request, body: bytes) -> web.Response:
@@ -87,7 +87,7 @@ class OperationHandler:
         """Return the fields in the body and the query string."""
         limit = self._body_limit
         if not body and self._decoder.whole_body:
-            raise BadJson("the body is empty, expected JSON")
+            raise BadJson("the body is empty; expected JSON")
         if not body:
             fields: Any = {}
         elif len(body) <= LARGE:
@@ -99,7 +99,7 @@ class OperationHandler:
             return fields
         if self._row.method != "GET":
             raise InvalidRequest(
-                f"the query string {shorten(query)} is not read here, expected the fields in a JSON body"
+                f"the query string {shorten(query)} is not allowed here; send the fields in a JSON body"
             )
         return self._decoder.join(self._decoder.read_query(read_pairs(query)), fields)
 
@@ -108,7 +108,7 @@ class OperationHandler:
         if self._row.scope == "read":
             async with place, self._context.app.session() as session:
                 return await self._operation(session, decoded)
-        # A write that waits for its place is dropped with its client; one that has begun is finished.
+        # A write that waits for a slot is dropped if its client disconnects. A write that has begun finishes.
         await place.enter()
         return await self._context.finish(self._write(place, decoded))
 

@@ -1,4 +1,4 @@
-"""Where the daemon listens: HOST:PORT, unix:PATH, and the sockets that systemd hands over."""
+"""The daemon's listening sockets: HOST:PORT, unix:PATH, and sockets passed by systemd."""
 
 import errno
 import fcntl
@@ -15,20 +15,20 @@ from pathlib import Path
 from scenarioctl.errors import Conflict, InvalidRequest, shorten
 from scenarioctl.server.access import is_loopback
 
-#: Connections that the kernel accepts before the daemon does.
+#: Size of the accept queue.
 BACKLOG = 1024
-#: systemd's first file descriptor.
+#: First file descriptor passed by systemd.
 _FIRST = 3
-#: Bytes of the longest path that a Unix socket can have.
+#: Bytes of the longest path of a Unix socket.
 _PATH_MAX = 107
-#: Seconds for which another daemon is let make its sockets first; its probe of a socket may take one.
+#: Seconds to wait for another daemon that is creating its sockets. Its probe of an old socket may take one second.
 _LOCK_SECONDS = 5.0
 _EXPECTED = "expected HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """A host and a port, or else a path."""
+    """A host and a port, or the path of a Unix socket."""
 
     host: str = ""
     port: int = 0
@@ -37,21 +37,21 @@ class Address:
 
 @dataclass(frozen=True, kw_only=True)
 class Listener:
-    """A socket that listens, and how people name it."""
+    """A listening socket and its name for people."""
 
     socket: socket.socket
     #: `http://127.0.0.1:8080`, `unix:/run/scenarioctl/api.sock`.
     name: str
-    #: Reached from other machines.
+    #: Other machines can reach it.
     is_exposed: bool = False
-    #: Systemd's: it listens on when the daemon is gone.
+    #: Passed by systemd, which keeps it open after the daemon stops.
     is_lent: bool = False
-    #: Of a Unix socket that is the daemon's own: device and inode, to unlink no other.
+    #: Path, device and inode of a Unix socket that the daemon created, so that it unlinks only that one.
     file: tuple[Path, int, int] | None = None
 
     def close(self) -> None:
-        """Stop listening, and remove the path of a Unix socket of one's own."""
-        # The path first: nobody replaces a socket that listens, nor gets its inode.
+        """Stop listening, and remove the path of a Unix socket that the daemon created."""
+        # Remove the path first: while the socket is open, its inode isn't reused.
         if self.file is not None and self.socket.fileno() >= 0:
             path, device, inode = self.file
             try:
@@ -68,31 +68,31 @@ def parse_address(text: str, *, field: str = "listen") -> Address:
     if text.startswith("unix:"):
         path = text.removeprefix("unix:")
         if not path or "\0" in path:
-            raise InvalidRequest(f"{field} {shorten(text)} names no path, {_EXPECTED}")
+            raise InvalidRequest(f"{field} {shorten(text)} has no path; {_EXPECTED}")
         path = str(Path(path).expanduser())
         if len(os.fsencode(path)) > _PATH_MAX:
             raise InvalidRequest(
-                f"{field} {shorten(text, 140)} is too long for a socket, expected a path of at most {_PATH_MAX} bytes"
+                f"{field} {shorten(text, 140)} is too long for a socket; expected a path of at most {_PATH_MAX} bytes"
             )
         return Address(path=path)
     host, colon, port = text.rpartition(":")
     if not colon or not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 65536):
-        raise InvalidRequest(f"{field} {shorten(text)} has no port from 0 to 65535, {_EXPECTED}")
+        raise InvalidRequest(f"{field} {shorten(text)} has no port from 0 to 65535; {_EXPECTED}")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
         try:
             ipaddress.IPv6Address(host)
         except ValueError:
-            raise InvalidRequest(f"{field} {shorten(text)} is no IPv6 address, {_EXPECTED}") from None
+            raise InvalidRequest(f"{field} {shorten(text)} is not an IPv6 address; {_EXPECTED}") from None
     elif not host or not all(letter.isascii() and (letter.isalnum() or letter in ".-_") for letter in host):
-        raise InvalidRequest(f"{field} {shorten(text)} names no host, {_EXPECTED}")
+        raise InvalidRequest(f"{field} {shorten(text)} has no host; {_EXPECTED}")
     return Address(host=host, port=int(port))
 
 
 def open_listeners(addresses: tuple[str, ...], *, field: str) -> list[Listener]:
-    """Listen at all of *addresses*, or at none of them and raise InvalidRequest or Conflict."""
+    """Listen at all of *addresses*, or raise InvalidRequest or Conflict and listen at none."""
     if not addresses:
-        raise InvalidRequest(f"{field} is empty, {_EXPECTED}")
+        raise InvalidRequest(f"{field} is empty; {_EXPECTED}")
     opened: list[Listener] = []
     try:
         for text in addresses:
@@ -114,7 +114,7 @@ def _listen_on_port(address: Address, text: str, field: str) -> list[Listener]:
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except OSError as error:
-        raise InvalidRequest(f"{field} {shorten(text)} names an unknown host: {error.strerror}") from None
+        raise InvalidRequest(f"{field} {shorten(text)} has an unknown host: {error.strerror}") from None
     opened: list[Listener] = []
     port = address.port
     problem: OSError | None = None
@@ -122,7 +122,7 @@ def _listen_on_port(address: Address, text: str, field: str) -> list[Listener]:
         try:
             sock = socket.socket(family, kind, protocol)
         except OSError as error:
-            # A machine without IPv6 still calls itself ::1.
+            # A machine without IPv6 may still resolve localhost to ::1.
             problem = error
             continue
         try:
@@ -139,7 +139,7 @@ def _listen_on_port(address: Address, text: str, field: str) -> list[Listener]:
             for listener in opened:
                 listener.close()
             break
-        # Of a name with several addresses, port 0 is the same one everywhere.
+        # Port 0 of a name with several addresses means the same free port at each.
         port = sock.getsockname()[1]
         opened.append(_describe(sock))
     else:
@@ -171,14 +171,14 @@ def _listen_on_path(path: str, text: str, field: str) -> Listener:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Keep other daemons from making sockets in *folder* meanwhile.
+    """Lock *folder* so that no other daemon creates sockets there.
 
-    Of two that find the same stale socket, the second would else remove what the first has made in its place.
+    Without the lock, two daemons could find the same stale socket, and the second remove the first's new one.
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        # It is not there, which the socket will say, or may not be read, and is nothing to lock.
+        # If the folder is missing, bind() reports it. If it is unreadable, it can't be locked.
         yield
         return
     try:
@@ -189,25 +189,25 @@ def _alone_in(folder: Path) -> Iterator[None]:
             except BlockingIOError:
                 time.sleep(0.01)
             except OSError:
-                # A file system that knows no locks.
+                # The file system has no locks.
                 break
             else:
                 break
-        # Who holds it for so long is no daemon that starts.
+        # After the deadline, go on without the lock: no starting daemon holds it so long.
         yield
     finally:
         os.close(descriptor)
 
 
 def _remove_stale(path: Path, text: str, field: str) -> None:
-    """Remove a socket that a killed daemon left behind; Conflict for what is in use, or is no socket."""
+    """Remove the socket of a killed daemon; raise Conflict if it is in use or not a socket."""
     try:
         mode = path.stat(follow_symlinks=False).st_mode
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(mode):
         raise Conflict(
-            f"{field} {shorten(text, 140)} is there and is no socket, remove it or name another path"
+            f"{field} {shorten(text, 140)} exists and is not a socket; remove it or choose another path"
         )
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1)
@@ -224,25 +224,23 @@ def _remove_stale(path: Path, text: str, field: str) -> None:
 def _unusable(text: str, field: str, error: OSError | None) -> Exception:
     code = error.errno if error else None
     if code == errno.EADDRINUSE:
-        return Conflict(
-            f"{field} {shorten(text, 140)} is in use: another daemon, or another program, listens there"
-        )
+        return Conflict(f"{field} {shorten(text, 140)} is in use: another program listens there")
     if code == errno.EACCES and not text.startswith("unix:"):
         return InvalidRequest(
-            f"{field} {shorten(text)} may not be listened at: ports below 1024 are for root, or for a socket of systemd"
+            f"{field} {shorten(text)} is not permitted: ports below 1024 need root or a systemd socket"
         )
     if code == errno.EADDRNOTAVAIL:
-        return InvalidRequest(f"{field} {shorten(text)} is no address of this machine")
+        return InvalidRequest(f"{field} {shorten(text)} is not an address of this machine")
     return InvalidRequest(
-        f"{field} {shorten(text, 140)} cannot be listened at: {(error and error.strerror) or 'it has no address'}"
+        f"{field} {shorten(text, 140)} cannot be used: {(error and error.strerror) or 'it has no address'}"
     )
 
 
 def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[Listener]]:
-    """Return the sockets that systemd hands over: `api` and `worker` -> those of that server.
+    """Return the sockets passed by systemd, by server: `api` or `worker`.
 
-    They go by the names `api` and `worker` that `FileDescriptorName=` gives them; without these, the first is the API's and
-    the second the worker's.  The variables are taken out of *environment*: they are meant for this process alone.
+    `FileDescriptorName=` says which server a socket is for. Unnamed sockets are for the API first, then the worker.
+    Removes the variables of systemd from *environment*, so that child processes don't inherit them.
     """
     count, process = environment.pop("LISTEN_FDS", ""), environment.pop("LISTEN_PID", "")
     names = environment.pop("LISTEN_FDNAMES", "")
@@ -265,14 +263,14 @@ def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[L
 
 
 def _server_of(name: str, in_order: list[str]) -> str:
-    """Return which server a socket is for, by its name, else as the next in order."""
+    """Return the server that a socket is for: by its name, else the next of *in_order*."""
     if name in ("api", "worker"):
         return name
-    # Without FileDescriptorName=, systemd gives them the name of their unit.
+    # Without FileDescriptorName=, the name is that of the unit.
     if in_order:
         return in_order.pop(0)
     raise InvalidRequest(
-        f"systemd hands over a socket named {shorten(name)} beside two others, expected FileDescriptorName=api or FileDescriptorName=worker"
+        f"systemd passed a socket named {shorten(name)} beside two others; expected FileDescriptorName=api or FileDescriptorName=worker"
     )
 
 
@@ -282,12 +280,12 @@ def _inherited(descriptor: int, name: str) -> socket.socket:
         listens = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     except OSError as error:
         raise InvalidRequest(
-            f"the socket {shorten(name)} that systemd hands over cannot be used: {error.strerror}"
+            f"the socket {shorten(name)} from systemd cannot be used: {error.strerror}"
         ) from None
     if sock.type != socket.SOCK_STREAM or not listens:
         sock.close()
         raise InvalidRequest(
-            f"the socket {shorten(name)} that systemd hands over does not listen for streams, expected ListenStream= and Accept=no"
+            f"the socket {shorten(name)} from systemd is not a listening stream socket; expected ListenStream= and Accept=no"
         )
     sock.set_inheritable(False)
     return sock

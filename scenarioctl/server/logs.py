@@ -1,4 +1,4 @@
-"""How the daemon logs: lines on stderr, for journald with its priorities, for people with the time."""
+"""The daemon's log on stderr: with priorities for journald, else with timestamps."""
 
 import logging
 import os
@@ -9,22 +9,22 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-#: What `log_level` can be.
+#: Values of `log_level`.
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
-#: syslog's numbers, which journald reads in front of a line.
+#: Level -> syslog priority, which journald reads from the start of a line.
 _PRIORITIES = ((logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6))
-#: Lines that wait for whoever reads stderr; those beyond are left out, and counted.
+#: Lines queued for stderr. Further lines are dropped and counted.
 _WAITING = 10_000
-#: Seconds that the last lines have at the end.
+#: Seconds for writing the last lines at exit.
 _PARTING = 2.0
-#: In front of a line that says why the daemon does not start.
+#: journald prefix of the error that keeps the daemon from starting.
 ERROR = "<3>"
-#: What every record has; whatever else is on one came as `extra`.
+#: Attributes of every record; others come from `extra`.
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class Line(logging.Formatter):
-    """`sentence key=value key="two words"`: one line each, whatever a value holds, but for tracebacks."""
+    """Formats `sentence key=value key="two words"` in one line, followed by any traceback."""
 
     def __init__(self, *, for_journal: bool) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Line(logging.Formatter):
         if record.exc_info:
             lines += [_in_one_line(each) for each in self.formatException(record.exc_info).splitlines()]
         if self._for_journal:
-            # It has the time itself, and takes every line for an entry of its own.
+            # journald adds the time, and treats each line as an entry.
             start = f"<{_priority(record.levelno)}>"
         else:
             moment = time.gmtime(record.created)
@@ -46,7 +46,7 @@ class Line(logging.Formatter):
 
 
 class Journal(logging.Handler):
-    """Lets a thread write the lines: stderr may be a pipe that nobody reads, and the event loop must not wait for it."""
+    """Writes lines in a thread, so that a pipe that nobody reads on stderr doesn't block the event loop."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -56,10 +56,10 @@ class Journal(logging.Handler):
         threading.Thread(target=self._write, name="journal", daemon=True).start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Put a line in the queue; leave it out if the queue is full, and say so when there is room again."""
+        """Queue a line. If the queue is full, drop it, and log the number of dropped lines once there is room."""
         try:
             if self._left_out:
-                told = f"{self._left_out} lines of the log were left out: nobody read stderr"
+                told = f"{self._left_out} log lines were dropped: nothing read stderr"
                 fields = {
                     "name": "scenarioctl",
                     "levelno": logging.WARNING,
@@ -73,7 +73,7 @@ class Journal(logging.Handler):
             self._left_out += 1
 
     def flush(self) -> None:
-        """Wait for the lines to be written, as long as somebody reads them."""
+        """Wait up to 2 seconds until the queue is written."""
         deadline = time.monotonic() + _PARTING
         while self._lines.unfinished_tasks and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -82,18 +82,18 @@ class Journal(logging.Handler):
         while True:
             data = (self._lines.get() + "\n").encode(errors="backslashreplace")
             try:
-                # Not through sys.stderr: a thread that hangs in there would hold up the end of the process.
+                # Don't use sys.stderr: a thread blocked in it would keep the process from exiting.
                 while data:
                     data = data[os.write(self._descriptor, data) :]
             except OSError:
-                # A log that nobody reads any more is no reason to fail.
+                # Ignore a closed stderr.
                 pass
             finally:
                 self._lines.task_done()
 
 
 def fields_of(record: logging.LogRecord) -> Mapping[str, Any]:
-    """Return what was given as `extra`."""
+    """Return the `extra` fields of *record*."""
     return {key: value for key, value in vars(record).items() if key not in _OWN}
 
 
@@ -102,7 +102,7 @@ def _priority(level: int) -> int:
 
 
 def _in_one_line(text: str) -> str:
-    # What clients send is in there too: it may neither begin a line nor command a terminal.
+    # Client data must neither start a new line nor send escape sequences to a terminal.
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
@@ -114,7 +114,7 @@ def _quoted(value: object) -> str:
 
 
 def is_for_journal(stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Tell whether *stream* leads straight to journald, as systemd says in JOURNAL_STREAM."""
+    """Tell whether *stream* is connected to journald, according to JOURNAL_STREAM."""
     try:
         found = os.fstat(stream.fileno())
     except (OSError, ValueError):
@@ -123,7 +123,7 @@ def is_for_journal(stream: TextIO, environment: Mapping[str, str]) -> bool:
 
 
 def start_logging(level: str, *, environment: Mapping[str, str] = os.environ) -> None:
-    """Log to stderr from now on; of libraries, warnings at least."""
+    """Start logging to stderr, from libraries only warnings and errors."""
     journal = Journal(sys.stderr.fileno())
     journal.setFormatter(Line(for_journal=is_for_journal(sys.stderr, environment)))
     root = logging.getLogger()
@@ -133,7 +133,7 @@ def start_logging(level: str, *, environment: Mapping[str, str] = os.environ) ->
 
 
 def set_level(level: str) -> None:
-    """Log what is at least of *level*."""
-    # Libraries log what they send when they log much.
+    """Set the log level: of libraries, at least warning."""
+    # At lower levels, libraries log the data that they send.
     logging.getLogger().setLevel(max(LEVELS[level], logging.WARNING))
     logging.getLogger("scenarioctl").setLevel(LEVELS[level])

@@ -1,4 +1,4 @@
-"""Figures of a running daemon, as Prometheus reads them.  Labels are of known sets: no client can add one."""
+"""Prometheus metrics of the daemon. All label values come from fixed sets, so that no client can add one."""
 
 import asyncio
 from bisect import bisect_left
@@ -17,55 +17,56 @@ from scenarioctl.errors import ScenarioctlError
 if TYPE_CHECKING:
     from scenarioctl.worker.counts import Counts
 
-#: Seconds that the store may take.
+#: Seconds that the store may take to answer.
 _STORE = 2.0
-#: Seconds.
+#: Upper bounds of histogram buckets, in seconds.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
 _BOUNDS = (*map(str, _BUCKETS), "+Inf")
-#: What no endpoint answered.
+#: Endpoint label of requests that match no endpoint.
 NOWHERE = "none"
 
-#: The version that every reader knows; a later one is only for those that ask for it.
+#: The version that all scrapers understand.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A figure that is read when it is asked for."""
+    """A metric that is read at each scrape."""
 
     name: str
     help: str
-    #: Label values -> figure; () where there is no label.
+    #: Label values -> value; the key is () without labels.
     values: Mapping[tuple[str, ...], float]
     labels: tuple[str, ...] = ()
-    #: `counter` where it only grows.
+    #: `counter` if it only grows, else `gauge`.
     kind: str = "gauge"
 
 
 class Metrics:
-    """The daemon's own registry, so that a test can have several.
+    """Counts requests, and writes all metrics at a scrape.
 
-    Requests are counted in plain numbers, which become Prometheus' figures when they are asked for.
+    It has its own registry, so that tests can have several. Requests are counted in plain dictionaries, which `collect`
+    turns into metrics.
     """
 
     def __init__(self, version: str) -> None:
         self.registry = CollectorRegistry()
         self._version = version
-        #: Requests that are worked on, and event streams that are open.
+        #: Requests in progress, and open event streams.
         self.under_way = 0
         self.streams = 0
         #: Server, endpoint, status -> requests.
         self._counted: dict[tuple[str, str, int], int] = {}
-        #: Server, endpoint -> seconds in all, then requests by bucket.
+        #: Server, endpoint -> total seconds, then requests by bucket.
         self._timed: dict[tuple[str, str], list[float]] = {}
-        #: Asked at each scrape; whoever knows a figure appends how to read it.
+        #: Functions that return further readings at each scrape.
         self.sources: list[Callable[[], Awaitable[Iterable[Reading]]]] = []
         self.registry.register(self)
-        # Memory, CPU time and open files, where the system tells of them.
+        # Memory, CPU time and open files, if the system provides them.
         ProcessCollector(registry=self.registry)
 
     def count(self, server: str, endpoint: str, status: int, seconds: float) -> None:
-        """Count a request that was answered."""
+        """Count an answered request."""
         key = (server, endpoint, status)
         self._counted[key] = self._counted.get(key, 0) + 1
         timed = self._timed.get(key[:2])
@@ -75,7 +76,7 @@ class Metrics:
         timed[bisect_left(_BUCKETS, seconds) + 1] += 1
 
     def collect(self) -> Iterable[Metric]:
-        """Return what was counted, as the registry asks for it."""
+        """Return the counts as metrics; the registry calls this."""
         requests = CounterMetricFamily(
             "scenarioctl_requests", "Requests answered.", labels=("server", "endpoint", "status")
         )
@@ -84,22 +85,20 @@ class Metrics:
         yield requests
         seconds = HistogramMetricFamily(
             "scenarioctl_request_seconds",
-            "Seconds from the head of a request to its answer.",
+            "Seconds from the header of a request to its response.",
             labels=("server", "endpoint"),
         )
         for key, (total, *buckets) in sorted(self._timed.items()):
             seconds.add_metric(key, list(zip(_BOUNDS, accumulate(buckets), strict=True)), total)
         yield seconds
-        yield GaugeMetricFamily(
-            "scenarioctl_requests_under_way", "Requests that are worked on.", self.under_way
-        )
-        yield GaugeMetricFamily("scenarioctl_event_streams", "Event streams that are open.", self.streams)
-        info = GaugeMetricFamily("scenarioctl_info", "The version that runs.", labels=("version",))
+        yield GaugeMetricFamily("scenarioctl_requests_under_way", "Requests in progress.", self.under_way)
+        yield GaugeMetricFamily("scenarioctl_event_streams", "Open event streams.", self.streams)
+        info = GaugeMetricFamily("scenarioctl_info", "The running version.", labels=("version",))
         info.add_metric((self._version,), 1)
         yield info
 
     async def write(self) -> bytes:
-        """Return all figures in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         lines: list[str] = []
         for source in self.sources:
             for reading in await source():
@@ -113,7 +112,7 @@ class Metrics:
 
 
 class Working(Protocol):
-    """The worker loop, as far as its figures go."""
+    """The part of the worker loop that has metrics."""
 
     @property
     def running(self) -> int: ...
@@ -126,13 +125,13 @@ class Working(Protocol):
 
 
 def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitable[Iterable[Reading]]]:
-    """Return what reads the figures of the store, the chains and the worker."""
+    """Return a source of metrics of the store, the chains and the worker."""
 
     async def read() -> list[Reading]:
         readings = [
             Reading(
                 name="scenarioctl_chain_up",
-                help="Whether a chain could be reached the last time; only chains that were asked.",
+                help="Whether the last attempt to reach a chain succeeded; only chains that were used.",
                 labels=("chain",),
                 values={(name,): float(up) for name, up in app.chains_up().items()},
             )
@@ -164,7 +163,7 @@ async def _store_figures(app: Application) -> list[Reading]:
             name="scenarioctl_jobs", help="Jobs in the store, by state.", labels=("state",), values=states
         ),
         _plain(
-            "scenarioctl_jobs_due_seconds", "Seconds for which the job that is due longest has waited.", late
+            "scenarioctl_jobs_due_seconds", "Seconds for which the longest waiting due job has waited.", late
         ),
         _plain("scenarioctl_store_writes", "Writes to the store.", said.writes, kind="counter"),
     ]
@@ -180,35 +179,35 @@ def _worker_figures(worker: Working) -> list[Reading]:
         "bug": counts.bugs,
     }
     return [
-        _plain("scenarioctl_runs_under_way", "Runs that go on.", worker.running),
+        _plain("scenarioctl_runs_under_way", "Runs in progress.", worker.running),
         _plain(
             "scenarioctl_runs_waiting",
-            "Runs that wait for a webhook, a delay or a slow server.",
+            "Runs that are waiting for a webhook, a delay or a slow server.",
             worker.waiting,
         ),
         Reading(
             name="scenarioctl_runs",
-            help="Runs that came to an end, by outcome.",
+            help="Finished runs, by outcome.",
             kind="counter",
             labels=("outcome",),
             values={(name,): float(number) for name, number in outcomes.items()},
         ),
         Reading(
             name="scenarioctl_drafts",
-            help="Drafts of runs, by type.",
+            help="Drafts made by runs, by type.",
             kind="counter",
             labels=("type",),
             values={(name,): float(number) for name, number in counts.drafts.items()},
         ),
         _plain(
             "scenarioctl_drafts_flagged",
-            "Drafts that a runtime upgrade outdated.",
+            "Drafts outdated by a runtime upgrade.",
             counts.flagged,
             kind="counter",
         ),
         _plain(
             "scenarioctl_worker_store_errors",
-            "Times the store failed the worker.",
+            "Store errors in the worker.",
             counts.store_errors,
             kind="counter",
         ),

@@ -1,4 +1,4 @@
-"""The web page that the daemon serves: its files, and what they need that no client of the interface does."""
+"""Serves the files of the web page, and its endpoint for QR codes."""
 
 import asyncio
 import base64
@@ -24,18 +24,18 @@ _TYPES = {
     "svg": "image/svg+xml",
 }
 
-#: Nothing from elsewhere, nothing inline; pictures come as data of the interface's answers.
+#: Content-Security-Policy: nothing from other hosts, nothing inline. Pictures come as data URLs from answers.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-#: The largest transaction's payload, as hex, with room.
+#: Bytes; enough for the hex of the largest transaction's payload.
 PAYLOAD_LIMIT = 256 * 1024
 
 
 class File:
-    """One file of the page, kept in memory."""
+    """A file of the page, in memory."""
 
     def __init__(self, name: str, content: bytes) -> None:
         self._content = content
@@ -45,7 +45,7 @@ class File:
     async def answer(self, request: web.Request) -> web.Response:
         headers = {
             "ETag": self._tag,
-            # Asked for anew each time, so that the page and the daemon are of one version; sent anew only when it changed.
+            # Browsers revalidate on each load, so that the page always matches the daemon's version.
             "Cache-Control": "no-cache",
             "Content-Security-Policy": POLICY,
             "Referrer-Policy": "no-referrer",
@@ -57,13 +57,13 @@ class File:
 
 
 class VaultCodes:
-    """Draws what Polkadot Vault scans, as SVG: a page has no other way to draw a QR code."""
+    """Draws QR codes for Polkadot Vault as SVG, which the page can't do itself."""
 
     row = Endpoint(method="POST", path="/web/vault", operation="web vault")
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
-        #: A large payload takes seconds: only one at a time, so that the others hardly notice, and few wait for it.
+        #: A large payload takes seconds, so only one is drawn at a time, and few requests may wait.
         self._turn = RequestSlots(1)
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="vault")
 
@@ -72,7 +72,7 @@ class VaultCodes:
         ask_for_body(request)
         body, too_large = await read_body(request, b"", PAYLOAD_LIMIT, self._context.limits.seconds)
         if too_large:
-            raise TooLarge(f"the body has more than {PAYLOAD_LIMIT} bytes, which is the limit")
+            raise TooLarge(f"the body has more than the limit of {PAYLOAD_LIMIT} bytes")
         async with self._context.limits.slots(), self._turn:
             given = await self._context.app.aside(parse_json, body, field="the body")
             payload = given.get("payload") if isinstance(given, dict) else None
@@ -83,7 +83,7 @@ class VaultCodes:
 
 
 def draw_codes(payload: bytes) -> list[bytes]:
-    """Return an SVG for each frame of a payload."""
+    """Return an SVG for each frame of the payload."""
     from scenarioctl.render.qr import BORDER, make_codes
     from scenarioctl.transactions.signing.wallet_formats import vault_frames
 
@@ -102,12 +102,12 @@ def _read_hex(value: object) -> bytes:
     except ValueError:
         pass
     raise InvalidRequest(
-        f"payload {shorten(value)} is not hex, expected the vault_payload of /api/tx/payload"
+        f"payload {shorten(value)} is not hex; expected the vault_payload of /api/tx/payload"
     )
 
 
 def page_file_routes(context: ServerContext) -> list[Route]:
-    """Return the page's paths and what answers them: `/`, and its files under `/web/`."""
+    """Return the routes of the page: `/`, and its files under `/web/`."""
     routes: list[Route] = [(VaultCodes.row, VaultCodes(context).answer)]
     for file in sorted(resources.files("scenarioctl.web").iterdir(), key=lambda each: each.name):
         if file.name.rpartition(".")[2] in _TYPES:

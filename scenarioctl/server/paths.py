@@ -1,4 +1,4 @@
-"""What is said of a path that a server does not have, or not for this method."""
+"""Errors for unknown paths and wrong methods."""
 
 from collections.abc import Container, Mapping, Sequence
 
@@ -21,34 +21,34 @@ class Paths:
     ) -> None:
         self._here = here
         self._elsewhere = elsewhere
-        #: What people call the other server: `the job worker`.
+        #: Name of the other server for people: `the job worker`.
         self._other = other
-        #: Path of either server -> the flag that its responses have.
+        #: Path of either server -> the flag in its responses.
         self._flags = flags
-        #: Paths that no error suggests, since a program or a person may follow the suggestion without a second look.
+        #: Paths that no error suggests, because a client may follow the suggestion blindly.
         self._unsuggested = unsuggested
 
     def wrong_method(self, path: str, error: web.HTTPMethodNotAllowed) -> MethodNotAllowed:
         """Return the error for a path that does not take the method of the request."""
         method, allowed = error.method, sorted(error.allowed_methods - {"HEAD"})
         shown = method if method.isalpha() and len(method) < 20 else shorten(method)
-        return MethodNotAllowed(f"{shown} is not what {_shown(path)} takes, expected: {' or '.join(allowed)}")
+        return MethodNotAllowed(f"{_shown(path)} does not take {shown}; expected: {' or '.join(allowed)}")
 
     async def unknown(self, request: web.Request) -> NotFound:
         """Return the error for a path that this server does not have, with a hint where one helps."""
         path = request.rel_url.raw_path
         if await _find(self._elsewhere, request):
-            return NotFound(f"there is no path {_shown(path)} here, {self._other} has it")
+            return NotFound(f"there is no path {_shown(path)} here; {self._other} has it")
         close = _closest(path, _paths_of(self._here))
         hint = (
-            f", did you mean {close}?"
+            f"; did you mean {close}?"
             if close and close not in self._unsuggested
-            else "; /docs lists those that there are"
+            else "; /docs lists all paths"
         )
         return NotFound(f"there is no path {_shown(path)}{hint}")
 
     async def flag(self, request: web.Request) -> str:
-        """Return the flag of the path that was asked, or that was most likely meant; empty if it has none."""
+        """Return the flag of the requested path, or of the one most likely meant; empty if it has none."""
         both = (self._here, self._elsewhere)
         found = [path for router in both if (path := await _find(router, request))]
         meant = (
@@ -60,7 +60,7 @@ class Paths:
 
 
 async def _find(router: web.UrlDispatcher, request: web.Request) -> str:
-    """Return the path of *router* that a request fits, whatever its method; empty if there is none."""
+    """Return the path of *router* that matches a request with any method; empty if there is none."""
     for resource in router.resources():
         match, allowed = await resource.resolve(request)
         if match is not None or allowed:

@@ -1,4 +1,4 @@
-"""What happens around every handler: request id, figures, errors, access and limits, as an aiohttp middleware."""
+"""The aiohttp middleware around every handler: request id, metrics, errors, access and limits."""
 
 import errno
 import itertools
@@ -33,18 +33,18 @@ log = logging.getLogger("scenarioctl.http")
 
 #: Headers of every response, unless it has its own.
 _COMMON = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-#: In answer to a web page's `OPTIONS`: what it may send.
+#: Headers of the response to a CORS preflight.
 _PREFLIGHT = {
     "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-Id, Last-Event-ID",
     "Access-Control-Max-Age": "600",
 }
-#: What such a page may read of a response, beside its body.
+#: Response headers that a page of another origin may read.
 _EXPOSED = "X-Request-Id, Retry-After, Scenarioctl-Notes, Scenarioctl-Warnings"
-#: Make the ids of requests that bring none: of this process, and by number.
+#: Parts of the ids of requests without one: a random prefix of this process, and a counter.
 _PROCESS = secrets.token_hex(4)
 _numbers = itertools.count(1)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-#: Where a request keeps its id.
+#: Key of a request's id.
 _ID = web.RequestKey("_ID", str)
 #: Status of a request whose client disconnected before the response.
 _CLIENT_GONE = 499
@@ -62,12 +62,12 @@ class RequestPipeline:
         self._server = server
         self._context = context
         self._paths = paths
-        #: Which row of the tables a route is for.
+        #: Route -> its row in the tables of endpoints and pages.
         self._rows = rows
 
     @web.middleware
     async def handle(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer a request, whatever becomes of it; the one middleware of a server."""
+        """Answer a request, or turn its error into a response; the only middleware of a server."""
         metrics, started = self._context.metrics, perf_counter()
         given = request.headers.get("X-Request-Id", "")
         request[_ID] = given if _REQUEST_ID.fullmatch(given) else f"{_PROCESS}-{next(_numbers):x}"
@@ -78,7 +78,7 @@ class RequestPipeline:
             response = await self._answer(request, row, handler)
             status = response.status
             if self._context.is_stopping or "Upgrade" in request.headers:
-                # What a client sent after an upgrade is of another protocol, and cannot be answered.
+                # After an upgrade request, the client may send another protocol, which can't be answered.
                 response.force_close()
             return response
         finally:
@@ -88,7 +88,7 @@ class RequestPipeline:
     async def _answer(
         self, request: web.Request, row: Endpoint | None, handler: Handler
     ) -> web.StreamResponse:
-        """Return the response of *handler*, or of an error as JSON."""
+        """Return the response of *handler*, or an error response as JSON."""
         try:
             _check_encoding(request.rel_url.raw_path)
             if row is None:
@@ -106,18 +106,18 @@ class RequestPipeline:
             return self._report_bug(request, row, bug)
 
     def _admit(self, request: web.Request, row: Endpoint) -> None:
-        """Refuse a client that may not call the endpoint, or that calls more often than its limit."""
+        """Refuse a client without access to the endpoint, or above its rate limit."""
         access, limits = self._context.access, self._context.limits
         try:
             client = access.admit(request, row)
         except Unauthorized:
-            # Guesses at tokens are limited too.
+            # Limit guesses at tokens too.
             limits.admit(address_of(request))
             raise
         limits.admit(client)
 
     async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
-        """Add the headers of every response; a signal of aiohttp, sent before the head of a response is."""
+        """Add the headers of every response; a handler of aiohttp's `on_response_prepare` signal."""
         headers = response.headers
         headers["Server"] = "scenarioctl"
         for name, value in _COMMON.items():
@@ -137,7 +137,7 @@ class RequestPipeline:
         raise await self._paths.unknown(request)
 
     def _describe(self, request: web.Request, error: web.HTTPMethodNotAllowed) -> web.Response:
-        """Answer `OPTIONS`: what a path takes, and what a page of an allowed origin may ask."""
+        """Answer `OPTIONS`, including CORS preflights of allowed origins."""
         headers = {"Allow": _allowed(error)}
         if "Access-Control-Allow-Origin" in self._context.access.cors(request):
             headers["Access-Control-Allow-Methods"] = headers["Allow"]
@@ -156,12 +156,12 @@ class RequestPipeline:
         if "retry_after" in error.details:
             response.headers["Retry-After"] = str(math.ceil(float(str(error.details["retry_after"]))))
         if isinstance(error, (TooLarge, TooSlow, BadRequest)):
-            # What is left of the body is not worth reading.
+            # Don't read the rest of the body.
             response.force_close()
         return response
 
     def _report_bug(self, request: web.Request, row: Endpoint | None, bug: Exception) -> web.Response:
-        """Answer a bug: what happened is in the log, and only there."""
+        """Answer 500 for a bug, and log its details, which the response doesn't show."""
         log.error(
             "bug while answering %s %s",
             request.method,
@@ -171,12 +171,12 @@ class RequestPipeline:
         )
         done = "".join(f"; {note}" for note in getattr(bug, "__notes__", ()))
         error = ScenarioctlError(
-            f"this is a bug in scenarioctl, not in what was sent; its log has the traceback under request id {request[_ID]}{done}"
+            f"this is a bug in scenarioctl; its log has the details under request id {request[_ID]}{done}"
         )
         return error_response(error, row.flag if row else "")
 
     def _record(self, request: web.Request, row: Endpoint | None, status: int, seconds: float) -> None:
-        # Never the path itself: a webhook's is a secret of those who post to it.
+        # Don't record the actual path: a webhook's uuid is a secret.
         path = row.path if row else NOWHERE
         self._context.metrics.count(self._server, path, status, seconds)
         if log.isEnabledFor(logging.DEBUG):
@@ -207,5 +207,5 @@ def _check_encoding(path: str) -> None:
 
 
 def _no_files(error: OSError) -> NotReady:
-    # Not even one to read a part of the program from, or a table.
-    return NotReady(f"the daemon can open no more files ({error.strerror}), try again later (LimitNOFILE=)")
+    # Reading a module or a table can fail with this error too.
+    return NotReady(f"the daemon has too many open files ({error.strerror}); try again later (LimitNOFILE=)")

@@ -1,6 +1,6 @@
-"""The whole program in memory before the daemon lets anybody in, and nothing of it looked at again.
+"""Imports the whole program before the daemon listens, and keeps the garbage collector from scanning it.
 
-What is imported only when it is first needed would, after an upgrade on the disk, be of another version than the rest.
+After an upgrade on disk, a module imported on first use would be of another version than the rest.
 """
 
 import gc
@@ -10,7 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-#: Libraries that are imported by the functions that need them; `tests/test_preloading.py` names what is missing here.
+#: Libraries that functions import. `tests/test_preloading.py` fails if one is missing here.
 _LIBRARIES = (
     "Crypto.Hash.keccak",
     "base58",
@@ -32,15 +32,15 @@ _LIBRARIES = (
     "xxhash",
     "zoneinfo",
 )
-#: Commands are not for a daemon.
+#: Packages and modules that a daemon doesn't need.
 _NOT_SERVED = ("scenarioctl.cli", "scenarioctl.__main__")
-#: Objects that come into being, less those that went, between two looks for what nobody holds any more.  One request
-#: makes hundreds that live for its milliseconds; at Python's 700 they were looked through again and again.
+#: Threshold of the youngest generation of the garbage collector. A request makes hundreds of short-lived objects, for
+#: which Python's default of 700 starts a collection again and again.
 _YOUNG = 10_000
 
 
 def preload() -> None:
-    """Import all that handlers, the worker and the pages may need, and read what they read of the program's own files."""
+    """Import everything that handlers, the worker and the pages need, and read the program's own data files."""
     import scenarioctl
     from scenarioctl.chains.assets import read_listing
     from scenarioctl.server.endpoints import ENDPOINTS
@@ -48,11 +48,11 @@ def preload() -> None:
 
     _import_all(scenarioctl)
     for library in _LIBRARIES:
-        # One that is missing is missed by whoever needs it.
+        # The function that needs a missing library reports it.
         with suppress(ImportError):
             import_module(library)
     read_listing()
-    # Fields are described by the comments beside them.
+    # The descriptions of fields come from source files.
     describe(ENDPOINTS)
     linecache.clearcache()
 
@@ -66,7 +66,7 @@ def _import_all(package: ModuleType) -> None:
 
 
 def settle() -> None:
-    """Count what is there as lasting, so that nobody looks through it in search of what can go."""
+    """Exclude all current objects from garbage collection."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG)

@@ -12,7 +12,7 @@ from scenarioctl.errors import ScenarioctlError
 from scenarioctl.operations.outcomes import OUTCOMES
 
 JSON = "application/json"
-#: Bytes of a header with notes or warnings.
+#: Bytes of the largest header with notes or warnings.
 _HEADER_MAX = 4096
 
 
@@ -21,12 +21,12 @@ def encode(answer: object) -> bytes:
     try:
         return msgspec.json.encode(answer)
     except (UnicodeEncodeError, OverflowError):
-        # Half of a surrogate pair, which an imported diagram may hold: escaped, it goes through.
+        # An imported diagram may contain a lone surrogate, which msgspec refuses and json escapes.
         return json.dumps(answer, separators=(",", ":")).encode()
 
 
 def encode_large(answer: Mapping[str, object]) -> bytes:
-    """Return *answer* as compact JSON, encoded item by item: msgspec lets no other thread run while it encodes."""
+    """Return *answer* as compact JSON, encoded item by item, because msgspec holds the GIL while it encodes."""
     parts: list[bytes] = []
     for name, value in answer.items():
         parts += (b"," if parts else b"{", encode(name), b":")
@@ -41,7 +41,7 @@ def encode_large(answer: Mapping[str, object]) -> bytes:
 
 @lru_cache(256)
 def write_sentences(sentences: tuple[str, ...]) -> str:
-    """Return *sentences* for people as the value of a header: percent-encoded JSON, at most 4 kB of it."""
+    """Return *sentences* as the value of a header: percent-encoded JSON, cut to at most 4 kB."""
     kept = list(sentences)
     while (
         len(written := quote(json.dumps(kept, ensure_ascii=False), safe="", errors="replace")) > _HEADER_MAX
@@ -54,7 +54,7 @@ def write_sentences(sentences: tuple[str, ...]) -> str:
 
 
 def error_response(error: ScenarioctlError, flag: str) -> web.Response:
-    """Return the response to a request that failed; *flag* is the endpoint's own, or empty."""
+    """Return the response to a failed request; *flag* is that of the endpoint, or empty."""
     said: dict[str, object] = {**error.details}
     if flag:
         said[flag] = False

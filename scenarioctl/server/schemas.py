@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 
 
 def answer_schemas(types: Sequence[Any], place: str) -> tuple[list[Schema], dict[str, Schema]]:
-    """Return a schema for each of *types*, and by name those that they refer to, which lie at `#/{place}/`."""
+    """Return a schema for each of *types*, and the named schemas at `#/{place}/` that they refer to."""
     nested = list(dict.fromkeys(found for each in types for found in _typed_dicts(each)))
     schemas, components = msgspec.json.schema_components(
         [*types, *nested], schema_hook=_text_schema, ref_template=f"#/{place}/{{name}}"
@@ -26,7 +26,7 @@ def answer_schemas(types: Sequence[Any], place: str) -> tuple[list[Schema], dict
 
 
 def request_schema(request_type: type, leave_out: Iterable[str] = ()) -> Schema:
-    """Return the schema of a request without the fields of *leave_out*; null means that a field is left out."""
+    """Return the schema of a request without the fields in *leave_out*. null means that a field is left out."""
     components = msgspec.json.schema_components([request_type], schema_hook=_text_schema)[1]
     schema = components[request_type.__name__]
     required = [name for name in schema.get("required", ()) if name not in leave_out]
@@ -62,7 +62,7 @@ def _describe(properties: Mapping[str, Schema], notes: Mapping[str, str]) -> Non
 
 
 def _text_schema(kind: type) -> Schema:
-    """Return the schema of a kind of text in `model/json_types.py`."""
+    """Return the schema of a text type in `model/json_types.py`."""
     facts = {name: value for name, value in vars(kind).items() if not name.startswith("_")}
     return {"type": "string", "description": kind.__doc__, **facts}
 
@@ -78,11 +78,11 @@ def _typed_dicts(hint: Any) -> Iterator[Any]:
 
 @cache
 def field_notes(declared: type) -> Mapping[str, str]:
-    """Return the `#:` comments on the fields of a dataclass or TypedDict, and on those that it inherits."""
+    """Return the `#:` comments on the fields of a dataclass or TypedDict, including inherited fields."""
     if not is_dataclass(declared) and not is_typeddict(declared):
         return {}
     found: dict[str, str] = {}
-    # Before Python 3.12, a TypedDict does not know what it inherits from.
+    # Before Python 3.12, `__bases__` of a TypedDict lacks its base classes.
     for base in reversed(getattr(declared, "__orig_bases__", declared.__bases__)):
         found |= field_notes(base)
     comment: list[str] = []

@@ -1,4 +1,4 @@
-"""The two HTTP servers, as aiohttp applications of the tables of endpoints and pages.  `daemon.py` gives them sockets."""
+"""The two HTTP servers, as aiohttp applications built from the tables of endpoints and pages."""
 
 import asyncio
 import logging
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from scenarioctl.worker.loop import Worker
 
 _NAMES = {"api": "the scenario API", "worker": "the job worker"}
-#: Bytes of the largest line, and lines, of a request's header.
+#: Limits of a request's header: bytes of a line, and number of lines.
 LINE_MAX = 16 * 1024
 HEADERS_MAX = 100
-#: Seconds for which the rest of a body is read that was refused, so that its sender gets to read why.
+#: Seconds for reading the rest of a refused body, so that the client receives the error.
 _LINGERING = 3.0
-#: Seconds between two looks at whether all requests have ended.
+#: Seconds between checks whether all requests have finished.
 _LOOK = 0.02
-#: Seconds that a request has for closing that did not end in its time.
+#: Seconds for closing a request that didn't finish in time.
 _CLOSING = 1.0
 
 
 class HttpServers:
-    """The servers of one daemon: `listen`, then `stop`."""
+    """The servers of a daemon: call `listen`, then `stop`."""
 
     def __init__(self, context: ServerContext) -> None:
         self.context = context
@@ -51,16 +51,16 @@ class HttpServers:
         """Serve *server*, `api` or `worker`, at *listeners*."""
         runner = make_runner(build_application(server, self.context), self.context.limits)
         await runner.setup()
-        assert runner.server is not None  # noqa: S101 - it is, after the setup
+        assert runner.server is not None  # noqa: S101 - setup() has set it
         acceptor = Acceptor(runner.server, self.context.limits)
         self._running.append((runner, acceptor))
         for listener in listeners:
             await acceptor.listen(listener)
 
     async def stop(self, seconds: float) -> None:
-        """Accept no more connections, give requests *seconds* for their end, and close all connections."""
+        """Stop accepting connections, give requests *seconds* to finish, and close all connections."""
         self.context.is_stopping = True
-        # They would go on for ever.
+        # Event streams never end by themselves.
         self.context.follower.close()
         for _, acceptor in self._running:
             await acceptor.close()
@@ -78,20 +78,20 @@ class HttpServers:
 
 
 def make_runner(application: web.Application, limits: Limits) -> web.AppRunner:
-    """Return what runs *application*, with the bounds of a request's header."""
+    """Return a runner of *application* with our limits for request headers."""
     return web.AppRunner(
         application,
         access_log=None,
         logger=_quiet_logger(),
         handler_cancellation=True,
         shutdown_timeout=_CLOSING,
-        # Counts from the opening and from each response, whatever dribbles in meanwhile, to a whole header.
+        # Time for a complete header, from the opening of the connection or the last response.
         keepalive_timeout=limits.seconds,
         lingering_time=_LINGERING,
         max_line_size=LINE_MAX,
         max_field_size=LINE_MAX,
         max_headers=HEADERS_MAX,
-        # A compressed body could be a thousand times its size; it is refused.
+        # Compressed bodies are refused: one could expand a thousandfold.
         auto_decompress=False,
     )
 
@@ -105,7 +105,7 @@ def build_servers(
     worker: "Worker | None" = None,
     endpoints: Sequence[Endpoint] = ENDPOINTS,
 ) -> HttpServers:
-    """Return the servers of *role* (`all`, `api` or `worker`) over *app*, whose loop has to run already."""
+    """Return the servers of *role* (`all`, `api` or `worker`) for *app*. The event loop must be running."""
     metrics = Metrics(__version__)
     metrics.sources.append(figures_of(app, worker))
     context = ServerContext(
@@ -122,7 +122,7 @@ def build_servers(
 
 
 def build_application(server: str, context: ServerContext) -> web.Application:
-    """Return what answers at *server*: its operations, its pages, and the files of the web page."""
+    """Return the aiohttp application of *server*: its operations, its pages, and the files of the web page."""
     with_worker = context.role == "all" and server == "api"
     served = {server, "both"} | ({"worker"} if with_worker else set())
     other = "worker" if server == "api" else "api"
@@ -145,7 +145,7 @@ def build_application(server: str, context: ServerContext) -> web.Application:
 
 
 def routes_of(server: str, served: set[str], context: ServerContext) -> list[Route]:
-    """Return the rows of *served* and the handlers that answer them."""
+    """Return the rows of the servers in *served* with their handlers."""
     rows = [row for row in context.endpoints if row.server in served]
     routes: list[Route] = [(row, OperationHandler(row, context).answer) for row in rows]
     routes += page_routes(context, served)
@@ -167,7 +167,7 @@ def _add_routes(router: web.UrlDispatcher, routes: Iterable[Route]) -> dict[web.
 
 
 def _exclude(literals: Iterable[str], path: str) -> str:
-    """Return *path* as a pattern of aiohttp's whose parameter matches none of *literals*, whatever their method."""
+    """Return *path* as an aiohttp pattern whose parameter doesn't match any of *literals*."""
     before, brace, rest = path.partition("{")
     name, _, after = rest.partition("}")
     taken = [each for each in literals if brace and each.startswith(before) and each.endswith(after)]
@@ -178,12 +178,12 @@ def _exclude(literals: Iterable[str], path: str) -> str:
 
 
 async def _unused(request: web.Request) -> web.StreamResponse:  # noqa: ARG001 - as aiohttp calls it
-    """Stand for a handler of the other server, whose paths are only looked up."""
+    """Placeholder for a handler of the other server, whose router is only used for lookups."""
     raise web.HTTPNotFound
 
 
 def _quiet_logger() -> logging.Logger:
-    """Return a logger for aiohttp that leaves malformed requests out: any client could fill the log with them."""
+    """Return a logger for aiohttp that drops malformed requests, with which any client could fill the log."""
     logger = logging.getLogger("scenarioctl.http.protocol")
     if not logger.filters:
         logger.addFilter(_is_own_fault)

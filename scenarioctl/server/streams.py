@@ -1,4 +1,4 @@
-"""`/job/events`: what jobs log and draft, as it happens (server-sent events)."""
+"""`/job/events`: log lines and drafts of jobs as server-sent events."""
 
 import asyncio
 import logging
@@ -17,39 +17,39 @@ from scenarioctl.server.responses import encode
 
 log = logging.getLogger("scenarioctl.http")
 
-#: Streams that are open at once.
+#: Limit of open streams.
 STREAMS = 100
-#: Seconds between two looks at the store, however many streams there are.
+#: Seconds between polls of the store, for all streams together.
 _PAUSE = 0.2
-#: Seconds after which a silent stream says that it lives.
+#: Seconds of silence after which a stream sends a comment as keep-alive.
 _HEARTBEAT = 15.0
-#: Seconds for which a client may leave what it was sent unread.
+#: Seconds after which a client that doesn't read is disconnected.
 _PATIENCE = 60.0
-#: The most that `tail` may ask for.
+#: Largest value of `tail`.
 TAIL_MAX = 10_000
-#: Lines and entries that are read, and then sent, at a time: a slow client holds no more than that.
+#: Lines and drafts read and sent at a time, which bounds the memory that a slow client takes.
 PORTION = 200
 _HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
-    # Or nginx keeps what it gets until it has a lot of it.
+    # Turns off buffering in nginx.
     "X-Accel-Buffering": "no",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class FollowJobs:
-    """Follow what jobs log and draft."""
+    """Follow the log lines and drafts of jobs."""
 
-    #: Of this job; of all of them if left out.
+    #: Only of this job; of all jobs if left out.
     id: str | None = None
-    #: The id of the last event that was seen, or `now`; from the beginning where left out.
+    #: Start after the event with this id, or `now`; at the beginning if left out.
     after: str = ""
-    #: Begin with so many of the newest lines and drafts, at most 10000; all of them where left out. `after` outweighs it.
+    #: Start with this many of the newest lines and of the newest drafts, at most 10000; with all if left out. `after` takes precedence.
     tail: str | int = ""
 
 
 class Follower:
-    """Looks after the store for all streams together, and only while there are any."""
+    """Polls the store for all streams together, only while there are streams."""
 
     def __init__(self, app: Application, metrics: Metrics) -> None:
         self.app = app
@@ -60,17 +60,17 @@ class Follower:
         self.closed = False
 
     def close(self) -> None:
-        """End all streams, and open no more."""
+        """End all streams and refuse new ones."""
         self.closed = True
         self._changed.set()
         if self._looking is not None:
             self._looking.cancel()
 
     def enter(self) -> None:
-        """Count a stream; RateLimited where there are too many."""
+        """Count a stream; raise RateLimited if there are too many."""
         if self.closed or self._metrics.streams >= STREAMS:
-            reason = "the daemon is stopping" if self.closed else f"{STREAMS} event streams are open already"
-            raise RateLimited(f"{reason}, try again in 5 seconds", details={"retry_after": 5})
+            reason = "the daemon is stopping" if self.closed else f"{STREAMS} event streams are already open"
+            raise RateLimited(f"{reason}; try again in 5 seconds", details={"retry_after": 5})
         self._metrics.streams += 1
         if self._looking is None:
             self._looking = asyncio.create_task(self._look())
@@ -82,7 +82,7 @@ class Follower:
             self._looking = None
 
     def mark(self) -> asyncio.Event:
-        """Return what is set when the store has changed after this call."""
+        """Return an event that is set when the store changes after this call."""
         return self._changed
 
     async def _look(self) -> None:
@@ -92,12 +92,12 @@ class Follower:
                 token = await self.app.store.change_token()
                 trouble = ""
             except ScenarioctlError as error:
-                # A store that is locked for a moment ends no stream; that it stays so is for /readyz to say.
+                # Keep streams open while the store is locked; /readyz reports a lasting problem.
                 if trouble != (trouble := str(error)):
-                    log.warning("event streams do not hear of changes: %s", error)
+                    log.warning("event streams cannot read changes of the store: %s", error)
                 token = None
             except Exception:
-                log.exception("bug while looking for changes of the store")
+                log.exception("bug while polling the store for changes")
                 token = None
             if token != self._token or token is None:
                 self._token = token
@@ -107,7 +107,7 @@ class Follower:
 
 
 class EventStream:
-    """The answer to `/job/events`."""
+    """The handler of `/job/events`."""
 
     def __init__(self, row: Endpoint, follower: Follower, access: Access) -> None:
         self._row = row
@@ -129,16 +129,16 @@ class EventStream:
             response.force_close()
             await response.write_eof()
         except (ConnectionError, TimeoutError):
-            # It has gone, or does not read: it will come back and say what it has.
+            # The client has disconnected or doesn't read. It resumes after its last event.
             if request.transport is not None:
                 request.transport.abort()
         except ScenarioctlError as error:
-            # The client comes back, and is answered then.
+            # The client reconnects and gets the error as a response.
             log.warning("an event stream was ended: %s", error)
             if request.transport is not None:
                 request.transport.abort()
         except Exception:
-            # The head of the answer has gone out; the client can only be let go, and comes back.
+            # The response has begun, so the only way to report the bug is to disconnect.
             log.exception("bug in an event stream")
             if request.transport is not None:
                 request.transport.abort()
@@ -147,14 +147,14 @@ class EventStream:
         return response
 
     async def _begin(self, job: str | None, given: str, tail: int | None) -> "Position":
-        """Return where to begin; NotFound for an unknown id, InvalidRequest for a position that is none."""
+        """Return the first position; raise NotFound for an unknown job, InvalidRequest for an invalid event id."""
         store = self._follower.app.store
         newest = 0 if given == "now" else None if given else tail
         if newest is not None:
             line, entry = await store.find_tail(job, lines=newest, entries=newest)
             return Position(log=line, mempool=entry)
         position = read_position(given)
-        # An unknown id is said before the stream begins.
+        # Report an unknown job before the stream begins.
         await store.read_log(job, after=position.log, limit=1)
         return position
 
@@ -166,10 +166,10 @@ class EventStream:
         await _send(response, b"retry: 2000\n\n")
         while not follower.closed:
             if tokens is not self._access.tokens:
-                # They were read anew, perhaps because one of them is in the wrong hands.
+                # A reload changed the tokens; this client's may have been revoked.
                 self._access.admit(request, self._row)
                 tokens = self._access.tokens
-            # Taken before the store is read, or what is written meanwhile would wait for the change after it.
+            # Take the event before reading the store, so that no change in between is missed.
             changed = follower.mark()
             sent, position = await self._send_news(response, job, position)
             if sent:
@@ -183,7 +183,7 @@ class EventStream:
     async def _send_news(
         self, response: web.StreamResponse, job: str | None, position: "Position"
     ) -> tuple[bool, "Position"]:
-        """Send a portion of what has come since *position*; return whether there was any, and the new position."""
+        """Send a portion of the events after *position*; return whether there were any, and the new position."""
         from scenarioctl.model.json_types import timestamp
         from scenarioctl.operations.jobs import describe_draft
 
@@ -205,7 +205,7 @@ class EventStream:
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """What a client has seen."""
+    """The last log line and draft that a client has received; `LOG.MEMPOOL` in an event's id."""
 
     log: int = 0
     mempool: int = 0
@@ -215,17 +215,17 @@ class Position:
 
 
 def read_position(text: str) -> Position:
-    """Return the position that an event's id names; the beginning for no text."""
+    """Return the position in an event's id; the beginning for an empty text."""
     if not text:
         return Position()
     parts = text.split(".")
     if len(parts) == 2 and all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
         return Position(log=int(parts[0]), mempool=int(parts[1]))
-    raise InvalidRequest(f"after {shorten(text)} is no id of an event, expected one like 17.4, or now")
+    raise InvalidRequest(f"after {shorten(text)} is not an event id; expected one like 17.4, or now")
 
 
 def _read_tail(value: str | int) -> int | None:
-    """Return how many of the newest rows a client wants; None for all."""
+    """Return the number of newest rows to start with; None for all."""
     if value == "":
         return None
     text = str(value)
@@ -233,11 +233,11 @@ def _read_tail(value: str | int) -> int | None:
         count = int(text)
         if count <= TAIL_MAX:
             return count
-    raise InvalidRequest(f"tail {shorten(value)} is not a number of lines, expected 0 to {TAIL_MAX}")
+    raise InvalidRequest(f"tail {shorten(value)} is not a number of lines; expected 0 to {TAIL_MAX}")
 
 
 def _event(kind: str, position: Position, said: dict[str, Any]) -> bytes:
-    # JSON has no line breaks of its own, so that one line of data it is.
+    # Compact JSON has no line breaks, so one data line is enough.
     return b"event: %s\nid: %s\ndata: %s\n\n" % (kind.encode(), str(position).encode(), encode(said))
 
 

@@ -1,4 +1,4 @@
-"""What systemd is told (sd_notify): readiness, reloads, stops, and that the daemon is alive."""
+"""Notifications to systemd (sd_notify): readiness, reloads, shutdown and watchdog."""
 
 import os
 import socket
@@ -7,27 +7,27 @@ from collections.abc import MutableMapping
 
 
 class SystemdNotifier:
-    """The socket in `NOTIFY_SOCKET`; silent where there is none.
+    """Sends notifications to `NOTIFY_SOCKET`, if it is set.
 
-    The variables are taken out of *environment*: what the daemon starts has no business with them.
+    Removes the variables of systemd from *environment*, so that child processes don't inherit them.
     """
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
         address = environment.pop("NOTIFY_SOCKET", "")
-        # A leading @ spells the NUL of the abstract namespace.
+        # A leading @ means the abstract namespace, whose names start with NUL.
         self._address = "\0" + address[1:] if address.startswith("@") else address
         microseconds, process = environment.pop("WATCHDOG_USEC", ""), environment.pop("WATCHDOG_PID", "")
         counts = microseconds.isascii() and microseconds.isdigit() and process in ("", str(os.getpid()))
-        #: Seconds within which a beat is expected; 0 where nobody watches.
+        #: Seconds within which the watchdog expects a notification; 0 without a watchdog.
         self.watchdog = int(microseconds) / 1_000_000 if counts else 0.0
 
     def tell(self, *words: str) -> None:
-        """Send *words* like `READY=1`; that nobody reads them stops nothing."""
+        """Send *words* like `READY=1`, and ignore errors."""
         if not self._address:
             return
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
-                # A supervisor that does not read must not hold the loop up.
+                # Don't block the event loop if systemd doesn't read.
                 sock.setblocking(False)
                 sock.sendto("\n".join(words).encode(), self._address)
         except OSError:
@@ -40,7 +40,7 @@ class SystemdNotifier:
         self.tell("RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
 
     def stopping(self) -> None:
-        self.tell("STOPPING=1", "STATUS=Stopping: requests and runs that go on may end")
+        self.tell("STOPPING=1", "STATUS=Stopping: requests and runs in progress may finish")
 
     def beat(self, status: str) -> None:
         self.tell("WATCHDOG=1", f"STATUS={status}")

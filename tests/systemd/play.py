@@ -228,7 +228,7 @@ def logs_for_the_journal() -> None:
     told(dict(Counter(line["PRIORITY"] for line in ours)))
     # What was frozen may say so too, before its watchdog ends it.
     errors = [str(line["MESSAGE"]) for line in ours if line["PRIORITY"] == "3"]
-    assert [each for each in errors if each.startswith("the settings stay as they were: rate 'x'")], errors
+    assert [each for each in errors if each.startswith("reload failed, settings unchanged: rate 'x'")], errors
     leaked = [line for line in ours if re.search(f"sctl_|s3cret|{HOOK}", str(line["MESSAGE"]))]
     assert leaked == []
 
