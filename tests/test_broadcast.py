@@ -1,6 +1,7 @@
 """Broadcasting: what is not a signed transaction of its chain is never sent, what is one is sent once."""
 
 import json
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,6 +32,7 @@ from tests.messages import Says, says
 from tests.node import Feed, Gone, Node, Refusal
 from tests.runtimes import ASSETS, REGISTRY, bundled, unhex
 from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
+from tests.test_cli import on_a_terminal, without_colours
 
 TABLE = bundled("polkadot")
 CHAIN = Registry().find("polkadot")
@@ -766,6 +768,20 @@ def test_it_is_followed_into_its_block(send: Send, state: str, steps: list[str])
     assert json.loads(ended.out) == INCLUDED
     assert ended.err.splitlines() == [f"sending {HASH} to polkadot", *steps]
     assert sent(node) == 1
+
+
+def test_on_a_terminal_it_is_drawn_as_facts_and_events(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    with Node(answers()) as node:
+        config.write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n')
+        drawn, said, code = on_a_terminal(
+            tmp_path, "--config", str(config), "broadcast", "polkadot", GOOD, "--wait", "in-block"
+        )
+
+    assert (code, said.splitlines()[-1]) == (0, f"in block {BLOCK}")
+    shown = re.sub(r"\s+", " ", without_colours(drawn))
+    assert f"hash {HASH} block {BLOCK} block_number {NUMBER + 1} " in shown
+    assert '"actual_fee": "161154943"' in shown
 
 
 def test_every_state_on_the_way_is_told(send: Send) -> None:

@@ -26,6 +26,7 @@ from scenarioctl.server.endpoints import ENDPOINTS, Endpoint, find_handler
 from tests.conftest import BOB, Ended, Run
 from tests.messages import says
 from tests.node import Gone
+from tests.test_cli import on_a_terminal, without_colours
 
 TRANSFER = (
     *("xcm", "asset-transfer", "--from", "polkadot", "--to", "assetHub", "--assetid", "DOT"),
@@ -267,6 +268,32 @@ def test_one_field_of_a_remote_answer_is_printed_alone(scenarioctl: Run, script:
     script.answer = {"result": {"tx": "0x0400", "summary": "polkadot > Remark"}}
 
     assert scenarioctl("scenario", "full", "abc", "--field", "tx", "--url", script.url).out == "0x0400\n"
+
+
+@pytest.mark.parametrize(
+    ("human", "paid"), [("1.5 USDT", "1.5 USDT"), (None, "1500000 of the smallest unit of USDT")]
+)
+def test_a_transaction_that_a_daemon_broadcasts_is_drawn_on_a_terminal(
+    script: Script, tmp_path: Path, human: str | None, paid: str
+) -> None:
+    block = {"block": "0xbb", "block_number": 1001, "extrinsic_index": 1, "success": True, "fee": "1500000"}
+    amount = {"value": "1500000", "asset": "USDT", "human": human}
+    script.answer = {
+        "status": "broadcasted",
+        "hash": "0xaa",
+        **block,
+        "fee_paid_in": amount,
+        "events": [{"System": {"ExtrinsicSuccess": {}}}],
+    }
+    line = ("--url", script.url, "broadcast", "polkadot", "0x84", "--wait", "finalized", "--timeout", "9")
+
+    drawn, said, code = on_a_terminal(tmp_path, *line)
+
+    assert script.asked[0].fields == {"chain": "polkadot", "tx": "0x84", "wait": "finalized", "timeout": "9"}
+    facts, _, events = re.sub(r"[ \n]+", " ", without_colours(drawn)).partition("[")
+    assert (code, said) == (0, "")
+    assert facts.split(" fee ")[1] == f"1500000 fee_paid_in {paid} "
+    assert "ExtrinsicSuccess" in events
 
 
 def test_notes_and_warnings_are_said_on_stderr(scenarioctl: Run, script: Script) -> None:

@@ -9,7 +9,7 @@ from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import perform, print_answer
 from scenarioctl.cli.input import read_tx
 from scenarioctl.cli.options import argument, field_option, option
-from scenarioctl.cli.output import draw_facts, draw_json
+from scenarioctl.cli.output import describe_amount, draw_facts, draw_json
 
 
 @click.command(
@@ -46,8 +46,8 @@ def broadcast(tx: str, **fields: Any) -> None:
 
     def draw() -> None:
         facts = {name: value for name, value in answer.items() if name != "events"}
-        if result.inclusion.fee_paid_in is not None:
-            facts["fee_paid_in"] = str(result.inclusion.fee_paid_in)
+        if "fee_paid_in" in answer:
+            facts["fee_paid_in"] = describe_amount(answer["fee_paid_in"])
         draw_facts(facts)
         draw_json(answer["events"])
 

@@ -8,7 +8,7 @@ import click
 
 from scenarioctl.cli.execution import asked_for_json
 from scenarioctl.cli.options import option
-from scenarioctl.cli.output import printable
+from scenarioctl.cli.output import describe_amount, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,8 +82,7 @@ def _draw_credits(console: "Console", credits: Sequence[Mapping[str, Any]]) -> N
     table.add_column("who")
     for credit in credits:
         if not credit["system"]:
-            amount = credit["human"] or f"{credit['value']} of the smallest unit of {credit['asset']}"
-            cells = (credit["chain"], credit["account"], amount, credit["role"] or "")
+            cells = (credit["chain"], credit["account"], describe_amount(credit), credit["role"] or "")
             table.add_row(*(Text(printable(cell)) for cell in cells))
     if table.row_count:
         console.print(table)

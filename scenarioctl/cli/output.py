@@ -40,6 +40,11 @@ def printable(value: object) -> str:
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
+def describe_amount(amount: Mapping[str, Any]) -> str:
+    """Return an AmountAnswer in words: in whole tokens if the asset's decimals are known."""
+    return amount["human"] or f"{amount['value']} of the smallest unit of {amount['asset']}"
+
+
 def _takes_utf8(stream: Any) -> bool:
     return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
 
