@@ -595,7 +595,7 @@ class TestSwap:
         assert refusal(app, ("action", self.form(**data))) == sentence
 
     def test_a_route_that_does_not_fit_is_refused_without_a_quote(self, app: Application) -> None:
-        assert "route begins with 10, but 5 is sold" in refusal(app, ("action", self.form(route="10>xyk>0")))
+        assert "route begins with 10, expected 5" in refusal(app, ("action", self.form(route="10>xyk>0")))
 
 
 class TestRemark:

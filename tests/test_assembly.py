@@ -176,8 +176,8 @@ def short(text: str) -> str:
 
 def not_his(made: str, who: str = ALICE) -> str:
     return (
-        f"signature {short(made)} is not that of {who} under this payload on polkadot with polkadot 2000000: give what was "
-        "signed (nonce, era, tip, …, or payload), and the account that signed it"
+        f"signature {short(made)} is not one of {who} for this payload on polkadot with polkadot 2000000: pass exactly "
+        "what was signed (nonce, era, tip, …, or payload), and the account that signed it"
     )
 
 

@@ -421,14 +421,14 @@ def indexed() -> str:
     return "0x" + (encode_compact(len(body)) + body).hex()
 
 
-ANEW = "make its payload and sign it again"
+ANEW = "make a new payload and sign that"
 BAD = (
-    f"tx has a bad signature: what {ALICE} signed is not this transaction on polkadot with polkadot 2000000 (another "
-    f"chain, runtime version, nonce, era, tip or call, or another key): {ANEW}"
+    f"tx has a wrong signature: {ALICE} did not sign this transaction for polkadot with polkadot 2000000 (perhaps "
+    f"another chain, runtime version, nonce, era, tip or call, or another key): {ANEW}"
 )
 USED = (
-    f"nonce 4 of {ALICE} is used already, its next one is 5: this transaction, or another with its nonce, is in a block "
-    "of polkadot; nothing was sent"
+    f"nonce 4 of {ALICE} is already used, the next one is 5: this transaction, or another one with this nonce, is in a "
+    "block of polkadot; nothing was sent"
 )
 
 JUDGED = [
@@ -514,25 +514,25 @@ def said(number: int, message: str, data: Any, meaning: str) -> Any:
 INVALID = "Invalid Transaction"
 REFUSALS = [
     said(1010, INVALID, "Inability to pay some fees (e.g. account balance too low)", "its sender cannot pay the fee, or must keep the existential deposit"),
-    said(1010, INVALID, "Transaction is outdated", "its nonce is used already"),
+    said(1010, INVALID, "Transaction is outdated", "its nonce is already used"),
     said(1010, INVALID, "Transaction will be valid in the future", "its nonce is ahead of the account's next one"),
-    said(1010, INVALID, "Transaction has a bad signature", f"its signature does not fit this chain, its runtime or the transaction: {ANEW}"),
+    said(1010, INVALID, "Transaction has a bad signature", f"its signature does not match this chain, its runtime or the transaction: {ANEW}"),
     said(1010, INVALID, "Transaction has an ancient birth block", f"its era has ended, or starts further back than the chain remembers: {ANEW}"),
-    said(1010, INVALID, "Transaction would exhaust the block limits", "it is heavier than a block may be"),
-    said(1010, INVALID, "Transaction call is not expected", "the runtime does not let such a call in from outside"),
-    said(1010, INVALID, "Invalid signing address", "its signer is no account that may sign"),
-    said(1010, INVALID, "Custom error: 7", "a rule of its own runtime forbids it, known by that number alone"),
+    said(1010, INVALID, "Transaction would exhaust the block limits", "it is too heavy for a block"),
+    said(1010, INVALID, "Transaction call is not expected", "the runtime does not accept such a call from outside"),
+    said(1010, INVALID, "Invalid signing address", "its signer is not an account that may sign"),
+    said(1010, INVALID, "Custom error: 7", "a rule of its runtime forbids it, and only that number says which"),
     said(1010, '{"invalid":{"payment":null}}', None, "its sender cannot pay the fee, or must keep the existential deposit"),
-    said(1010, INVALID, "Something new", "its runtime does not take it"),
-    said(1010, INVALID, {"custom": 7}, "a rule of its own runtime forbids it, known by that number alone"),
-    said(1011, "Unknown Transaction Validity", "Could not lookup information required to validate the transaction", "the runtime does not find what it would judge it by"),
-    said(1012, "Transaction is temporarily banned", None, "it was found invalid a short while ago, and such a one is not looked at again for about half an hour"),
-    said(1014, "Priority is too low: (12 vs 13)", "The transaction has too low priority to replace another transaction already in the pool.", "another transaction with its sender and nonce waits in the pool, and this one has no higher tip: raise the tip by more than a tenth, or wait"),
+    said(1010, INVALID, "Something new", "the runtime does not accept it"),
+    said(1010, INVALID, {"custom": 7}, "a rule of its runtime forbids it, and only that number says which"),
+    said(1011, "Unknown Transaction Validity", "Could not lookup information required to validate the transaction", "the runtime cannot look up what it needs to validate it"),
+    said(1012, "Transaction is temporarily banned", None, "it was recently found invalid, and the node does not look at it again for about half an hour"),
+    said(1014, "Priority is too low: (12 vs 13)", "The transaction has too low priority to replace another transaction already in the pool.", "the pool holds another transaction with this sender and nonce, and this one has no higher tip: raise the tip by more than 10 %, or wait"),
     said(1015, "Cycle Detected", None, "it depends on a transaction that depends on it"),
-    said(1016, "Immediately Dropped", "The transaction couldn't enter the pool because of the limit", "the pool is full and it was dropped at once: send it again later, or with a tip"),
-    said(1002, "Verification Error: Runtime error", "RuntimeApi", "its runtime failed while judging it"),
-    said(-32601, "Method not found", None, "it takes no transactions, ask another endpoint"),
-    said(-32000, "busy", None, "for a reason that only its own words tell"),
+    said(1016, "Immediately Dropped", "The transaction couldn't enter the pool because of the limit", "the pool is full and dropped it at once: send it again later, or with a tip"),
+    said(1002, "Verification Error: Runtime error", "RuntimeApi", "the runtime failed while it validated it"),
+    said(-32601, "Method not found", None, "the node accepts no transactions: use another endpoint"),
+    said(-32000, "busy", None, "for a reason that only the node's message gives"),
 ]  # fmt: skip
 
 
@@ -562,8 +562,8 @@ def gone(*_: Any) -> str:
 
 
 LOOK = (
-    f"look for its hash in an explorer, or see whether the nonce of {ALICE} has passed 5, before you sign another; the "
-    "same bytes can be broadcast again, they are executed once"
+    f"look for its hash in an explorer, or check whether the nonce of {ALICE} is above 5, before you sign another one; "
+    "you can broadcast the same bytes again, a chain executes them once"
 )
 
 
@@ -597,7 +597,7 @@ def test_a_node_that_is_killed_while_it_is_sent_to_says_so_too(send: Send) -> No
 
     assert ended.code == 5
     assert error_of(ended).startswith(
-        f"polkadot did not answer, the transaction {HASH} may have been sent or not ({node.url} did not answer "
+        f"polkadot did not answer, so the transaction {HASH} may or may not have been sent ({node.url} did not answer "
         "author_submitExtrinsic: "
     )
     assert sent(node) == 1
@@ -663,17 +663,17 @@ def interrupt_after(count: int, interrupt: Callable[..., Any]) -> Callable[..., 
     [
         pytest.param(
             {"chain_getHeader": None},
-            "{url} gave no head, or no account, that can be read: [None, '0x0500",
+            "{url} returned an unreadable head or account: [None, '0x0500",
             id="no head",
         ),
         pytest.param(
             {"state_getStorage": "0x00"},
-            "{url} gave no head, or no account, that can be read: [{{'number': '0x3e8'}}, '0x00']; nothing was sent",
+            "{url} returned an unreadable head or account: [{{'number': '0x3e8'}}, '0x00']; nothing was sent",
             id="no account",
         ),
         pytest.param(
             {"state_getStorage": ["0x00"]},
-            "{url} gave no head, or no account, that can be read: [{{'number': '0x3e8'}}, ['0x00']]; nothing was sent",
+            "{url} returned an unreadable head or account: [{{'number': '0x3e8'}}, ['0x00']]; nothing was sent",
             id="an account that is a list",
         ),
     ],
@@ -757,7 +757,7 @@ INCLUDED = {
     ("state", "steps"),
     [
         ("in-block", ["waiting in the pool", f"in block {BLOCK}"]),
-        ("finalized", ["waiting in the pool", f"in block {BLOCK}", f"final in block {BLOCK}"]),
+        ("finalized", ["waiting in the pool", f"in block {BLOCK}", f"finalized in block {BLOCK}"]),
     ],
 )
 def test_it_is_followed_into_its_block(send: Send, state: str, steps: list[str]) -> None:
@@ -810,7 +810,7 @@ def test_every_state_on_the_way_is_told(send: Send) -> None:
         f"in block {other}\n"
         f"block {other} was abandoned, waiting for another\n"
         f"in block {BLOCK}\n"
-        f"final in block {BLOCK}\n",
+        f"finalized in block {BLOCK}\n",
         code=0,
     )
 
@@ -859,7 +859,7 @@ def test_what_fails_inside_a_call_that_succeeds_is_warned_of(send: Send) -> None
         "Warning: Utility.BatchInterrupted: Balances.InsufficientBalance",
         "Warning: Proxy.ProxyExecuted: BadOrigin",
     ]
-    assert warnings[2].startswith("Warning: XcmPallet.Attempted: the message was not executed in full (")
+    assert warnings[2].startswith("Warning: XcmPallet.Attempted: the message was not executed completely (")
     assert len(warnings) == 3
 
 
@@ -914,7 +914,7 @@ def test_a_connection_lost_while_waiting_is_opened_again_and_the_blocks_are_sear
     found = hash_of_block(NUMBER + 1)
     assert ended.code == 0
     assert json.loads(ended.out) == {**INCLUDED, "block": found}
-    assert f"{node.url} was lost, looking for it in the blocks" in ended.err
+    assert f"lost the connection to {node.url}, searching the blocks" in ended.err
     assert sent(node) == 1
 
 
@@ -934,22 +934,22 @@ def test_one_in_the_pool_already_is_followed_too(send: Send) -> None:
     assert ended.err.splitlines()[-1] == says("Warning", "polkadot")
 
 
-NOT_READ = f"the transaction {HASH} is in block {BLOCK} of polkadot, and what it did there could not be read"
+NOT_READ = f"the transaction {HASH} is in block {BLOCK} of polkadot, but its effects could not be read"
 
 
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"chain_getBlock": None}, "{url} gave no block that can be read: None"),
+        ({"chain_getBlock": None}, "{url} returned an unreadable block: None"),
         (
             {"chain_getBlock": {"block": {"header": {"number": "0x1"}, "extrinsics": []}}},
-            f"{{url}} gave a block {BLOCK} without it",
+            f"{{url}} returned block {BLOCK} without the transaction",
         ),
         (
             {"chain_getBlock": {"block": {"header": {}, "extrinsics": [GOOD]}}},
-            "{url} gave no head that can be read: {{}}",
+            "{url} returned an unreadable head: {{}}",
         ),
-        ({"found": "0x0499"}, "{url} gave no events that can be read: '0x0499'"),
+        ({"found": "0x0499"}, "{url} returned unreadable events: '0x0499'"),
     ],
 )
 def test_a_block_that_cannot_be_read_is_named(send: Send, changes: dict[str, Any], why: str) -> None:

@@ -320,31 +320,31 @@ FAULTS: list[Any] = [
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", {"Err": "VersionedConversionFailed"}),
         "unknown",
-        "DryRunApi_dry_run_xcm of assetHub answered VersionedConversionFailed",
+        "DryRunApi_dry_run_xcm of assetHub returned the error VersionedConversionFailed",
         id="a version of XCM that the destination does not know",
     ),
     pytest.param(
         api("polkadot", "DryRunApi_dry_run_call", {"Err": "VersionedConversionFailed"}),
         "unknown",
-        "DryRunApi_dry_run_call of polkadot answered VersionedConversionFailed",
+        "DryRunApi_dry_run_call of polkadot returned the error VersionedConversionFailed",
         id="a version of XCM that the source does not know",
     ),
     pytest.param(
         api("polkadot", "DryRunApi_dry_run_call", {"Err": "Unimplemented"}),
         "unknown",
-        "DryRunApi_dry_run_call of polkadot answered Unimplemented",
+        "DryRunApi_dry_run_call of polkadot returned the error Unimplemented",
         id="a dry run that the runtime does not implement",
     ),
     pytest.param(
         api("polkadot", "DryRunApi_dry_run_call", trap),
         "unknown",
-        "DryRunApi_dry_run_call of polkadot ended in an error of the node: Internal error: wasm trap: unreachable (-32603)",
+        "DryRunApi_dry_run_call of polkadot failed on the node: Internal error: wasm trap: unreachable (-32603)",
         id="wasm that traps on the source",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", trap),
         "unknown",
-        "DryRunApi_dry_run_xcm of assetHub ended in an error of the node: Internal error: wasm trap: unreachable (-32603)",
+        "DryRunApi_dry_run_xcm of assetHub failed on the node: Internal error: wasm trap: unreachable (-32603)",
         id="wasm that traps on the destination",
     ),
     pytest.param(
@@ -368,7 +368,7 @@ FAULTS: list[Any] = [
     pytest.param(
         api("polkadot", "DryRunApi_dry_run_call", call_effects((HUB_TO_DEX, message()))),
         "unknown",
-        "polkadot sends a message to 1/Parachain(2034), which is no chain of the registry",
+        "polkadot sends a message to 1/Parachain(2034), which is not a chain of the registry",
         id="a message to where no chain is",
     ),
     pytest.param(
@@ -378,37 +378,37 @@ FAULTS: list[Any] = [
             call_effects(({"parents": 0, "interior": {"X1": [{"Parachain": 3333}]}}, message())),
         ),
         "unknown",
-        "polkadot sends a message to 0/Parachain(3333), which is no chain of the registry",
+        "polkadot sends a message to 0/Parachain(3333), which is not a chain of the registry",
         id="a message to a chain that is not listed",
     ),
     pytest.param(
         api("polkadot", "TransactionPaymentApi_query_info", trap),
         "unknown",
-        "TransactionPaymentApi_query_info of polkadot ended in an error of the node: Internal error: wasm trap: unreachable (-32603)",
+        "TransactionPaymentApi_query_info of polkadot failed on the node: Internal error: wasm trap: unreachable (-32603)",
         id="a fee that the chain does not tell",
     ),
     pytest.param(
         api("polkadot", "XcmPaymentApi_query_delivery_fees", {"Err": "Unroutable"}),
         "unknown",
-        "XcmPaymentApi_query_delivery_fees of polkadot answered Unroutable",
+        "XcmPaymentApi_query_delivery_fees of polkadot returned the error Unroutable",
         id="a delivery fee that the chain does not tell",
     ),
     pytest.param(
         api("polkadot", "DryRunApi_dry_run_call", call_effects()),
         "refused",
-        "the transfer ends on polkadot, and not on assetHub",
+        "the transfer ends on polkadot instead of assetHub",
         id="a call that sends nothing",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", message_effects()),
         "refused",
-        "nothing of DOT is credited to the beneficiary on assetHub, though nothing fails there",
+        "no DOT is credited to the beneficiary on assetHub, although nothing fails there",
         id="a message that completes and credits nobody",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", message_effects(minted(who=ALICE_KEY))),
         "refused",
-        "nothing of DOT is credited to the beneficiary on assetHub, though nothing fails there",
+        "no DOT is credited to the beneficiary on assetHub, although nothing fails there",
         id="a credit of somebody else",
     ),
     pytest.param(
@@ -418,19 +418,19 @@ FAULTS: list[Any] = [
             message_effects({"Assets": {"Issued": {"asset_id": 1984, "owner": BOB_KEY, "amount": ARRIVING}}}),
         ),
         "refused",
-        "nothing of DOT is credited to the beneficiary on assetHub, though nothing fails there",
+        "no DOT is credited to the beneficiary on assetHub, although nothing fails there",
         id="a credit of another asset",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", message_effects(outcome=incomplete("TooExpensive"))),
         "refused",
-        "on assetHub the message fails: TooExpensive, what is set aside for the fee does not pay it, or the asset pays no fees there; what was sent would be trapped or lost there",
+        "the message fails on assetHub: TooExpensive, too little is set aside for the fee, or the asset cannot pay fees there; the assets sent would be trapped or lost there",
         id="a fee that is not paid",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", message_effects(minted(), outcome=incomplete("Barrier"))),
         "refused",
-        "on assetHub the message fails: Barrier, it lets no such message in; what was sent would be trapped or lost there",
+        "the message fails on assetHub: Barrier, the chain does not accept such a message; the assets sent would be trapped or lost there",
         id="a message that fails after a credit",
     ),
     pytest.param(
@@ -464,25 +464,25 @@ FAULTS: list[Any] = [
             call_effects((RELAY_TO_HUB, message("ReserveAssetDeposited"))),
         ),
         "refused",
-        "DOT would go from polkadot to assetHub with polkadot as its reserve, but assetHub backs it: no chain refuses that, and the backing would be in the wrong place",
+        "DOT would go from polkadot to assetHub with polkadot as its reserve, but assetHub backs it: no chain refuses this, and the backing would end up in the wrong place",
         id="a wrong reserve that nobody refuses",
     ),
     pytest.param(
         balance(free=DOT),
         "refused",
-        "the sender can spend 1 DOT on polkadot: the fee of 0.016 DOT is taken only where the existential deposit of 1 DOT stays",
+        "the sender can spend 1 DOT on polkadot: the fee of 0.016 DOT can be taken only if the existential deposit of 1 DOT stays",
         id="a fee that would take the existential deposit",
     ),
     pytest.param(
         balance(free=int(1.54 * DOT)),
         "refused",
-        "the sender can spend 1.54 DOT on polkadot, and 1.546 DOT would leave with the fees",
+        "the sender can spend 1.54 DOT on polkadot, but 1.546 DOT would leave, fees included",
         id="the amount but not the fees",
     ),
     pytest.param(
         balance(free=5 * DOT, frozen=4 * DOT),
         "refused",
-        "the sender can spend 1 DOT on polkadot, and 1.546 DOT would leave with the fees",
+        "the sender can spend 1 DOT on polkadot, but 1.546 DOT would leave, fees included",
         id="a balance that is frozen",
     ),
 ]
@@ -680,7 +680,7 @@ def two_assets() -> dict[str, Any]:
         (
             minted(amount=1),
             "refused",
-            ["nothing of USDt is credited to the beneficiary on assetHub, though nothing fails there"],
+            ["no USDt is credited to the beneficiary on assetHub, although nothing fails there"],
         ),
     ],
     ids=["the asset", "only what was left of the fee"],
@@ -727,7 +727,7 @@ def test_a_message_that_deposits_to_nobody_proves_nothing(network: FakeNetwork, 
         ((REMARK,), says("chain", "missing")),
         (
             (REMARK, "--chain", "polkadot", "--amount", "1"),
-            says("tx", "together"),
+            says("tx", "amount"),
         ),
         (
             (),
@@ -830,7 +830,7 @@ def test_a_remark_is_tried_for_its_sender(network: FakeNetwork, scenarioctl: Run
     [
         (
             balance(free=DOT // 100),
-            "the check refuses this transaction: the sender can spend 0.01 DOT on polkadot: the fee of 0.016 DOT is taken only where "
+            "the check refuses this transaction: the sender can spend 0.01 DOT on polkadot: the fee of 0.016 DOT can be taken only if "
             "the existential deposit of 1 DOT stays",
         ),
         (
@@ -979,5 +979,6 @@ def test_a_transfer_to_oneself_moves_nothing_and_is_refused(
 
     assert (answer["verdict"], answer["exit"]) == ("refused", 6)
     assert (
-        "the receiver is the sender: nothing would move on assetHub, and the fee is paid" in answer["reasons"]
+        "the receiver is the sender: nothing would move on assetHub, but the fee would be paid"
+        in answer["reasons"]
     )

@@ -52,9 +52,9 @@ XCM = (
     *("--amount", "15000000000", "--destinationaddress", BOB),
 )
 OMNIPOOL_WARNING = (
-    "at least 900 HDX, the minimum given; offline, it is not compared with a quote\n"
-    "Warning: sold in the Omnipool itself: where it does not hold both 5 (DOT, Polkadot) and HDX (the native "
-    "asset), the trade fails and costs its fee; another way needs a route\n"
+    "at least 900 HDX, the minimum given; offline it is not compared with a quote\n"
+    "Warning: without a route, the swap goes straight through the Omnipool: if it does not hold both 5 (DOT, "
+    "Polkadot) and HDX (the native asset), the swap fails and you still pay the fee\n"
 )
 
 

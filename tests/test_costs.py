@@ -289,13 +289,13 @@ def within(check: Check, amount: int) -> dict[str, Any]:
             4 * DOT - FEE + 1,
             "refused",
             [
-                "0.9999999999 DOT would stay with the sender on polkadot, less than the existential deposit of 1 DOT that Balances.transfer_keep_alive keeps: send at most 3.984 DOT"
+                "0.9999999999 DOT would stay with the sender on polkadot, less than the existential deposit of 1 DOT, which Balances.transfer_keep_alive keeps: send at most 3.984 DOT"
             ],
         ),
         (
             5 * DOT,
             "refused",
-            ["the sender can spend 5 DOT on polkadot, and 5.016 DOT would leave with the fees"],
+            ["the sender can spend 5 DOT on polkadot, but 5.016 DOT would leave, fees included"],
         ),
     ],
 )
@@ -343,13 +343,13 @@ def test_locks_and_the_existential_deposit_are_not_added_up(
         (
             {"free": 10 * DOT, "frozen": 10 * DOT - FEE + 1},
             [
-                "the sender can spend 0.0159999999 DOT on polkadot, where 9.9840000001 DOT is locked, less than the fee of 0.016 DOT"
+                "the sender can spend only 0.0159999999 DOT on polkadot, because 9.9840000001 DOT is locked: less than the fee of 0.016 DOT"
             ],
         ),
         (
             {"free": DOT + FEE - 1},
             [
-                "the sender can spend 1.0159999999 DOT on polkadot: the fee of 0.016 DOT is taken only where the existential deposit of 1 DOT stays"
+                "the sender can spend 1.0159999999 DOT on polkadot: the fee of 0.016 DOT can be taken only if the existential deposit of 1 DOT stays"
             ],
         ),
         ({"free": DOT + FEE}, []),

@@ -228,7 +228,7 @@ ONE_OF = "a JSON list like [1, 2]"
             "balances",
             "transfer_keep_alive",
             TRANSFER | {"VALUE": "2"},
-            "Balances.transfer_keep_alive is given its parameter value twice, expected it once",
+            "parameter value of Balances.transfer_keep_alive is given twice, expected it once",
         ),
         (
             "balances",
@@ -246,7 +246,7 @@ ONE_OF = "a JSON list like [1, 2]"
             "system",
             "remark",
             {"remark": "\ud800"},
-            "System.remark: parameter remark '\\ud800' does not fit Vec<u8> (it holds half a character), expected text or 0x hex",
+            "System.remark: parameter remark '\\ud800' does not fit Vec<u8> (it contains half a character), expected text or 0x hex",
         ),
         (
             "utility",
@@ -346,7 +346,7 @@ def test_xtokens_is_never_built_not_even_inside_a_batch() -> None:
     with pytest.raises(InvalidRequest) as hidden:
         build("hydraDx", "utility", "batch_all", calls=json.dumps(["0x" + call.hex()]))
 
-    why = "XTokens is not built, it sends DOT over the wrong reserve: expected an xTransfer"
+    why = "XTokens is refused, because it sends DOT over the wrong reserve: use an xTransfer"
     assert str(plain.value) == f"XTokens.transfer: {why}"
     assert str(batched.value) == str(hidden.value) == f"Utility.batch_all: {why}"
 

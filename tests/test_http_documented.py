@@ -254,7 +254,7 @@ def test_10_what_is_no_transaction_is_judged_before_the_chain_is_asked(served: S
     assert (reply.status, reply.json()) == (
         422,
         {
-            "error": "tx 0x1234 is not a signed extrinsic of polkadot: it does not begin as every extrinsic does, with its length and a version",
+            "error": "tx 0x1234 is not a signed extrinsic of polkadot: it does not begin with a length and a version, as every extrinsic does",
             "code": "invalid_request",
         },
     )

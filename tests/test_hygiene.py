@@ -129,7 +129,7 @@ def test_a_call_inside_a_batch_that_moved_is_told_of() -> None:
 def test_pallets_that_changed_places_are_told_of() -> None:
     """The dangerous one: the old bytes are a call of the new runtime too, another one."""
     assert judge(REMARK, renumbered("System", 1), renumbered("Scheduler", 0)).endswith(
-        "(its index was 0x0007 and is 0x0107): draft it anew"
+        "(its index was 0x0007 and is 0x0107): draft it again"
     )
 
 
@@ -215,8 +215,8 @@ def test_the_drafts_of_a_chain_are_judged_by_what_it_runs_now(tmp_path: Path) ->
         said = asyncio.run(judged(served(tmp_path, node), SPEC, *([drafted(TRANSFER)] * 60), drafted(REMARK)))
 
     assert said == [""] * 60 + [
-        "it was drafted for polkadot 2000000, and polkadot 2000001 writes System.remark_with_event in other bytes "
-        "(its index was 0x0007 and is 0xc707): draft it anew"
+        "it was drafted for polkadot 2000000, but polkadot 2000001 encodes System.remark_with_event differently "
+        "(its index was 0x0007 and is 0xc707): draft it again"
     ]
 
 

@@ -151,5 +151,5 @@ def test_a_runtime_has_a_name_that_can_be_printed(length: int) -> None:
     if length < 100:
         assert read_metadata(changed).spec_name == "x" * length
     else:
-        with pytest.raises(MetadataError, match="a name or a number that no runtime has"):
+        with pytest.raises(MetadataError, match="an invalid name or number"):
             read_metadata(changed)

@@ -121,10 +121,10 @@ def test_metadata_is_taken_as_nodes_wrap_it() -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (b"", says("0x", "beginning")),
-        (b"\x01", says("0x01", "beginning")),
+        (b"", says("0x", "start")),
+        (b"\x01", says("0x01", "start")),
         (b"\x00", says("runtime", "metadata")),
-        (b"<html>", says("0x3c68746d6c3e", "beginning")),
+        (b"<html>", says("0x3c68746d6c3e", "start")),
         (b"meta", says("damaged", "4")),
         (b"meta\x0d\x00", says("metadata", "13")),
         (b"meta\x11\x00", says("metadata", "17")),
@@ -152,7 +152,7 @@ def test_one_byte_more_or_less_is_refused() -> None:
 
     with pytest.raises(MetadataError, match="has 279307 bytes, but its content ends after 279306"):
         read_metadata(data + b"\x00")
-    with pytest.raises(MetadataError, match="cut off or damaged"):
+    with pytest.raises(MetadataError, match="truncated or damaged"):
         read_metadata(data[:-1])
 
 

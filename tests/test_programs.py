@@ -136,14 +136,14 @@ def holdings(answer: dict[str, Any], field: str) -> list[tuple[str, str, str, st
     [
         (location(ALICE_KEY), "The sender can claim it there with PolkadotXcm.claim_assets."),
         (location(CAROL_KEY), f"{CAROL} can claim it there with PolkadotXcm.claim_assets."),
-        (NATIVE_UP, "Only the chain polkadot itself can claim it, by a message with ClaimAsset."),
+        (NATIVE_UP, "Only the chain polkadot itself can claim it, with a message that contains ClaimAsset."),
         (
             {"parents": 1, "interior": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]}},
-            "The sender can claim it from polkadot, by PolkadotXcm.send of a message with ClaimAsset.",
+            "The sender can claim it from polkadot, with PolkadotXcm.send and a message that contains ClaimAsset.",
         ),
         (
             {"parents": 2, "interior": {"X1": [{"GlobalConsensus": "Kusama"}]}},
-            "Only the chain 2/GlobalConsensus(Kusama) itself can claim it, by a message with ClaimAsset.",
+            "Only the chain 2/GlobalConsensus(Kusama) itself can claim it, with a message that contains ClaimAsset.",
         ),
     ],
     ids=["the sender", "somebody else", "a chain", "an account of another chain", "another network"],
@@ -320,7 +320,7 @@ def test_what_leaves_and_nobody_is_seen_to_get_stays_unknown(network: FakeNetwor
 
 WRONG_RESERVE = (
     "DOT would go from polkadot to hydraDx with polkadot as its reserve, but assetHub backs it: no chain refuses "
-    "that, and the backing would be in the wrong place"
+    "this, and the backing would end up in the wrong place"
 )
 TRANSACT = {
     "Transact": {"origin_kind": "SovereignAccount", "fallback_max_weight": None, "call": {"encoded": REMARK}}
@@ -545,13 +545,13 @@ def test_the_delivery_fee_has_a_receiver_of_its_own(network: FakeNetwork, check:
     [
         (
             {"ref_time": 1_479_873_955_001, "proof_size": 1},
-            "the transaction is too heavy for a block of polkadot: it takes 1.480 s of computing time, and one "
-            "transaction may take 1.480 s. Split it",
+            "the transaction is too heavy for a block of polkadot: it takes 1.480 s of computing time, and the "
+            "limit of a transaction is 1.480 s. Split it",
         ),
         (
             {"ref_time": 1, "proof_size": 13650590614545068196},
             "the transaction is too heavy for a block of polkadot: its proof takes 13650590614545068196 bytes, and "
-            "that of one transaction may take 13650590614545068195. Split it",
+            "the limit of a transaction is 13650590614545068195. Split it",
         ),
         ({"ref_time": 1_479_873_955_000, "proof_size": 1}, ""),
     ],

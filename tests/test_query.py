@@ -315,7 +315,7 @@ def test_a_node_that_gives_the_same_keys_again_is_not_asked_for_ever(ask: Ask) -
         ended = ask(node, "polkadot", "query", "polkadot", "System", "BlockHash", "--limit", "1000")
 
     assert ended.code == 5
-    assert ended.err.startswith("Error: polkadot did not answer with the keys of a map: ['0x")
+    assert ended.err.startswith("Error: polkadot returned no keys of a map: ['0x")
 
 
 # Constants and runtime APIs

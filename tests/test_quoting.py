@@ -267,7 +267,7 @@ class TestTheRoute:
         assert quote.legs[0].impact == Fraction(4, 100)
         assert quote.impact is not None and quote.impact > Fraction(4, 100)
         assert quote.describe().startswith(
-            f"2 DOT would bring {quote.amount_out / 10**6} USDT over 5>stableswap:102>102>omnipool>10 in the block"
+            f"2 DOT would buy {quote.amount_out / 10**6} USDT over 5>stableswap:102>102>omnipool>10 in the block"
         )
 
     def test_a_pools_share_is_sold_without_there_being_more_of_it_than_before(self, tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ class TestTheRoute:
             quote = ask("DOT", "10", TWO_DOT, route="5>xyk>10")
 
         assert (quote.amount_out, quote.impact) == (13 * 10**6, None)
-        assert quote.warnings == (says("worsens", "limited"),)
+        assert quote.warnings == (says("impact", "limited"),)
 
     def test_what_goes_on_with_a_contracts_token_is_dry_run_from_the_start(self, tmp_path: Path) -> None:
         state = pool(subpool(CONTRACT, reserve=1, hub=500_000 * 10**12))
@@ -359,7 +359,7 @@ def frozen(asset: int, tradable: int) -> State:
     return pool(subpool(asset, reserve=10**16 if asset == DOT else 10**20, hub=2 * 10**19, tradable=tradable))
 
 
-GIVE = "give the minimum with --min-amount-out and --exact-minimum"
+GIVE = "set the minimum with --min-amount-out and --exact-minimum"
 
 #: What is asked, of which pool, and what is said.
 REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...] = (
@@ -377,7 +377,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {"route": "5>omnipool>9>omnipool>0"},
         "invalid_request",
-        "9 is not in the Omnipool of hydraDx, expected a route without it there",
+        "9 is not in the Omnipool of hydraDx, expected a route that does not trade it there",
     ),
     (
         "a frozen asset sold",
@@ -385,7 +385,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {},
         "chain_refused",
-        "5 (DOT, Polkadot) cannot be sold in the Omnipool of hydraDx now: it is frozen there",
+        "5 (DOT, Polkadot) cannot be sold in the Omnipool of hydraDx now: its trading is frozen",
     ),
     (
         "an asset that can be bought and not sold",
@@ -393,7 +393,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {},
         "chain_refused",
-        "5 (DOT, Polkadot) cannot be sold in the Omnipool of hydraDx now: it is not tradable that way there",
+        "5 (DOT, Polkadot) cannot be sold in the Omnipool of hydraDx now: only the other direction is tradable",
     ),
     (
         "an asset that can be sold and not bought",
@@ -401,7 +401,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {},
         "chain_refused",
-        "HDX (the native asset) cannot be bought in the Omnipool of hydraDx now: it is not tradable that way there",
+        "HDX (the native asset) cannot be bought in the Omnipool of hydraDx now: only the other direction is tradable",
     ),
     (
         "the hub asset bought",
@@ -409,7 +409,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "LRNA", TWO_DOT),
         {},
         "invalid_request",
-        "asset_out 1 (LRNA) cannot be bought: the Omnipool sells its hub asset to nobody (NotAllowed)",
+        "asset_out 1 (LRNA) cannot be bought: the Omnipool does not sell its hub asset (NotAllowed)",
     ),
     (
         "the hub asset sold where that is forbidden",
@@ -417,7 +417,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("LRNA", "DOT", 10**12),
         {},
         "chain_refused",
-        "1 (LRNA) cannot be sold in the Omnipool of hydraDx now: its HubAssetTradability forbids it",
+        "1 (LRNA) cannot be sold in the Omnipool of hydraDx now: HubAssetTradability forbids it",
     ),
     (
         "less than the smallest trade",
@@ -425,7 +425,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", 999),
         {},
         "invalid_request",
-        "amount 999 is below the Omnipool's smallest trade, expected at least 1000 of the smallest unit",
+        "amount 999 is below the Omnipool's minimum trade, expected at least 1000 of the smallest unit",
     ),
     (
         "so little that nothing comes of it",
@@ -433,7 +433,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("LRNA", "10", 1000),
         {},
         "invalid_request",
-        "amount is too small, the Omnipool would give nothing of 10 (USDT, Tether USD of Asset Hub) for it",
+        "amount is too small: the Omnipool would give no 10 (USDT, Tether USD of Asset Hub) for it",
     ),
     (
         "more than a third of the reserve",
@@ -441,7 +441,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", 10**16 // 3 + 1),
         {},
         "invalid_request",
-        "amount 333333.3333333334 DOT is more than the Omnipool takes at once: at most 333333.3333333333 DOT",
+        "amount 333333.3333333334 DOT is more than the Omnipool accepts in one trade: at most 333333.3333333333 DOT",
     ),
     (
         "more of the hub asset than a third of what it stands against",
@@ -449,7 +449,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("LRNA", "HDX", 700_000 * 10**12),
         {},
         "invalid_request",
-        "amount 700000 LRNA is more than the Omnipool takes at once: at most 666666.666666666666 LRNA",
+        "amount 700000 LRNA is more than the Omnipool accepts in one trade: at most 666666.666666666666 LRNA",
     ),
     (
         "more than a third of the other reserve",
@@ -457,7 +457,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", 100_000 * 10**10),
         {},
         "invalid_request",
-        "amount is too large, it would bring 47487556.56108597284 HDX, and the Omnipool gives at most 33333333.333333333333 HDX at once",
+        "amount is too large: it would buy 47487556.56108597284 HDX, and the Omnipool gives at most 33333333.333333333333 HDX in one trade",
     ),
     (
         "more than an asset may move in a block",
@@ -465,7 +465,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", 10_001 * 10**10),
         {},
         "invalid_request",
-        "amount 10001 DOT is more than the Omnipool takes at once: at most 10000 DOT",
+        "amount 10001 DOT is more than the Omnipool accepts in one trade: at most 10000 DOT",
     ),
     (
         "more than an asset may lose in a block",
@@ -473,7 +473,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", 11 * 10**10),
         {},
         "invalid_request",
-        "amount is too large, it would bring 10965.687504924696 HDX, and the Omnipool gives at most 10000 HDX at once",
+        "amount is too large: it would buy 10965.687504924696 HDX, and the Omnipool gives at most 10000 HDX in one trade",
     ),
     (
         "a pool that holds nothing",
@@ -481,7 +481,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {},
         "chain_refused",
-        "the Omnipool of hydraDx holds no HDX (the native asset): it has no price",
+        "the Omnipool of hydraDx holds no HDX (the native asset), so it has no price",
     ),
     (
         "a way that begins with a contract's token",
@@ -489,7 +489,7 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("222", "10", 10**18),
         {"route": "222>stableswap:110>10"},
         "invalid_request",
-        "222 (HOLLAR) is a contract's token, and its way over 222>stableswap:110>10 can only be dry-run by an account that holds it: "
+        "222 (HOLLAR) is a contract's token, so the route 222>stableswap:110>10 can be quoted only for an account that holds it (sender): "
         + GIVE,
     ),
 )
@@ -685,24 +685,24 @@ class TestCommands:
         [
             (
                 ("2", "--min-amount-out", "2000000000000000"),
-                "min_amount_out 2000 HDX is more than the swap would bring now, 1957.124423891189 HDX: it would fail on chain; "
-                "lower the minimum, or take it as it stands with --exact-minimum (exact_minimum)",
+                "min_amount_out 2000 HDX is more than the swap would buy now, 1957.124423891189 HDX: the swap would fail on chain; "
+                "lower the minimum, or use it as it is with --exact-minimum (exact_minimum)",
             ),
             (
                 ("400000", "--min-amount-out", "5"),
-                "amount 400000 DOT is more than the Omnipool takes at once: at most 333333.3333333333 DOT",
+                "amount 400000 DOT is more than the Omnipool accepts in one trade: at most 333333.3333333333 DOT",
             ),
             (
                 ("10000", "--min-amount-out", "140"),
-                "amount 10000 DOT is so large that it worsens its own price by ",
+                "amount 10000 DOT is so large that it moves the price by ",
             ),
             (
                 ("10000", "--min-amount-out", "140", "--exact-minimum", "--max-impact", "9"),
-                "amount 10000 DOT is so large that it worsens its own price by 9.9099 %, more than 9 %",
+                "amount 10000 DOT is so large that it moves the price by 9.9099 %, more than 9 %",
             ),
             (
                 ("400000", "--min-amount-out", "5", "--exact-minimum"),
-                "amount 400000 DOT is more than the Omnipool takes at once: at most 333333.3333333333 DOT",
+                "amount 400000 DOT is more than the Omnipool accepts in one trade: at most 333333.3333333333 DOT",
             ),
             (
                 ("2", "--exact-minimum"),
@@ -736,7 +736,9 @@ class TestCommands:
         line = ("create", "swap", *self.SWAP, "2", "--min-amount-out", "5")
         refused, exact = run(*line), run(*line, "--exact-minimum", "--json")
 
-        reason = "HDX (the native asset) cannot be bought in the Omnipool of hydraDx now: it is frozen there"
+        reason = (
+            "HDX (the native asset) cannot be bought in the Omnipool of hydraDx now: its trading is frozen"
+        )
         assert (refused.code, refused.err) == (6, f"Error: {reason}\n")
         assert self.minimum(json.loads(exact.out)["swap"]["swap_tx"]) == 5
         assert exact.err.splitlines()[-1] == says(reason, "0.000000000005", "HDX", "max_impact")
@@ -769,7 +771,7 @@ class TestCommands:
         line = ("--offline", "create", "swap", *self.SWAP, "2", "--min-amount-out")
         small, enough = run(*line, "1999999"), run(*line, "2000000")
 
-        note = "HDX, the minimum given; offline, it is not compared with a quote"
+        note = "HDX, the minimum given; offline it is not compared with a quote"
         assert small.err.splitlines()[0] == says("0.000001999999", note)
         assert small.err.splitlines()[-1] == says("0.000001999999", "HDX", "2", "DOT", "min_amount_out")
         assert "millionth" not in enough.err

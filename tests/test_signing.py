@@ -444,7 +444,7 @@ def test_bad_signing_input_is_refused_in_one_sentence(
 
 IMMORTAL_WARNING = (
     "offline, the signature is immortal: if the account is ever emptied and used again, anyone can send it again; "
-    "give block and block_hash for one that lapses"
+    "pass block and block_hash for one that expires"
 )
 OFFLINE = ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--sender", BOB, "--nonce", "7")
 

@@ -46,8 +46,8 @@ def encoded(draft: Draft) -> str:
 
 
 IN_THE_POOL = (
-    "sold in the Omnipool itself: where it does not hold both 5 (DOT, Polkadot) and HDX (the native asset), the "
-    "trade fails and costs its fee; another way needs a route"
+    "without a route, the swap goes straight through the Omnipool: if it does not hold both 5 (DOT, Polkadot) and HDX "
+    "(the native asset), the swap fails and you still pay the fee"
 )
 
 
@@ -137,7 +137,7 @@ HOPS = (
     '"asset_in": 102, "asset_out": 10}] or 5>omnipool>102>stableswap:102>10'
 )
 POOLS = "expected one of: Omnipool, XYK, LBP, Aave, HSM, Stableswap(102)"
-NOT_FOR_SALE = "asset_out 1 (LRNA) cannot be bought: the Omnipool sells its hub asset to nobody (NotAllowed)"
+NOT_FOR_SALE = "asset_out 1 (LRNA) cannot be bought: the Omnipool does not sell its hub asset (NotAllowed)"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_swap_that_cannot_be_made_is_refused(
             "5>stableswap>0",
             says("route[0].pool", "stableswap"),
         ),
-        ("5>xyk:4>0", "route[0].pool 'xyk:4' has a number, expected 'XYK' alone"),
+        ("5>xyk:4>0", "route[0].pool 'xyk:4' has an id, expected 'XYK' alone"),
         ("5>stableswap:x>0", says("route[0].pool", "x")),
         ("5>omnipool>5", says("route[0]", "5")),
         ("DOT>omnipool>0", says("route[0].asset_in", "DOT")),

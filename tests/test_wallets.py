@@ -158,14 +158,14 @@ def test_a_drawing_is_read_back_byte_for_byte(size: int) -> None:
     data = bytes((7 * place + size) % 256 for place in range(size))
     (code,) = make_codes([data])
 
-    assert read_code(picture_of("\n".join(draw_code(code, coloured=False)), paints_black=False)) == data
+    assert read_code(picture_of("\n".join(draw_code(code, colored=False)), paints_black=False)) == data
 
 
 def test_a_drawing_in_colours_is_black_on_white() -> None:
     (code,) = make_codes([b"\0\0\1\0\0data"])
     before, after = "\x1b[38;5;16;48;5;231m", "\x1b[0m"
 
-    lines = draw_code(code, coloured=True)
+    lines = draw_code(code, colored=True)
 
     assert all(line.startswith(before) and line.endswith(after) for line in lines)
     drawing = "\n".join(line.removeprefix(before).removesuffix(after) for line in lines)

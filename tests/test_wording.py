@@ -180,7 +180,7 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
             "Utility",
             "batch_all",
             {"calls": [NOTE] * 100},
-            "; then ".join([NOTES] * 8) + "; then 92 more calls not told here",
+            "; then ".join([NOTES] * 8) + "; then 92 more calls not shown",
         ),
         (
             "Utility",
@@ -277,7 +277,7 @@ def test_calls_nested_deep_end_with_a_name_and_not_in_silence() -> None:
     sentence = said("polkadot", "Utility", "as_derivative", index=12, call=call)
 
     assert sentence.count("as derivative account") == 7
-    assert "[calls Utility.as_derivative on polkadot, which is not told further]" in sentence
+    assert "[calls Utility.as_derivative on polkadot, with more inside]" in sentence
     assert "transfers" not in sentence
 
 
@@ -289,8 +289,8 @@ def test_batches_in_batches_are_told_within_bounds() -> None:
     sentence = said("polkadot", "Utility", "batch_all", calls=[call] * 3)
 
     assert len(sentence) < 5000
-    assert sentence.endswith("2 more calls not told here")
-    assert "more calls not told here" in sentence
+    assert sentence.endswith("2 more calls not shown")
+    assert "more calls not shown" in sentence
 
 
 DOT_5 = {"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": 5 * 10**10}}
@@ -345,7 +345,7 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
                     }
                 }
             ],
-            "runs an encoded call of 2 bytes on assetHub as SovereignAccount (Transact), which is not read here",
+            "runs an encoded call of 2 bytes on assetHub as SovereignAccount (Transact), which is not decoded",
         ),
         (
             [

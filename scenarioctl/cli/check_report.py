@@ -25,11 +25,11 @@ _STYLES = {"ok": "bold green", "refused": "bold red", "unknown": "bold yellow"}
 _WORDS = {
     "leaves": "leaves the sender",
     "transaction fee": "transaction fee",
-    "deposit": "reserved as a deposit",
-    "delivery": "delivery of the message",
-    "execution": "fee for the message",
-    "computed arrival": "arrives, computed",
-    "arrives": "arrives, in the dry run",
+    "deposit": "deposit, reserved",
+    "delivery": "fee to deliver the message",
+    "execution": "fee to execute the message",
+    "computed arrival": "arrives (computed)",
+    "arrives": "arrives (dry run)",
 }
 
 

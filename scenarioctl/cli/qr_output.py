@@ -24,7 +24,7 @@ def check_file(path: str) -> None:
     """Refuse a path that no picture should be written to, before any work is done for it."""
     if not path.lower().endswith(".png"):
         raise InvalidRequest(
-            f"qr_file {shorten(path, 200)} is no PNG file, expected a path that ends in .png"
+            f"qr_file {shorten(path, 200)} is not a PNG file, expected a path that ends in .png"
         )
 
 
@@ -43,7 +43,7 @@ def write_files(path: str, frames: Sequence[bytes]) -> list[str]:
         try:
             Path(name).write_bytes(picture.getvalue())
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "no path holds a NUL character"
+            reason = error.strerror if isinstance(error, OSError) else "a path cannot contain a NUL character"
             raise InvalidRequest(f"qr_file {shorten(name, 200)} cannot be written: {reason}") from None
         written.append(name)
     return written
@@ -53,7 +53,7 @@ def draw_codes(frames: Sequence[bytes], *, err: bool = False) -> None:
     """Draw a QR code for each of *frames*, two modules to a letter, on stdout or stderr."""
     stream = sys.stderr if err else sys.stdout
     terminal = stream.isatty()
-    drawings = [draw_code(code, coloured=terminal) for code in make_codes(frames)]
+    drawings = [draw_code(code, colored=terminal) for code in make_codes(frames)]
     _check_screen(drawings, stream, terminal)
     for number, drawing in enumerate(drawings, 1):
         if len(drawings) > 1:
@@ -61,19 +61,19 @@ def draw_codes(frames: Sequence[bytes], *, err: bool = False) -> None:
         click.echo("\n".join(drawing), err=err, color=terminal)
 
 
-def draw_code(code: "QRCode", *, coloured: bool) -> list[str]:
-    """Return the lines of a drawing: black on white, or where colours cannot be set for the dark screens most have."""
+def draw_code(code: "QRCode", *, colored: bool) -> list[str]:
+    """Return the lines of a drawing: black on white, or where colors cannot be set for the dark screens most have."""
     rows = [[module & 1 for module in row] for row in code.matrix_iter(border=BORDER)]
     if len(rows) % 2:
         rows.append([0] * len(rows[0]))
     lines = [
         "".join(
-            _HALVES[bool(upper) is coloured, bool(lower) is coloured]
+            _HALVES[bool(upper) is colored, bool(lower) is colored]
             for upper, lower in zip(*pair, strict=True)
         )
         for pair in zip(rows[::2], rows[1::2], strict=True)
     ]
-    return [f"{_BLACK_ON_WHITE}{line}{_RESET}" for line in lines] if coloured else lines
+    return [f"{_BLACK_ON_WHITE}{line}{_RESET}" for line in lines] if colored else lines
 
 
 def _check_screen(drawings: list[list[str]], stream: object, terminal: bool) -> None:
@@ -83,11 +83,11 @@ def _check_screen(drawings: list[list[str]], stream: object, terminal: bool) -> 
         "▀▄█".encode(getattr(stream, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         raise InvalidRequest(
-            f"qr cannot be drawn, the terminal's encoding {getattr(stream, 'encoding', '')} has no blocks: use --qr-file, or UTF-8"
+            f"qr cannot be drawn: the terminal's encoding {getattr(stream, 'encoding', '')} has no block characters; use --qr-file, or UTF-8"
         ) from None
     width = max(len(line.removeprefix(_BLACK_ON_WHITE).removesuffix(_RESET)) for line in drawings[0])
     columns = get_terminal_size().columns
     if terminal and width > columns:
         raise InvalidRequest(
-            f"qr needs {width} columns and the terminal has {columns}: widen it, or use --qr-file"
+            f"qr needs {width} columns, but the terminal has {columns}: widen it, or use --qr-file"
         )

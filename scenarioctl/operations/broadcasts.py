@@ -159,19 +159,17 @@ def _kind_of(error: ChainUnreachable | ChainRefused) -> type[ChainUnreachable | 
 
 def _check_waiting(request: Broadcast) -> float:
     if request.wait not in ("", *WAITS):
-        raise InvalidRequest(
-            f"wait {shorten(request.wait)} is not known, expected one of: {', '.join(WAITS)}"
-        )
+        raise InvalidRequest(f"wait {shorten(request.wait)} is unknown, expected one of: {', '.join(WAITS)}")
     if request.timeout in (None, ""):
         return PATIENCE
     if not request.wait:
         raise InvalidRequest(
-            f"timeout {shorten(request.timeout)} goes with wait, expected wait in-block or finalized beside it"
+            f"timeout {shorten(request.timeout)} needs wait, expected wait in-block or finalized with it"
         )
     text = str(request.timeout) if not isinstance(request.timeout, bool) else ""
     if not (text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) <= _LONGEST):
         raise InvalidRequest(
-            f"timeout {shorten(request.timeout)} is wrong, expected whole seconds from 1 to {_LONGEST}"
+            f"timeout {shorten(request.timeout)} is invalid, expected whole seconds from 1 to {_LONGEST}"
         )
     return int(text)
 
@@ -218,12 +216,12 @@ async def _read_inclusion(app: Application, submission: "Submission", block: str
         )
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         raise ChainUnreachable(
-            f"the transaction {submission.hash} is in block {block} of {chain.name}, and what it did there could not be read ({error})",
+            f"the transaction {submission.hash} is in block {block} of {chain.name}, but its effects could not be read ({error})",
             details=details,
         ) from None
     if inclusion.error:
         raise ChainRefused(
-            f"the transaction {submission.hash} is in block {inclusion.number} of {chain.name} and failed there, its fee is spent: {inclusion.error}",
+            f"the transaction {submission.hash} is in block {inclusion.number} of {chain.name} and failed there; its fee is spent: {inclusion.error}",
             details={**details, **describe_inclusion(inclusion)},
         )
     return inclusion

@@ -37,7 +37,7 @@ def parse_sender(sender: str) -> bytes:
     from scenarioctl.chains.addresses import parse_account
 
     if not sender:
-        raise InvalidRequest("sender is missing, a check is made for the account that will sign")
+        raise InvalidRequest("sender is missing, expected the account that will sign")
     return parse_account(sender, field="sender")
 
 

@@ -156,7 +156,7 @@ def _read_unsigned(table: "RuntimeTable", chain: "Chain", data: bytes) -> bytes:
     if isinstance(extrinsic, Call):
         return data
     if extrinsic.signer is not None:
-        raise InvalidRequest("tx is signed already, expected an unsigned extrinsic or call data")
+        raise InvalidRequest("tx is already signed, expected an unsigned extrinsic or call data")
     return table.encode_call(extrinsic.call)
 
 
@@ -168,19 +168,19 @@ def read_transaction(table: "RuntimeTable", chain: "Chain", data: bytes) -> "Ext
         try:
             return decode_extrinsic(table, data)
         except InvalidRequest as error:
-            raise InvalidRequest(f"tx does not read as an extrinsic of {chain.name}: {error}") from None
+            raise InvalidRequest(f"tx is not a valid extrinsic of {chain.name}: {error}") from None
     try:
         return table.decode_call(data)
     except InvalidRequest as error:
         if not _is_versioned(data):
-            raise InvalidRequest(f"tx does not read as a call of {chain.name}: {error}") from None
+            raise InvalidRequest(f"tx is not a valid call of {chain.name}: {error}") from None
         as_call = error
     try:
         # Its length does not fit, so it cannot be one; but the sentence tells whoever cut it.
         return decode_extrinsic(table, data)
     except InvalidRequest as error:
         raise InvalidRequest(
-            f"tx does not read on {chain.name}, neither as an extrinsic ({error}) nor as a call ({as_call})"
+            f"tx is neither a valid extrinsic of {chain.name} ({error}) nor a valid call ({as_call})"
         ) from None
 
 

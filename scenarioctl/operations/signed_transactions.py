@@ -84,7 +84,7 @@ def _check_scheme(scheme: object) -> None:
     from scenarioctl.transactions.signing.signatures import SCHEMES
 
     if scheme not in ("", *SCHEMES):
-        raise InvalidRequest(f"scheme {shorten(scheme)} is not known, expected one of: {', '.join(SCHEMES)}")
+        raise InvalidRequest(f"scheme {shorten(scheme)} is unknown, expected one of: {', '.join(SCHEMES)}")
 
 
 async def _read_tx(
@@ -112,7 +112,7 @@ async def _read_tx(
     extrinsic = await read_aside(app, data, read_transaction, table, chain, data)
     if not isinstance(extrinsic, Call):
         if extrinsic.signer is not None:
-            raise InvalidRequest("tx is signed already, it can be broadcast as it is")
+            raise InvalidRequest("tx is already signed, broadcast it as it is")
         data = table.encode_call(extrinsic.call)
     if request.nonce in (None, ""):
         raise InvalidRequest("nonce is missing, expected the one that was signed")
@@ -141,7 +141,7 @@ async def _read_wallet_payload(
     from scenarioctl.transactions.signing.signed_transaction import read_wallet_payload
 
     if request.tx:
-        raise InvalidRequest("tx and payload are both given, expected one of them")
+        raise InvalidRequest("tx and payload are both given, expected only one")
     _refuse_beside(request, "payload")
     given, name = request.payload, request.chain
     if isinstance(given, Mapping) and isinstance(given.get("signer_payload"), Mapping):
@@ -160,7 +160,7 @@ async def _read_wallet_payload(
     )
     if request.sender and parse_account(request.sender, field="sender") != to_sign.account:
         raise InvalidRequest(
-            f"sender {shorten(request.sender, 80)} is not the account of payload, whose address is {shorten(given.get('address'), 80)}"
+            f"sender {shorten(request.sender, 80)} is not the account of payload, which has the address {shorten(given.get('address'), 80)}"
         )
     return chain, to_sign, table
 
@@ -173,10 +173,10 @@ def _chain_of(app: Application, name: str, genesis: object) -> "Chain":
         return found[0]
     if found:
         raise InvalidRequest(
-            f"chain is missing, the genesis hash of payload is that of: {', '.join(chain.name for chain in found)}"
+            f"chain is missing, and the genesis hash of payload belongs to several chains: {', '.join(chain.name for chain in found)}"
         )
     raise InvalidRequest(
-        f"chain is missing, the genesis hash of payload ({shorten(genesis, 80)}) is of none that is known here"
+        f"chain is missing, and the genesis hash of payload ({shorten(genesis, 80)}) belongs to no known chain"
     )
 
 
@@ -185,4 +185,4 @@ def _refuse_beside(request: AssembleTransaction, what: str) -> None:
     for name in _IN_A_PAYLOAD:
         value = getattr(request, name)
         if value not in (None, "", 0, "0"):
-            raise InvalidRequest(f"{name} {shorten(value)} does not go with {what}: leave it out")
+            raise InvalidRequest(f"{name} {shorten(value)} cannot be combined with {what}: leave it out")

@@ -81,7 +81,7 @@ def check_output_format(value: str) -> None:
     """Refuse a form that there is not, before any work is done for it."""
     if value not in OUTPUT_FORMATS:
         raise InvalidRequest(
-            f"output_format {shorten(value)} is not known, expected one of: {', '.join(OUTPUT_FORMATS)}"
+            f"output_format {shorten(value)} is unknown, expected one of: {', '.join(OUTPUT_FORMATS)}"
         )
 
 
@@ -98,7 +98,7 @@ async def signing_options(app: Application, chain: "Chain", request: SignerField
 
     offline = app.settings.offline
     if not request.sender:
-        raise InvalidRequest("sender is missing, a signing payload is made for the account that signs it")
+        raise InvalidRequest("sender is missing, expected the account that will sign")
     account = parse_account(request.sender, field="sender")
     nonce = None if request.nonce in (None, "") else parse_count(request.nonce, field="nonce")
     genesis_hash = _parse_genesis(chain, request, offline=offline)
@@ -144,7 +144,7 @@ def signing_warnings(app: Application, request: SignerFields) -> tuple[str, ...]
         return ()
     return (
         "offline, the signature is immortal: if the account is ever emptied and used again, anyone can send it again; "
-        "give block and block_hash for one that lapses",
+        "pass block and block_hash for one that expires",
     )
 
 
@@ -174,7 +174,7 @@ def _parse_genesis(chain: "Chain", request: SignerFields, *, offline: bool) -> b
     if not offline and given and known and given != known:
         raise InvalidRequest(
             f"genesis {shorten(request.genesis, 80)} is not that of {chain.name}, which is connected: leave it out, "
-            "or give --offline and what the other chain says"
+            "or pass --offline and the values of the other chain"
         )
     return given or known
 
@@ -193,13 +193,13 @@ def _parse_block(
         )
     if request.block not in (None, ""):
         raise InvalidRequest(
-            f"block {shorten(request.block)} does not go with an immortal era, which starts at the genesis block: "
-            "leave it out, or give an era"
+            f"block {shorten(request.block)} cannot be combined with an immortal era, which starts at the genesis block: "
+            "leave it out, or pass an era"
         )
     if block_hash and block_hash != genesis_hash:
         raise InvalidRequest(
-            f"block_hash {shorten(request.block_hash)} does not go with an immortal era, which starts at the genesis "
-            "block: leave it out, or give an era"
+            f"block_hash {shorten(request.block_hash)} cannot be combined with an immortal era, which starts at the genesis "
+            "block: leave it out, or pass an era"
         )
     return None, None
 
@@ -219,7 +219,9 @@ def _context_as_given(
     if genesis_hash is None:
         raise InvalidRequest(f"genesis is missing, the genesis hash of {chain.name} is not in the registry")
     if nonce is None:
-        raise ChainUnreachable(f"{chain.name} was not asked for the sender's nonce, give it with --nonce")
+        raise ChainUnreachable(
+            f"the sender's nonce is not read from {chain.name} offline: pass it with --nonce"
+        )
     if era == IMMORTAL:
         return SigningContext(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
     if isinstance(era, int):
@@ -286,6 +288,6 @@ def parse_count(value: object, *, field: str) -> int:
     text = str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
     if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < 2**32):
         raise InvalidRequest(
-            f"{field} {shorten(value)} is wrong, expected a whole number from 0 to 4294967295"
+            f"{field} {shorten(value)} is invalid, expected a whole number from 0 to 4294967295"
         )
     return int(text)

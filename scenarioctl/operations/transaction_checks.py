@@ -75,7 +75,7 @@ async def find_check(app: Application, request: CheckTransaction) -> "tuple[Unsi
     given = [name for name in _TRANSFER if getattr(request, name) != ""]
     if request.tx and given:
         raise InvalidRequest(
-            f"tx and {given[0]} do not go together: give the bytes of a transaction and its chain, or a transfer"
+            f"tx and {given[0]} exclude each other: pass a transaction and its chain, or a transfer"
         )
     sender = parse_sender(request.sender)
     transaction = await (_read(app, request, sender) if request.tx else _build(app, request, sender))
@@ -91,10 +91,10 @@ async def _build(app: Application, request: CheckTransaction, sender: bytes) -> 
     for name in _TRANSFER:
         if getattr(request, name) == "":
             raise InvalidRequest(
-                f"{name} is missing, expected the bytes of a transaction and its chain, or a transfer: {', '.join(_TRANSFER)}"
+                f"{name} is missing, expected a transaction and its chain, or a transfer: {', '.join(_TRANSFER)}"
             )
     if request.chain:
-        raise InvalidRequest("chain goes with tx: of a transfer, sourchain and destchain tell")
+        raise InvalidRequest("chain belongs to tx; a transfer has sourchain and destchain")
     source = app.registry.find(request.sourchain, field="sourchain")
     destination = app.registry.find(request.destchain, field="destchain")
     return await draft_transfer(
@@ -121,14 +121,14 @@ async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "
 
     data = parse_hex(request.tx, field="tx")
     if not request.chain:
-        raise InvalidRequest("chain is missing, expected the chain that tx is meant for")
+        raise InvalidRequest("chain is missing, expected the chain of tx")
     chain = app.registry.find(request.chain)
     # A check is nothing without the chain.
     table = await app.client(chain).table()
     read = await read_aside(app, data, read_transaction, table, chain, data)
     if not isinstance(read, Call):
         if read.signer is not None:
-            raise InvalidRequest("tx is signed already, expected an unsigned extrinsic or call data")
+            raise InvalidRequest("tx is already signed, expected an unsigned extrinsic or call data")
         read = read.call
     transaction = UnsignedTransaction(
         chain=chain.name, call=read, call_data=table.encode_call(read), spec_version=table.spec_version

@@ -41,12 +41,12 @@ def read_metadata(data: bytes) -> RuntimeTable:
     MetadataError says what is wrong with other bytes.
     """
     if len(data) > MAX_BYTES:
-        raise MetadataError(f"the metadata has {len(data)} bytes, at most {MAX_BYTES} are read")
+        raise MetadataError(f"the metadata has {len(data)} bytes, the limit is {MAX_BYTES}")
     reader = _MetadataReader(unwrap_metadata(data))
     try:
         reader.read()
     except (IndexError, UnicodeDecodeError):
-        raise MetadataError(f"the metadata is cut off or damaged, {len(data)} bytes were given") from None
+        raise MetadataError(f"the metadata is truncated or damaged, {len(data)} bytes were given") from None
     return reader.table()
 
 
@@ -66,9 +66,7 @@ def unwrap_metadata(data: bytes) -> bytes:
             if begin + length != len(data):
                 raise MetadataError(f"the metadata has {len(data) - begin} bytes, its length says {length}")
             return data[begin:]
-    raise MetadataError(
-        f"{shorten(data[:20])} is not the beginning of metadata, expected 0x6d657461 ('meta')"
-    )
+    raise MetadataError(f"{shorten(data[:20])} is not the start of metadata, expected 0x6d657461 ('meta')")
 
 
 class _MetadataReader:
@@ -102,7 +100,7 @@ class _MetadataReader:
             self.read_custom()
         if self.at != len(self.data):
             raise MetadataError(
-                f"the metadata has {len(self.data)} bytes, but its content ends after {self.at}, so it is cut off or damaged"
+                f"the metadata has {len(self.data)} bytes, but its content ends after {self.at}, so it is truncated or damaged"
             )
 
     def table(self) -> RuntimeTable:
@@ -132,10 +130,10 @@ class _MetadataReader:
             }
         except (TypeError, KeyError, ValueError):
             raise MetadataError(
-                "the constant System.Version has not the shape of a runtime's version"
+                "the constant System.Version does not have the format of a runtime version"
             ) from None
         if len(name) > _NAME_LENGTH or not all(0 <= number < 2**32 for number in numbers):
-            raise MetadataError("the constant System.Version has a name or a number that no runtime has")
+            raise MetadataError("the constant System.Version has an invalid name or number")
         return RuntimeTable(header, types, self.pallets, self.apis)
 
     def read_types(self) -> None:
@@ -143,7 +141,7 @@ class _MetadataReader:
             type_id = self.compact()
             if type_id != place:
                 raise MetadataError(
-                    f"type {type_id} stands at place {place} of the metadata, so it is damaged"
+                    f"type {type_id} is at position {place} of the metadata, so it is damaged"
                 )
             path = "::".join(self.text() for _ in range(self.compact()))
             parameters = [self.type_parameter() for _ in range(self.compact())]

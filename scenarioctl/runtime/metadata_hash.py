@@ -40,7 +40,7 @@ def metadata_digest(table: "RuntimeTable", *, ss58_prefix: int, decimals: int, s
 
     if table.metadata_version < OLDEST:
         raise InvalidRequest(
-            f"metadata_hash cannot be computed for {table}: its metadata is of version {table.metadata_version}, "
+            f"metadata_hash cannot be computed for {table}: its metadata has version {table.metadata_version}, "
             f"expected {OLDEST} or newer"
         )
     if not (0 <= decimals < 2**8 and 0 <= ss58_prefix < 2**16):

@@ -88,5 +88,5 @@ def read_key(table: "RuntimeTable", entry: "StorageEntry", key: str, *, hashes: 
         value, at = table.decode_at(type_id, data, at)
         parts.append(value)
     if at != len(data):
-        raise InvalidRequest(f"a key of {entry.pallet}.{entry.name} has {len(data) - at} bytes too many")
+        raise InvalidRequest(f"a key of {entry.pallet}.{entry.name} has {len(data) - at} extra bytes")
     return parts

@@ -93,7 +93,7 @@ class RuntimeTable:
         call, end = self.decode_call_at(data, 0)
         if end != len(data):
             raise InvalidRequest(
-                f"{call.pallet}.{call.method}: {len(data) - end} bytes too many after its arguments"
+                f"{call.pallet}.{call.method}: {len(data) - end} extra bytes after its arguments"
             )
         return call
 
@@ -309,11 +309,11 @@ class RuntimeTable:
         """Return the table that *data*, its file, holds; InvalidRequest if the file is damaged or of another format."""
         end = data.rfind(b"\n", 0, -1) + 1
         if not end or data[end:] != _last_line(data[:end]):
-            raise InvalidRequest("the runtime table is damaged, its checksum does not fit its content")
+            raise InvalidRequest("the runtime table is damaged: its checksum does not match")
         lines = data.split(b"\n")
         header = json.loads(lines[0].removesuffix(b",") + b"}")
         if header.pop("format", None) != FORMAT:
-            raise InvalidRequest(f"the runtime table is of another format, expected format {FORMAT}")
+            raise InvalidRequest(f"the runtime table has another format, expected format {FORMAT}")
         types, pallets, apis = header.pop("lines")
         begin = 2
         parts: list[list[Any]] = []
@@ -348,10 +348,10 @@ class RuntimeTable:
                     self._call_decoders[pallet_index, method_index] = known
                     return known
             raise InvalidRequest(
-                f"0x{pallet_index:02x}{method_index:02x} is no call of {self}: {pallet} has no method {method_index}"
+                f"0x{pallet_index:02x}{method_index:02x} is not a call of {self}: {pallet} has no method {method_index}"
             )
         raise InvalidRequest(
-            f"0x{pallet_index:02x}{method_index:02x} is no call of {self}: no pallet has the index {pallet_index}"
+            f"0x{pallet_index:02x}{method_index:02x} is not a call of {self}: no pallet has the index {pallet_index}"
         )
 
     def _place_of(self, pallet: str) -> tuple[int, int, int | None]:
@@ -381,7 +381,7 @@ class RuntimeTable:
     def _extrinsic_type(self, part: str) -> int:
         type_id = self._header["extrinsic"][part]
         if type_id is None:
-            raise InvalidRequest(f"the metadata of {self} does not tell the type of an extrinsic's {part}")
+            raise InvalidRequest(f"the metadata of {self} does not name the type of an extrinsic's {part}")
         return int(type_id)
 
     def _key_types(self, hashers: list[str], key: int | None) -> tuple[int, ...]:

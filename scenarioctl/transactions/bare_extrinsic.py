@@ -19,5 +19,5 @@ def check_length(length: int) -> None:
     """Refuse a transaction, or its call data, of so many bytes where no chain would take it."""
     if length > LARGEST:
         raise InvalidRequest(
-            f"a transaction of {length} bytes is larger than any chain takes, the limit is {LARGEST}"
+            f"a transaction of {length} bytes is larger than any chain accepts, the limit is {LARGEST}"
         )

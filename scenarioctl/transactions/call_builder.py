@@ -28,7 +28,7 @@ def build_call(pallet: object, method: object, params: Mapping[str, object], tab
     where = f"{found}.{name}"
     if not isinstance(params, Mapping):
         raise InvalidRequest(
-            f"params {shorten(params)} is not a table, expected the arguments of {where} by name"
+            f"params {shorten(params)} is not an object, expected the arguments of {where} by name"
         )
     fields = {fold(field.name): field for field in table.call_fields(found, name)}
     given: dict[str, object] = {}
@@ -38,7 +38,7 @@ def build_call(pallet: object, method: object, params: Mapping[str, object], tab
             known = ", ".join(field.name for field in fields.values()) or "none, it takes no arguments"
             raise InvalidRequest(f"{where} has no parameter {shorten(key)}, expected: {known}")
         if field.name in given:
-            raise InvalidRequest(f"{where} is given its parameter {field.name} twice, expected it once")
+            raise InvalidRequest(f"parameter {field.name} of {where} is given twice, expected it once")
         given[field.name] = value
     arguments: dict[str, Any] = {}
     for field in fields.values():
@@ -58,13 +58,13 @@ def _judge(call: Call) -> tuple[str, ...]:
     pallets = set(_pallets(call.pallet, call.args))
     if _REFUSED in pallets:
         raise InvalidRequest(
-            f"{call.pallet}.{call.method}: {_REFUSED} is not built, it sends DOT over the wrong reserve: expected an xTransfer"
+            f"{call.pallet}.{call.method}: {_REFUSED} is refused, because it sends DOT over the wrong reserve: use an xTransfer"
         )
     crossing = [pallet for pallet in _CROSS_CHAIN if pallet in pallets]
     if not crossing:
         return ()
     return (
-        f"{crossing[0]} moves assets between chains as written here: only an xTransfer is checked for the right reserve, and over the wrong one funds are lost",
+        f"{crossing[0]} moves assets between chains exactly as written: only an xTransfer is checked for the right reserve, and over a wrong one the funds are lost",
     )
 
 

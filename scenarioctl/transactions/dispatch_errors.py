@@ -8,18 +8,18 @@ if TYPE_CHECKING:
 
 #: What the errors of the XCM executor mean for a sender.
 XCM_ERRORS: Mapping[str, str] = {
-    "AssetNotFound": "it does not know the asset",
-    "Barrier": "it lets no such message in",
-    "FailedToTransactAsset": "the asset could not be moved there, for want of balance or because it would stay below the existential deposit",
+    "AssetNotFound": "the chain does not know the asset",
+    "Barrier": "the chain does not accept such a message",
+    "FailedToTransactAsset": "the asset could not be moved there: the balance is too low, or less than the existential deposit would remain",
     "FeesNotMet": "the fee for delivering the message cannot be paid",
     "NotDepositable": "the asset cannot be deposited there",
     "NotHoldingFees": "more is set aside for the fee than arrives",
     "NotWithdrawable": "the asset cannot be withdrawn from the account that backs it there",
-    "TooExpensive": "what is set aside for the fee does not pay it, or the asset pays no fees there",
-    "Transport": "the message could not be sent on",
-    "Unroutable": "there is no way to its destination",
-    "UntrustedReserveLocation": "it does not accept the sending chain as the asset's reserve",
-    "UntrustedTeleportLocation": "it accepts no teleport of the asset from the sending chain",
+    "TooExpensive": "too little is set aside for the fee, or the asset cannot pay fees there",
+    "Transport": "the message could not be forwarded",
+    "Unroutable": "there is no route to the destination",
+    "UntrustedReserveLocation": "the chain does not accept the sending chain as the asset's reserve",
+    "UntrustedTeleportLocation": "the chain accepts no teleport of the asset from the sending chain",
 }
 _XCM_PALLETS = ("PolkadotXcm", "XcmPallet")
 #: What the pallet's own errors mean; some share a name with the executor's.
@@ -29,20 +29,20 @@ _PALLET_ERRORS: Mapping[str, str] = {
 }
 #: What is said of a balance that is too small for a call, and what it means.
 _BALANCE_ERRORS: Mapping[str, str] = {
-    "Token.FundsUnavailable": "the account has less than that to spend",
-    "Token.OnlyProvider": "the account is needed, so it must keep its existential deposit",
-    "Token.BelowMinimum": "less than the existential deposit would arrive at an account that holds none",
-    "Token.CannotCreate": "the account that receives it cannot be created by it",
-    "Token.Frozen": "a lock keeps it, or something on chain that needs the account",
+    "Token.FundsUnavailable": "the account cannot spend that much",
+    "Token.OnlyProvider": "something on chain needs the account, so it must keep its existential deposit",
+    "Token.BelowMinimum": "an account that holds none would receive less than the existential deposit",
+    "Token.CannotCreate": "the receiving account cannot be created with it",
+    "Token.Frozen": "it is locked, or something on chain needs the account",
     "Token.NotExpendable": "the account must keep its existential deposit",
-    "Tokens.BalanceTooLow": "the account has less than that to spend",
-    "Tokens.LiquidityRestrictions": "a lock keeps it",
+    "Tokens.BalanceTooLow": "the account cannot spend that much",
+    "Tokens.LiquidityRestrictions": "it is locked",
     "Tokens.KeepAlive": "the account must keep its existential deposit",
-    "Assets.BalanceLow": "the account has less than that to spend, or must keep the least that it can hold",
-    "Balances.InsufficientBalance": "the account has less than that to spend",
-    "Balances.LiquidityRestrictions": "a lock keeps it",
+    "Assets.BalanceLow": "the account cannot spend that much, or must keep its minimum balance",
+    "Balances.InsufficientBalance": "the account cannot spend that much",
+    "Balances.LiquidityRestrictions": "it is locked",
     "Balances.Expendability": "the account must keep its existential deposit",
-    "Balances.ExistentialDeposit": "less than the existential deposit would arrive at an account that holds none",
+    "Balances.ExistentialDeposit": "an account that holds none would receive less than the existential deposit",
 }
 
 

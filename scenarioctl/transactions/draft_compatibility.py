@@ -9,7 +9,7 @@ from scenarioctl.transactions.bare_extrinsic import bare_extrinsic
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
 
-_ANEW = "draft it anew"
+_ANEW = "draft it again"
 
 
 def explain_incompatibility(
@@ -25,7 +25,7 @@ def explain_incompatibility(
     if new.spec_version == spec_version:
         return ""
     if old is None:
-        return f"it was drafted for version {spec_version}, which is not at hand any more to compare {new} with: {_ANEW}"
+        return f"it was drafted for version {spec_version}, whose runtime table is no longer available to compare with {new}: {_ANEW}"
     try:
         data = bytes.fromhex(tx.removeprefix("0x"))
         call = decode_extrinsic(old, data).call
@@ -33,15 +33,15 @@ def explain_incompatibility(
         return f"it was drafted for {old}, which cannot read it: {_ANEW}"
     name = f"{call.pallet}.{call.method}"
     if not new.has_call(call.pallet, call.method):
-        return f"it was drafted for {old}, and {new} has no call {name} any more: {_ANEW}"
+        return f"it was drafted for {old}, but {new} no longer has the call {name}: {_ANEW}"
     try:
         again = bare_extrinsic(new.encode_call(call))
     except InvalidRequest as error:
-        return f"it was drafted for {old}, and {new} does not take it ({error}): {_ANEW}"
+        return f"it was drafted for {old}, but {new} does not accept it ({error}): {_ANEW}"
     if again == data:
         return ""
     return (
-        f"it was drafted for {old}, and {new} writes {name} in other bytes{_difference(data, again)}: {_ANEW}"
+        f"it was drafted for {old}, but {new} encodes {name} differently{_difference(data, again)}: {_ANEW}"
     )
 
 

@@ -56,7 +56,7 @@ def decode_extrinsic(table: "RuntimeTable", data: bytes) -> Extrinsic:
     length, start = _decode_compact(data)
     if length != len(data) - start:
         raise InvalidRequest(
-            f"tx says that it is {length} bytes long, but {len(data) - start} follow: it was cut or is not an extrinsic"
+            f"tx declares {length} bytes, but {len(data) - start} follow: it is truncated, or not an extrinsic"
         )
     if not length:
         raise InvalidRequest("tx is empty, expected an extrinsic with a version and a call")
@@ -97,7 +97,9 @@ def _decode_compact(data: bytes) -> tuple[int, int]:
         raise InvalidRequest(f"tx {shorten(data)} does not begin with its length, as every extrinsic does")
     length = int.from_bytes(data[:size], "little") >> 2
     if encode_compact(length) != data[:size]:
-        raise InvalidRequest(f"tx {shorten(data)} writes its length longer than needed, no chain takes that")
+        raise InvalidRequest(
+            f"tx {shorten(data)} encodes its length in more bytes than needed, which no chain accepts"
+        )
     return length, size
 
 
@@ -119,5 +121,5 @@ def _check_version(table: "RuntimeTable", version: int) -> None:
     if version not in table.extrinsic_versions:
         known = ", ".join(map(str, table.extrinsic_versions))
         raise InvalidRequest(
-            f"tx is an extrinsic of version {version}, which {table.spec_name} {table.spec_version} does not take, expected: {known}"
+            f"tx is an extrinsic of version {version}, which {table.spec_name} {table.spec_version} does not accept, expected: {known}"
         )

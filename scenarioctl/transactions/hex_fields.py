@@ -11,7 +11,7 @@ def parse_hex(value: object, *, field: str) -> bytes:
     size = len(text) // 2 - 1
     if text[:2] in ("0x", "0X") and size > LARGEST:
         raise TooLarge(
-            f"{field} has {size} bytes, the limit is {LARGEST}: no chain takes a longer transaction"
+            f"{field} has {size} bytes, the limit is {LARGEST}: no chain accepts a longer transaction"
         )
     data = from_hex(text)
     if not data:

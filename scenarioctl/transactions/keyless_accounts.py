@@ -46,7 +46,7 @@ def check_receiver(account: bytes, given: object, *, field: str, confirmed: bool
     kind = "" if confirmed else describe_keyless(account)
     if kind:
         raise InvalidRequest(
-            f"{field} {shorten(given, 80)} is {kind}, whose key nobody holds: what is sent there is lost",
+            f"{field} {shorten(given, 80)} is {kind}, and nobody holds its key: funds sent there are lost",
             advice=f"; {confirm}",
             details={"confirm": "yes"},
         )

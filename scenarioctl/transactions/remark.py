@@ -14,7 +14,7 @@ def build_remark(text: str | bytes, *, plain: bool = False) -> Draft:
         data = text.encode("utf-8") if isinstance(text, str) else bytes(text)
     except UnicodeEncodeError:
         raise InvalidRequest(
-            f"remark {shorten(text)} holds half a character (a lone surrogate), expected text"
+            f"remark {shorten(text)} contains half a character (a lone surrogate), expected text"
         ) from None
     if not data:
         raise InvalidRequest("remark is empty, expected a text")

@@ -79,7 +79,7 @@ def find_query_item(
         silent = (
             ""
             if table.apis
-            else f" (its metadata, version {table.metadata_version}, tells of no runtime APIs)"
+            else f" (its metadata, version {table.metadata_version}, describes no runtime APIs)"
         )
         raise InvalidRequest(
             f"{pallet_field} {shorten(pallet)} is not a pallet or a runtime API of {table}{silent}, "
@@ -97,7 +97,7 @@ def find_query_item(
     if len(found) > 1 and not exact:
         meant = ", ".join(f"the {kind} {name}.{each}" for kind, name, each in found)
         raise InvalidRequest(
-            f"{method_field} {shorten(method)} can mean more than one thing in {table}: {meant}; spell it as it stands there"
+            f"{method_field} {shorten(method)} is ambiguous in {table}, it can mean: {meant}; use that spelling"
         )
     # Of several with one spelling the storage item is meant: it is what changes.
     kind, name, each = found[0]
@@ -116,7 +116,7 @@ def parse_query(table: "RuntimeTable", item: QueryItem, params: Sequence[object]
     if isinstance(item, Constant):
         if params:
             raise InvalidRequest(
-                f"{item.pallet}.{item.name} is a constant and takes no parameters, not {len(params)}: leave {shorten(params[0])} out"
+                f"{item.pallet}.{item.name} is a constant and takes no parameters: leave {shorten(params[0])} out"
             )
         return RuntimeQuery(item=item)
     if isinstance(item, ApiMethod):
@@ -127,7 +127,7 @@ def parse_query(table: "RuntimeTable", item: QueryItem, params: Sequence[object]
         takes = (
             f"takes {count} key{'' if count == 1 else 's'} ({kinds})"
             if count
-            else "is one value and takes no keys"
+            else "is a single value and takes no keys"
         )
         raise InvalidRequest(f"{item.pallet}.{item.name} {takes}, not {len(params)}")
     keys = tuple(
@@ -213,9 +213,7 @@ async def _read_entries(
         page = await client.call("state_getKeysPaged", key.hex, wanted, found[-1] if found else None, at)
         # A node that repeats itself must not hold us for ever.
         if not isinstance(page, list) or (page and found and page[0] <= found[-1]):
-            raise ChainUnreachable(
-                f"{client.chain.name} did not answer with the keys of a map: {shorten(page)}"
-            )
+            raise ChainUnreachable(f"{client.chain.name} returned no keys of a map: {shorten(page)}")
         found += page
         if len(page) < wanted:
             break
@@ -236,12 +234,12 @@ async def _read_entries(
     if not cut:
         return answered
     more = (
-        f"--limit gives up to {LARGEST_LIMIT}"
+        f"--limit allows up to {LARGEST_LIMIT}"
         if limit < LARGEST_LIMIT
-        else "the first part of a key narrows it down"
+        else "pass the first part of the key to narrow it down"
     )
     name = f"{key.entry.pallet}.{key.entry.name}"
-    return replace(answered, warnings=(f"{name} has more than the {limit} entries that are shown, {more}",))
+    return replace(answered, warnings=(f"{name} has more than the {limit} entries shown; {more}",))
 
 
 def _write_key(table: "RuntimeTable", writer: ValueWriter, entry: StorageEntry, key: str) -> Any:
@@ -300,7 +298,7 @@ def _unknown_method(
         for call in table.methods(pallet):
             if isinstance(method, str) and fold(call) == fold(method):
                 return InvalidRequest(
-                    f"{field} {shorten(method)} is a call of {pallet}, which changes the chain and is not read: a chainTx drafts it"
+                    f"{field} {shorten(method)} is a call of {pallet}, which changes the chain and cannot be queried: use a chainTx step"
                 )
     groups = [
         (plural, [each for kind, _, each in known if kind == one])
@@ -323,4 +321,4 @@ def _suggestion(name: object, groups: Sequence[tuple[str, Sequence[str]]]) -> st
         return f"did you mean {' or '.join(folded[each] for each in close)}?"
     listed = "; ".join(f"{plural}: {', '.join(names)}" for plural, names in groups if names)
     listed = listed if len(listed) <= 900 else listed[:899] + "…"
-    return f"expected one of its {listed}" if listed else "there is nothing in it to be read"
+    return f"expected one of its {listed}" if listed else "it has nothing to read"

@@ -187,7 +187,7 @@ class ValueReader:
                 try:
                     data = value.encode("utf-8")
                 except UnicodeEncodeError:
-                    raise self.misfit(type_id, value, "it holds half a character") from None
+                    raise self.misfit(type_id, value, "it contains half a character") from None
                 # A name of that very length is one (`omnipool`); what is as long as a hash may be a mistyped one.
                 if length is not None and (length != len(data) or length >= 20):
                     raise self.misfit(type_id, value)

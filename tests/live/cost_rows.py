@@ -126,7 +126,7 @@ CRAFTED: tuple[Row, ...] = (
                 "a lock leaves less than the fee",
                 lambda s: s.holds(FREE, frozen=FREE - s.fee(remark()) // 2).makes(remark()),
                 "rejected",
-                "is locked, less than the fee",
+                "is locked: less than the fee",
             ),
             _refused(
                 chain,
@@ -150,7 +150,7 @@ CRAFTED: tuple[Row, ...] = (
             "the existential deposit and half of the fee",
             lambda s: s.holds(s.deposit + s.fee(remark()) // 2).makes(remark()),
             "rejected",
-            "is taken only where the existential deposit",
+            "can be taken only if the existential deposit",
         )
         for chain in CHAINS[:2]
     ),
@@ -212,7 +212,7 @@ CRAFTED: tuple[Row, ...] = (
             .makes(s.sends_asset(1_000_000))
         ),
         "rejected",
-        "is taken only where the existential deposit",
+        "can be taken only if the existential deposit",
     ),
     _refused(
         "liveHub",
@@ -264,7 +264,7 @@ CRAFTED: tuple[Row, ...] = (
         "a lock on what is reserved",
         lambda s: s.holds(FREE, reserved=2 * FREE, frozen=2 * FREE).sends(FREE // 2),
         "rejected",
-        "is locked, less than the fee",
+        "is locked: less than the fee",
     ),
     _refused(
         "liveDex",

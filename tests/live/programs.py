@@ -746,7 +746,7 @@ WRAPPED = (
         "money that is burned",
         *(H, "unknown", "arrives"),
         lambda _: Call(pallet="Balances", method="burn", args={"value": KSM, "keep_alive": True}),
-        "no account is seen to get it",
+        "no account is seen to receive it",
     ),
     row(
         "two assets in a batch",

@@ -192,7 +192,7 @@ def test_the_same_cannot_be_sent_again(relay: Live, tool: Tool) -> None:
     code, error = refusal(tool("--json", "broadcast", "liveRelay", tx))
 
     assert code == 4
-    assert "is used already, its next one is" in error
+    assert "is already used, the next one is" in error
 
 
 def test_a_transaction_for_another_chain_is_not_sent(relay: Live, asset_hub: Live, tool: Tool) -> None:
@@ -222,7 +222,7 @@ def test_a_bad_signature_is_not_sent(relay: Live, tool: Tool) -> None:
     code, error = refusal(tool("--json", "broadcast", "liveRelay", changed))
 
     assert code == 2
-    assert error.startswith(("tx has a bad signature: what ", "tx 0x"))
+    assert error.startswith(("tx has a wrong signature: ", "tx 0x"))
 
 
 def test_an_account_that_cannot_pay_is_refused_by_the_chain(relay: Live, tool: Tool) -> None:
@@ -244,7 +244,7 @@ def test_one_that_fails_in_its_block_says_why(relay: Live, tool: Tool) -> None:
 
     answer = json.loads(ended.out)
     assert (ended.code, answer["success"], answer["code"]) == (6, False, "chain_refused")
-    assert "and failed there, its fee is spent: " in answer["error"]
+    assert "and failed there; its fee is spent: " in answer["error"]
 
 
 def test_an_expired_signature_is_not_sent(relay: Live, tool: Tool) -> None:

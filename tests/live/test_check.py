@@ -231,8 +231,8 @@ class TestMoneyTraps:
             "as a teleport: liveDex refuses the call: PolkadotXcm.Filtered, the runtime does not allow this message"
         ) in check.reasons
         assert (
-            "as a reserve transfer: on liveHub the message fails: UntrustedReserveLocation, it does not accept the "
-            "sending chain as the asset's reserve; what was sent would be trapped or lost there"
+            "as a reserve transfer: the message fails on liveHub: UntrustedReserveLocation, the chain does not accept "
+            "the sending chain as the asset's reserve; the assets sent would be trapped or lost there"
         ) in check.reasons
 
     def test_a_builder_hands_nothing_out_that_its_check_refuses(self, network: Network) -> None:
@@ -310,7 +310,7 @@ class TestMoneyTraps:
         check = network.check("liveRelay", "liveHub", "native", 10**25)
 
         assert check.verdict == "refused"
-        assert any("would leave with the fees" in reason for reason in check.reasons)
+        assert any("would leave, fees included" in reason for reason in check.reasons)
 
     def test_too_little_set_aside_for_the_last_hop_is_refused(self, network: Network) -> None:
         call = network.build(network.relay, network.dex, "native", 10**12, last_hop_fee=1)
@@ -320,7 +320,7 @@ class TestMoneyTraps:
         assert (check.verdict, [stop.outcome for stop in check.stops]) == ("refused", ["ok", "ok", "failed"])
         failed, trapped = check.reasons
         assert failed == says("liveDex", "TooExpensive")
-        assert "DOT would be trapped on liveDex: nobody gets it." in trapped
+        assert "DOT would be trapped on liveDex: nobody would receive it." in trapped
 
     def test_more_set_aside_for_the_last_hop_than_arrives_is_refused(self, network: Network) -> None:
         call = network.build(network.relay, network.dex, "native", 10**12, last_hop_fee=10**12)
@@ -330,7 +330,7 @@ class TestMoneyTraps:
         assert (check.verdict, [stop.outcome for stop in check.stops]) == ("refused", ["ok", "ok", "failed"])
         failed, trapped = check.reasons
         assert failed == says("liveDex", "NotHoldingFees")
-        assert "DOT would be trapped on liveDex: nobody gets it." in trapped
+        assert "DOT would be trapped on liveDex: nobody would receive it." in trapped
 
 
 # Once for all of them: the rig's node does not take the same away twice in one block.

@@ -147,7 +147,7 @@ def test_what_the_money_market_owes_is_quoted_for_its_holder(
     market.sell(quote_route(market, "5>aave>1000037"))
 
     with pytest.raises(
-        InvalidRequest, match="can only be dry-run by an account that holds it: give the minimum"
+        InvalidRequest, match=r"can be quoted only for an account that holds it \(sender\): set the minimum"
     ):
         quote_route(market, route, 10**10)
     quote = quote_route(market, route, 10**10, sender=market.alice.public_key)
@@ -238,8 +238,10 @@ def test_a_swap_that_worsens_its_own_price_is_refused_unless_told(
 
     assert refused.code == 2
     error = json.loads(refused.out)["error"]
-    assert error.startswith("amount 900000 USDT is so large that it worsens its own price by ")
-    assert error.endswith(" %, more than 5 %: sell less at once, or allow it with --max-impact (max_impact)")
+    assert error.startswith("amount 900000 USDT is so large that it moves the price by ")
+    assert error.endswith(
+        " %, more than 5 %: sell less in one trade, or allow it with --max-impact (max_impact)"
+    )
     assert allowed.code == 0, allowed
 
 

@@ -131,7 +131,7 @@ def test_a_swap_drafted_without_a_minimum_is_executed(market: Market) -> None:
 
     minimum = call.args["min_buy_amount"]
     assert brought * 99 // 100 == minimum
-    assert created.notes[0].startswith("3 DOT would bring ")
+    assert created.notes[0].startswith("3 DOT would buy ")
 
 
 @pytest.mark.usefixtures("runtime_apis")
@@ -149,7 +149,7 @@ def test_what_is_refused_would_have_failed(market: Market) -> None:
         args={"asset_in": DOT, "asset_out": HDX, "amount": reserve // 3 + 1, "min_buy_amount": 1},
     )
 
-    with pytest.raises(InvalidRequest, match="is more than the Omnipool takes at once"):
+    with pytest.raises(InvalidRequest, match="is more than the Omnipool accepts in one trade"):
         market.quote(DOT, HDX, reserve // 3 + 1)
     with pytest.raises(RuntimeError, match="it failed"):
         market.execute(too_much)

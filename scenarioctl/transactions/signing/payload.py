@@ -111,9 +111,11 @@ def _check_options(table: "RuntimeTable", options: SigningOptions) -> None:
         if len(value) != 32:
             raise InvalidRequest(f"{name} {shorten(value)} is not a hash, expected 32 bytes")
     if options.mode not in (0, 1):
-        raise InvalidRequest(f"mode {shorten(options.mode)} is not one of CheckMetadataHash, expected 0 or 1")
+        raise InvalidRequest(
+            f"mode {shorten(options.mode)} is not a mode of CheckMetadataHash, expected 0 or 1"
+        )
     if bool(options.mode) != (options.metadata_hash is not None):
-        raise InvalidRequest("metadata_hash goes with mode 1, and only with it: expected both or neither")
+        raise InvalidRequest("metadata_hash and mode 1 belong together, expected both or neither")
     if options.metadata_hash is not None:
         if len(options.metadata_hash) != 32:
             raise InvalidRequest(
@@ -124,9 +126,7 @@ def _check_options(table: "RuntimeTable", options: SigningOptions) -> None:
                 f"metadata_hash cannot be signed, the runtime {table.spec_name} {table.spec_version} has no CheckMetadataHash: expected none"
             )
     if decode_era(options.era) is None and options.block_hash != options.genesis_hash:
-        raise InvalidRequest(
-            "block_hash does not go with an immortal era, whose block is the genesis block: expected the genesis hash"
-        )
+        raise InvalidRequest("block_hash is not the genesis hash, which an immortal era requires")
 
 
 # Signed extensions
@@ -187,7 +187,7 @@ def _write_part(
         return b""
     if writer is None:
         raise InvalidRequest(
-            f"the runtime {table.spec_name} {table.spec_version} has the signed extension {identifier}, which carries bytes ({table.type_name(type_id)}) that are not known here: nothing is signed on a guess"
+            f"the runtime {table.spec_name} {table.spec_version} has the signed extension {identifier}, which carries bytes ({table.type_name(type_id)}) of unknown meaning: no payload is made on a guess"
         )
     try:
         return writer(table, type_id, options)

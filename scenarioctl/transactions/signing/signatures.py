@@ -120,10 +120,14 @@ def encode_signed_extrinsic(
 ) -> bytes:
     """Return the signed extrinsic of version 4: `compact(length) ++ 0x84 ++ signer ++ signature ++ extra ++ call`."""
     if 4 not in table.extrinsic_versions:
-        raise InvalidRequest(f"{table} takes no extrinsics of version 4, the only ones that are assembled")
+        raise InvalidRequest(
+            f"{table} does not accept extrinsics of version 4, the only ones that can be assembled"
+        )
     kind = SCHEMES[scheme][0]
     if kind not in table.variants(table.signature_type):
-        raise InvalidRequest(f"scheme {scheme!r} is not one of {table}, which takes no {kind} signatures")
+        raise InvalidRequest(
+            f"scheme {scheme!r} is not supported by {table}, which accepts no {kind} signatures"
+        )
     addressed = table.types[table.address_type][2] == "variant"
     body = b"".join(
         (

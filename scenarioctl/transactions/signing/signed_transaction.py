@@ -48,7 +48,7 @@ def assemble(
             f"{SCHEMES[scheme][1]} for {scheme}" if scheme else "64 for sr25519 and ed25519, 65 for ecdsa"
         )
         raise InvalidRequest(
-            f"signature {shorten(signature)} has {len(signature)} bytes, expected {lengths}, or one more in front that says which"
+            f"signature {shorten(signature)} has {len(signature)} bytes, expected {lengths}, with or without the byte in front that names the type"
         )
     message = bytes_to_sign(to_sign.payload)
     for name, bare in forms:
@@ -76,19 +76,19 @@ def _why_not(
     payload, message = to_sign.payload, bytes_to_sign(to_sign.payload)
     for name, bare in possible_signatures(signature):
         if scheme and name != scheme and verify_signature(name, bare, message, to_sign.account):
-            return f"signature is not {scheme} but {name}: leave scheme out, or give {name}"
+            return f"signature is {name}, not {scheme}: leave scheme out, or set it to {name}"
     for name, bare in forms:
         for wrapped in (payload, message):
             if verify_signature(name, bare, b"<Bytes>" + wrapped + b"</Bytes>", to_sign.account):
-                return "signature is of a message (<Bytes>…</Bytes>), which no chain takes: sign it as a transaction"
+                return "signature is of a message (<Bytes>…</Bytes>), which no chain accepts: sign it as a transaction"
         if len(payload) > HASHED_ABOVE and verify_signature(name, bare, payload, to_sign.account):
             return (
-                f"signature is of all {len(payload)} bytes of the payload, and no chain takes that above {HASHED_ABOVE}: "
-                "sign their blake2b-256 hash, bytes_to_sign of tx payload"
+                f"signature is of all {len(payload)} bytes of the payload, which no chain accepts above {HASHED_ABOVE} bytes: "
+                "sign their blake2b-256 hash, the field bytes_to_sign of tx payload"
             )
     return (
-        f"signature {shorten(signature)} is not that of {who} under this payload on {chain.name} with {table}: "
-        "give what was signed (nonce, era, tip, …, or payload), and the account that signed it"
+        f"signature {shorten(signature)} is not one of {who} for this payload on {chain.name} with {table}: "
+        "pass exactly what was signed (nonce, era, tip, …, or payload), and the account that signed it"
     )
 
 
@@ -127,10 +127,10 @@ def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[st
     account = parse_account(given.get("address"), field="payload.address")
     version = given.get("version", 4)
     if version != 4:
-        raise InvalidRequest(f"payload.version {shorten(version)} is not taken, expected 4")
+        raise InvalidRequest(f"payload.version {shorten(version)} is not supported, expected 4")
     if given.get("assetId") is not None:
         raise InvalidRequest(
-            f"payload.assetId {shorten(given['assetId'])} is not taken, fees are paid in {chain.symbol}: expected null"
+            f"payload.assetId {shorten(given['assetId'])} is not supported, expected null: fees are paid in {chain.symbol}"
         )
     spec = _number(given, "specVersion")
     _check_versions(table, chain, spec, _number(given, "transactionVersion"), "payload")
@@ -140,7 +140,7 @@ def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[st
     stated = given.get("signedExtensions", names)
     if stated != names:
         raise InvalidRequest(
-            f"payload.signedExtensions {shorten(stated)} are not those of {table}, expected: {', '.join(names)}"
+            f"payload.signedExtensions {shorten(stated)} does not match {table}, expected: {', '.join(names)}"
         )
     mode = _number(given, "mode", 0)
     metadata_hash = (
@@ -152,7 +152,7 @@ def read_wallet_payload(table: "RuntimeTable", chain: "Chain", given: Mapping[st
     try:
         call = table.decode_call(call_data)
     except InvalidRequest as error:
-        raise InvalidRequest(f"payload.method does not read as a call of {chain.name}: {error}") from None
+        raise InvalidRequest(f"payload.method is not a valid call of {chain.name}: {error}") from None
     options = SigningOptions(
         nonce=_number(given, "nonce"),
         tip=_number(given, "tip", 0),
@@ -174,11 +174,11 @@ def _check_versions(
 ) -> None:
     if spec is not None and spec != table.spec_version:
         raise InvalidRequest(
-            f"{what} was made for version {shorten(spec)} of the runtime, but {chain.name} is at {table}: make it anew and sign that"
+            f"{what} was made for runtime version {shorten(spec)}, but {chain.name} runs {table}: make a new payload and sign that"
         )
     if transaction is not None and transaction != table.transaction_version:
         raise InvalidRequest(
-            f"{what} was made for transaction version {shorten(transaction)}, but {table} is at {table.transaction_version}: make it anew and sign that"
+            f"{what} was made for transaction version {shorten(transaction)}, but {table} has {table.transaction_version}: make a new payload and sign that"
         )
 
 
@@ -202,4 +202,4 @@ def _number(given: Mapping[str, Any], name: str, otherwise: int | None = None) -
             return int(text[2:], 16)
         except ValueError:
             pass
-    raise InvalidRequest(f"payload.{name} {shorten(value)} is not a number, expected one, or its 0x hex")
+    raise InvalidRequest(f"payload.{name} {shorten(value)} is not a number, expected digits or 0x hex")

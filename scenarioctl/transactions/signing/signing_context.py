@@ -78,7 +78,7 @@ async def _read_start_hash(client: "Client", block: int, start: int, known: str 
     found = known or await client.call("chain_getBlockHash", start)
     if found is None:
         raise InvalidRequest(
-            f"block {block} is not on {client.chain.name} yet, expected the number of a block that is"
+            f"block {block} is not on {client.chain.name} yet, expected the number of an existing block"
         )
     return _read_hash(client, found)
 
@@ -89,7 +89,7 @@ async def _check_alive(client: "Client", start: int, period: int, best: int) -> 
     end = start + min(period, int(kept))
     if end <= best:
         raise InvalidRequest(
-            f"block {start} is too long ago: a signature in an era of {period} blocks from there was good until block "
+            f"block {start} is too old: a signature with an era of {period} blocks from there was valid until block "
             f"{end}, and {client.chain.name} is at {best}"
         )
 
@@ -116,7 +116,7 @@ async def _read_nonce(client: "Client", answer: Any) -> int:
         return int(stored["nonce"])
     except (TypeError, KeyError, ValueError):
         raise InvalidRequest(
-            f"nonce is missing, accounts of {client.chain.name} are not kept in a form known here: give it with --nonce"
+            f"nonce is missing, and the accounts of {client.chain.name} have an unknown format: pass it with --nonce"
         ) from None
 
 
@@ -126,5 +126,5 @@ def _read_hash(client: "Client", answer: Any) -> bytes:
     except ValueError:
         data = b""
     if len(data) != 32:
-        raise ChainUnreachable(f"{client.chain.name} gave no block hash: {shorten(answer)}")
+        raise ChainUnreachable(f"{client.chain.name} returned no block hash: {shorten(answer)}")
     return data

@@ -51,7 +51,7 @@ def signer_payload(
 def check_key(kind: object) -> None:
     """Refuse a kind of key that Vault cannot be told of."""
     if not isinstance(kind, str) or kind not in KEYS:
-        raise InvalidRequest(f"crypto {shorten(kind)} is not known, expected one of: {', '.join(KEYS)}")
+        raise InvalidRequest(f"crypto {shorten(kind)} is unknown, expected one of: {', '.join(KEYS)}")
 
 
 def vault_payload(payload: "SigningPayload", *, account: bytes, crypto: str, genesis_hash: bytes) -> bytes:
@@ -73,7 +73,7 @@ def vault_frames(data: bytes) -> tuple[bytes, ...]:
     count = -(-len(data) // FRAME_SIZE)
     if count > MAX_FRAMES:
         raise TooLarge(
-            f"tx is too large for QR codes: {len(data)} bytes would take {count} of them, expected at most {MAX_FRAMES}"
+            f"tx is too large for QR codes: {len(data)} bytes need {count} codes, the limit is {MAX_FRAMES}"
         )
     return tuple(
         b"\0"

@@ -47,14 +47,16 @@ async def compute_arrival(clients: Clients, hops: Sequence[DryRunResult]) -> Arr
     weights: dict[bytes, tuple[int, int]] = {}
     messages = [hop.message for hop in hops if hop.message is not None]
     if any(len(hop.sent) > 1 for hop in hops):
-        raise Inconclusive("more than one message leaves a chain, and no sum is made over several ways")
+        raise Inconclusive(
+            "a chain sends more than one message, and arrivals over several paths are not added up"
+        )
     for number, message in enumerate(messages):
         if message.destination is None:
-            raise Inconclusive(f"{message.place} is no chain of the registry")
+            raise Inconclusive(f"{message.place} is not a chain of the registry")
         names = [name for name, _ in message.instructions]
         if not _PLAIN.issuperset(names):
             other = next(name for name in names if name not in _PLAIN)
-            raise Inconclusive(f"a message holds {other}, what it leaves is not computed here")
+            raise Inconclusive(f"a message contains {other}, and what it leaves cannot be computed")
         if not number:
             holding = dict(incoming_assets(message))
         client = clients(message.destination)

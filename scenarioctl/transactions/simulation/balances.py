@@ -99,7 +99,9 @@ async def _native_deposit(client: "Client") -> int:
     try:
         return int((await client.table()).constant("Balances", "ExistentialDeposit"))
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Inconclusive(f"{client.chain.name} did not tell its existential deposit: {error}") from None
+        raise Inconclusive(
+            f"the existential deposit on {client.chain.name} could not be read: {error}"
+        ) from None
 
 
 async def _asset_key(client: "Client", asset: "Asset") -> Any:

@@ -51,6 +51,6 @@ def describe_fallbacks(table: "RuntimeTable", chain: str, events: Sequence["Even
             said.append(f"the main call of Utility.if_else fails on {chain} ({error}), so its fallback runs")
         elif str(event) == "Utility.IfElseMainSuccess":
             said.append(
-                f"the main call of Utility.if_else passes on {chain}. If it fails when it is included, its fallback runs, which was not tried"
+                f"the main call of Utility.if_else succeeds on {chain}. If it fails when it is included, its fallback runs, and the fallback was not simulated"
             )
     return said

@@ -108,7 +108,7 @@ class CostCheck:
             if balance >= fee:
                 return True
             self.findings.refusals.append(
-                f"the sender pays fees on {self.chain.name} in {asset.label} and can spend {amount_of(asset, balance)}, less than the fee of {amount_of(asset, fee)}"
+                f"the sender pays fees on {self.chain.name} in {asset.label} but can spend only {amount_of(asset, balance)}, less than the fee of {amount_of(asset, fee)}"
             )
             return False
         held = await native_balance(self.client, self.sender)
@@ -121,12 +121,12 @@ class CostCheck:
         if keep_alive and locked < held.existential_deposit:
             spendable = amount_of(asset, held.spendable(keep_alive=False))
             self.findings.refusals.append(
-                f"the sender can spend {spendable} on {self.chain.name}: the fee of {amount_of(asset, fee)} is taken only where the existential deposit of {amount_of(asset, held.existential_deposit)} stays"
+                f"the sender can spend {spendable} on {self.chain.name}: the fee of {amount_of(asset, fee)} can be taken only if the existential deposit of {amount_of(asset, held.existential_deposit)} stays"
             )
         else:
-            where = f", where {amount_of(asset, locked)} is locked" if locked else ""
+            where = f", because {amount_of(asset, locked)} is locked" if locked else ""
             self.findings.refusals.append(
-                f"the sender can spend {amount_of(asset, payable)} on {self.chain.name}{where}, less than the fee of {amount_of(asset, fee)}"
+                f"the sender can spend only {amount_of(asset, payable)} on {self.chain.name}{where}: less than the fee of {amount_of(asset, fee)}"
             )
         return False
 
@@ -141,18 +141,18 @@ class CostCheck:
         left = held - needed
         if balance < needed:
             self.findings.refusals.append(
-                f"the sender can spend {amount_of(asset, balance)} on {self.chain.name}, and {amount_of(asset, needed)} would leave{' with the fees' if with_fee else ''}"
+                f"the sender can spend {amount_of(asset, balance)} on {self.chain.name}, but {amount_of(asset, needed)} would leave{', fees included' if with_fee else ''}"
             )
         elif left < deposit and self.call.method.endswith("keep_alive"):
             most = max(amount - (deposit - left), 0)
             self.findings.refusals.append(
-                f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)} that {self.call.pallet}.{self.call.method} keeps: send at most {amount_of(asset, most)}"
+                f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)}, which {self.call.pallet}.{self.call.method} keeps: send at most {amount_of(asset, most)}"
             )
         elif 0 < left < deposit and not warned:
             self.findings.warnings.append(
-                f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)}: the account can be closed, and that is lost"
+                f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)}: the account can be closed, and this amount lost"
                 if asset.kind == "native"
-                else f"{amount_of(asset, left)} would stay with the sender, less than can be held on {self.chain.name}: it can be lost"
+                else f"{amount_of(asset, left)} would stay with the sender on {self.chain.name}, less than the existential deposit of {amount_of(asset, deposit)}: it can be lost"
             )
 
     def _add_deposits(self, hop: DryRunResult) -> None:
@@ -183,7 +183,7 @@ class CostCheck:
             else:
                 who = format_account(account, self.chain.ss58_prefix)
             self.findings.warnings.append(
-                f"{who} loses {amount_of(asset, dust)} on {self.chain.name}: what stays is less than the existential deposit of {amount_of(asset, deposit)}"
+                f"{who} loses {amount_of(asset, dust)} on {self.chain.name}: the remaining balance is less than the existential deposit of {amount_of(asset, deposit)}"
             )
         closed = any(
             str(event) == "System.KilledAccount" and event.fields.get("account") == self.sender
@@ -191,7 +191,7 @@ class CostCheck:
         )
         if closed:
             self.findings.warnings.append(
-                f"the transaction closes the sender's account on {self.chain.name}, and its nonce starts again at 0: immortal transactions that it signed before can be sent again"
+                f"the transaction closes the sender's account on {self.chain.name}, and its nonce restarts at 0: anyone can send the immortal transactions again that it signed before"
             )
         return lost
 
@@ -219,7 +219,7 @@ async def dispatch_info(client: "Client", call: "Call", sender: bytes) -> Mappin
         number, _ = await client.head()
         data = _signed_alike(table, table.encode_call(call), sender, nonce, encode_era(64, number))
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Inconclusive(f"the fee on {client.chain.name} could not be asked for: {error}") from None
+        raise Inconclusive(f"the fee on {client.chain.name} could not be queried: {error}") from None
     size = len(data).to_bytes(4, "little")
     info: Mapping[str, Any] = await query_runtime_api(
         client, "TransactionPaymentApi", "query_info", Encoded(data), Encoded(size)

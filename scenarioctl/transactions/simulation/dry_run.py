@@ -102,7 +102,7 @@ async def trace_call(
                 DryRunResult(
                     chain=destination,
                     message=message,
-                    unknown=f"its messages go on for more than {MOST_STOPS} chains",
+                    unknown=f"its messages pass through more than {MOST_STOPS} chains",
                 )
             )
             break
@@ -152,7 +152,7 @@ async def _try_charged(
 ) -> DryRunResult:
     """Try a call with its fee taken, which leaves the call less to spend."""
     chain = client.chain
-    where = f"the call could not be tried on {chain.name} with its fee of {charge.label} taken"
+    where = f"the call could not be simulated on {chain.name} with its fee of {charge.label} taken"
     try:
         table = await client.table()
         effects = await _dry_run_call(client, {"system": "Root"}, call_with_fee(table, data, charge))
@@ -188,7 +188,7 @@ async def _try_message(clients: Clients, registry: "Registry", message: XcmMessa
         return DryRunResult(
             chain=message.origin,
             message=message,
-            unknown=f"{message.origin.name} sends a message to {message.place or 'a place that has no name'}, which is no chain of the registry",
+            unknown=f"{message.origin.name} sends a message to {message.place or 'an unnamed location'}, which is not a chain of the registry",
         )
     client = clients(destination)
     try:
@@ -209,14 +209,14 @@ async def _try_message(clients: Clients, registry: "Registry", message: XcmMessa
     error = next(iter(outcome.values()))["error"]
     # Since XCM V5 it comes with the number of the instruction.
     error = error["error"] if isinstance(error, Mapping) and "error" in error else error
-    failure = f"on {destination.name} the message fails: {explain_xcm_error(error)}"
+    failure = f"the message fails on {destination.name}: {explain_xcm_error(error)}"
     return DryRunResult(chain=destination, message=message, events=events, failure=failure)
 
 
 def _read_effects(chain: "Chain", effects: Any) -> Mapping[str, Any]:
     wanted = {"execution_result", "emitted_events", "forwarded_xcms"}
     if not isinstance(effects, Mapping) or not wanted <= set(effects):
-        raise Inconclusive(f"the DryRunApi of {chain.name} answers in a shape that is not known here")
+        raise Inconclusive(f"the DryRunApi of {chain.name} answers in an unknown format")
     return effects
 
 

@@ -66,7 +66,7 @@ def read_charged_run(charge: FeeCharge, events: "Sequence[Event]") -> ChargedRun
     results = [number for number, event in enumerate(events) if str(event) == "Utility.DispatchedAs"]
     first = next((number for number, event in enumerate(events) if str(event) == "Utility.ItemCompleted"), -1)
     if first < 0 or not results or results[-1] < first:
-        raise InvalidRequest("its events do not tell what the call did")
+        raise InvalidRequest("its events do not show what the call did")
     taken, done = events[:first], events[first + 1 : results[-1]]
     return ChargedRun(
         events=(*(event for event in taken if event.name in _CLOSINGS), *done),

@@ -64,7 +64,7 @@ async def convert_fee(client: "Client", currency: FeeCurrency, fee: int) -> int:
     fallback = await read_storage(client, _PALLET, "AcceptedCurrencies", number)
     if fallback is None:
         raise Inconclusive(
-            f"the sender pays fees on {chain} in {currency.asset.label}, which {chain} exchanges in a pool first: what that takes is not known here"
+            f"the sender pays fees on {chain} in {currency.asset.label}, which {chain} exchanges in a pool first: how much that takes is unknown"
         )
     quoted = await _oracle_quote(client, number)
     if quoted is None:

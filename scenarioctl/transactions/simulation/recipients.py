@@ -123,7 +123,7 @@ class RecipientCheck:
                 continue
             if move.value > fees.get((hop.chain.name, _identity(move.asset, hop.chain)), 0):
                 self.findings.refusals.append(
-                    f"{amount_of(move.asset, move.value)} would go to {_say(party, hop.chain)} on {hop.chain.name}, whom the transfer does not name"
+                    f"{amount_of(move.asset, move.value)} would go to {_say(party, hop.chain)} on {hop.chain.name}, an account that the transfer does not name"
                 )
 
     def warn_of_shares(self) -> None:
@@ -135,7 +135,9 @@ class RecipientCheck:
                     f"{amount_of(move.asset, move.value)} to {_say(party, hop.chain)}"
                     for party, move in shares
                 )
-                self.findings.warnings.append(f"several accounts share what reaches {hop.chain.name}: {said}")
+                self.findings.warnings.append(
+                    f"several accounts share the assets that reach {hop.chain.name}: {said}"
+                )
         for holding in self.leaves:
             if holding.role != "the sender":
                 self.findings.warnings.append(
@@ -171,7 +173,7 @@ class RecipientCheck:
             for identity, value in missing.items():
                 if value > coming[identity] // _ROUGH:
                     self.findings.unknowns.append(
-                        f"{self._say_amount(hop.chain, identity, value)} of what comes to {hop.chain.name} is credited to nobody, and what fees take of it could not be computed: {problem}"
+                        f"{self._say_amount(hop.chain, identity, value)} that reaches {hop.chain.name} is credited to nobody, and the fees taken from it could not be computed: {problem}"
                     )
             return
         for identity, value in missing.items():
@@ -187,11 +189,11 @@ class RecipientCheck:
             amount = self._say_amount(hop.chain, identity, lost)
             if hop.message is not None or (call is not None and any(local_messages(call))):
                 self.findings.refusals.append(
-                    f"{amount} of what {'comes to' if hop.message is not None else 'leaves accounts on'} {hop.chain.name} is credited to nobody: it would be lost"
+                    f"{amount} that {'reaches' if hop.message is not None else 'leaves accounts on'} {hop.chain.name} is credited to nobody: it would be lost"
                 )
             else:
                 self.findings.unknowns.append(
-                    f"{amount} leaves accounts on {hop.chain.name}, and no account is seen to get it"
+                    f"{amount} leaves accounts on {hop.chain.name}, but no account is seen to receive it"
                 )
 
     async def _least(self, chain: "Chain", identity: str) -> int:

@@ -54,7 +54,7 @@ class _ReserveCheck:
                 # What a wild filter sends on stands in the message that it sends; of what did not run there is none.
                 if instruction.on_error:
                     self.findings.unknowns.append(
-                        f"an error handler on {chain.name} sends assets on to another chain, and no dry run tried it"
+                        f"an error handler on {chain.name} sends assets to another chain, and no dry run reaches it"
                     )
                 continue
             for item in onward.assets:
@@ -66,9 +66,9 @@ class _ReserveCheck:
         """Judge assets that come from *origin* to *destination* by the instruction *name*."""
         hub = None if destination is None else self.registry.asset_hub(destination)
         if destination is None or hub is None or identity is None:
-            where = "a place that is not in the registry" if destination is None else destination.name
+            where = "a destination that is not in the registry" if destination is None else destination.name
             self.findings.unknowns.append(
-                f"{origin.name} sends an asset to {where} of which it is not known here what chain backs it"
+                f"{origin.name} sends an asset to {where}, and it is unknown which chain backs that asset"
             )
             return
         backing = self._backing(identity, hub)
@@ -78,18 +78,18 @@ class _ReserveCheck:
             trusted = ends == {"", para_name(hub)} if identity == "" else backing in ends
             if not trusted:
                 self.findings.refusals.append(
-                    f"{label} would be teleported from {origin.name} to {destination.name}, and neither of them backs it"
+                    f"{label} would be teleported from {origin.name} to {destination.name}, but neither of them backs it"
                 )
             return
         claimed = origin if name == "ReserveAssetDeposited" else destination
         if backing is None:
             self.findings.unknowns.append(
-                f"it is not known here what chain backs {label}, which leaves {origin.name}"
+                f"{label} leaves {origin.name}, but it is unknown which chain backs it"
             )
         elif backing != para_name(claimed):
             keeper = self._named(backing, origin)
             self.findings.refusals.append(
-                f"{label} would go from {origin.name} to {destination.name} with {claimed.name} as its reserve, but {keeper} backs it: no chain refuses that, and the backing would be in the wrong place"
+                f"{label} would go from {origin.name} to {destination.name} with {claimed.name} as its reserve, but {keeper} backs it: no chain refuses this, and the backing would end up in the wrong place"
             )
 
     def _backing(self, identity: str, hub: "Chain") -> str | None:
@@ -108,7 +108,7 @@ class _ReserveCheck:
 
     def _label(self, identity: str, chain: "Chain") -> str:
         asset = asset_at(self.assets, chain, identity)
-        return asset.display_name if asset is not None else identity or "the relay's asset"
+        return asset.display_name if asset is not None else identity or "the relay chain's asset"
 
 
 def para_name(chain: "Chain") -> str:

@@ -35,7 +35,7 @@ async def query_runtime_api(client: "Client", api: str, method: str, *arguments:
     name = f"{described.api}_{described.name}"
     if len(arguments) != len(described.inputs):
         raise Inconclusive(
-            f"{name} of {chain} takes {len(described.inputs)} parameters, and not the {len(arguments)} known here"
+            f"{name} of {chain} takes {len(described.inputs)} parameters, expected {len(arguments)}"
         )
     try:
         data = b"".join(
@@ -43,26 +43,26 @@ async def query_runtime_api(client: "Client", api: str, method: str, *arguments:
             for field, value in zip(described.inputs, arguments, strict=True)
         )
     except InvalidRequest as error:
-        raise Inconclusive(f"{name} of {chain} does not take what is known here: {error}") from None
+        raise Inconclusive(f"{name} of {chain} takes parameters of other types: {error}") from None
     try:
         return await client.raw_runtime_call(name, data, described.output_type)
     except NodeError as error:
         raise Inconclusive(
-            f"{name} of {chain} ended in an error of the node: {error.message} ({error.number})"
+            f"{name} of {chain} failed on the node: {error.message} ({error.number})"
         ) from None
     except ChainUnreachable as error:
         raise Inconclusive(str(error)) from None
     except InvalidRequest as error:
-        raise Inconclusive(f"{name} of {chain} gave an answer that does not decode: {error}") from None
+        raise Inconclusive(f"{name} of {chain} returned an answer that cannot be decoded: {error}") from None
 
 
 async def query_runtime_api_result(client: "Client", api: str, method: str, *arguments: Any) -> Any:
     """Return what is in the `Ok` of a runtime API's Result; Inconclusive names what is in its `Err`."""
     answer = await query_runtime_api(client, api, method, *arguments)
     if not isinstance(answer, Mapping) or set(answer) not in ({"Ok"}, {"Err"}):
-        raise Inconclusive(f"{api}_{method} of {client.chain.name} gave no Result")
+        raise Inconclusive(f"{api}_{method} of {client.chain.name} did not return a Result")
     if "Err" in answer:
-        raise Inconclusive(f"{api}_{method} of {client.chain.name} answered {answer['Err']}")
+        raise Inconclusive(f"{api}_{method} of {client.chain.name} returned the error {answer['Err']}")
     return answer["Ok"]
 
 
@@ -71,4 +71,4 @@ async def read_storage(client: "Client", pallet: str, entry: str, *keys: Any) ->
     try:
         return await client.storage(pallet, entry, *keys)
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Inconclusive(f"{client.chain.name} did not tell {pallet}.{entry}: {error}") from None
+        raise Inconclusive(f"{pallet}.{entry} of {client.chain.name} could not be read: {error}") from None

@@ -197,7 +197,7 @@ class Simulation:
             account = format_account(pending.account, self.chain.ss58_prefix)
             if pending.call is None:
                 self.findings.unknowns.append(
-                    f"the multisig account {account} is asked for a call of which only the hash is given"
+                    f"only the hash is given of the call that the multisig account {account} would make"
                 )
                 continue
             later = Simulation(
@@ -208,11 +208,11 @@ class Simulation:
             self._add_later(later, account)
 
     def _add_later(self, later: "Simulation", account: str) -> None:
-        when = f"once all approve, as the multisig account {account}"
+        when = f"after all approvals, as the multisig account {account}"
         self.findings.refusals += [f"{when}: {reason}" for reason in later.findings.refusals]
         self.findings.unknowns += [f"{when}: {reason}" for reason in later.findings.unknowns]
         self.findings.warnings += [
-            f"the call of the multisig account {account} does not run before the last signatory approves it",
+            f"the call of the multisig account {account} runs only after the last signatory approves it",
             *(f"{when}: {warning}" for warning in later.findings.warnings),
         ]
         self.hops += later.hops
@@ -225,7 +225,7 @@ class Simulation:
         computed, credited = self.computed, self.credited
         if computed is not None and credited is not None and credited.value * 100 < computed.value * 99:
             self.findings.refusals.append(
-                f"{computed} should arrive, and only {credited} is credited to the beneficiary"
+                f"{computed} should arrive, but only {credited} is credited to the beneficiary"
             )
 
     async def check_sums(self, call: "Call | None") -> None:
@@ -242,7 +242,7 @@ class Simulation:
         asset = transfer.asset if same else self.assets.counterpart(transfer.asset, destination)
         if asset is None:
             self.findings.unknowns.append(
-                f"{destination.name} is not known to list {transfer.asset.label}, so its credit there cannot be told from others"
+                f"{transfer.asset.label} is not listed for {destination.name}, so its credit there cannot be recognized"
             )
             return
         if same:
@@ -255,7 +255,7 @@ class Simulation:
                 pass
             elif first is None or dict(incoming_assets(first)).get(identity) != transfer.amount:
                 self.findings.warnings.append(
-                    f"the message that leaves {source.name} does not bring {amount_of(transfer.asset, transfer.amount)}"
+                    f"the message that leaves {source.name} does not carry {amount_of(transfer.asset, transfer.amount)}"
                 )
             else:
                 self._expect(arrival, asset, destination)
@@ -264,12 +264,12 @@ class Simulation:
         last = self.hops[-1]
         if last.chain.name != destination.name:
             self.findings.refusals.append(
-                f"the transfer ends on {last.chain.name}, and not on {destination.name}"
+                f"the transfer ends on {last.chain.name} instead of {destination.name}"
             )
         elif same and transfer.beneficiary == self.sender:
             # Some pallets tell of a transfer even then, others of nothing.
             self.findings.refusals.append(
-                f"the receiver is the sender: nothing would move on {source.name}, and the fee is paid"
+                f"the receiver is the sender: nothing would move on {source.name}, but the fee would be paid"
             )
         elif not self._take_credit(last, asset, find_credit(last.events, asset, transfer.beneficiary)):
             self.findings.refusals.append(await self._say_no_credit(last.chain, asset, transfer.beneficiary))
@@ -285,13 +285,13 @@ class Simulation:
             credited = self.receivers.received_on(hop)
             if not accounts and not (credited and self._deposits_on(hop.chain)):
                 self.findings.unknowns.append(
-                    f"the message that ends on {hop.chain.name} deposits to no account that could be looked for"
+                    f"the message that ends on {hop.chain.name} deposits to no account whose credit could be checked"
                 )
             brought = [asset_at(self.assets, hop.chain, identity) for identity, _ in incoming_assets(message)]
             known = [asset for asset in brought if asset is not None]
             if len(known) < len(brought):
                 self.findings.unknowns.append(
-                    f"a message brings an asset to {hop.chain.name} that is not listed here, its credit could not be looked for"
+                    f"a message brings an unlisted asset to {hop.chain.name}, so its credit could not be checked"
                 )
             fees = message.first("BuyExecution")
             fee_place = "" if fees is None else write_location(fees["fees"]["id"])
@@ -308,7 +308,7 @@ class Simulation:
                 if account not in got:
                     who = format_account(account, hop.chain.ss58_prefix)
                     self.findings.refusals.append(
-                        f"nothing is credited to {who} on {hop.chain.name}, which the message names"
+                        f"nothing is credited to {who} on {hop.chain.name}, although the message names that account"
                     )
 
     def _deposits_on(self, chain: "Chain") -> bool:
@@ -349,26 +349,26 @@ class Simulation:
             self.findings.add_step(hop.chain, "arrives", asset, credit)
             if self.computed is not None and self.computed != self.credited:
                 self.findings.warnings.append(
-                    f"computed, {self.computed} arrives on {hop.chain.name}; its dry run credits {self.credited}"
+                    f"{self.computed} should arrive on {hop.chain.name} as computed, but its dry run credits {self.credited}"
                 )
         return credit > 0
 
     async def _say_no_credit(self, chain: "Chain", asset: "Asset", beneficiary: bytes) -> str:
-        sentence = f"nothing of {asset.display_name} is credited to the beneficiary on {chain.name}, though nothing fails there"
+        sentence = f"no {asset.display_name} is credited to the beneficiary on {chain.name}, although nothing fails there"
         try:
             deposit = await existential_deposit(self.clients(chain), asset)
             held = await free_balance(self.clients(chain), asset, beneficiary)
         except Inconclusive:
             return sentence
         if self.computed is not None and self.computed.value < deposit and not held:
-            return f"{self.computed} would arrive, below the existential deposit of {amount_of(asset, deposit)} on {chain.name}, where the beneficiary holds none yet: it would be lost without a trace"
+            return f"{self.computed} would arrive on {chain.name}, less than the existential deposit of {amount_of(asset, deposit)}, and the beneficiary holds none there yet: it would be lost without a trace"
         return sentence
 
 
 def _say_failure(hop: DryRunResult) -> str:
     if hop.message is None:
         return hop.failure
-    return f"{hop.failure}; what was sent would be trapped or lost there"
+    return f"{hop.failure}; the assets sent would be trapped or lost there"
 
 
 def _inner_failure(hop: DryRunResult) -> str:
@@ -382,5 +382,5 @@ def _inner_failure(hop: DryRunResult) -> str:
             or (isinstance(result, Mapping) and "Err" in result)
             or (event.name == "Attempted" and isinstance(outcome, Mapping) and "Complete" not in outcome)
         ):
-            return f"{hop.chain.name} takes the call, and a part of it fails ({event})"
+            return f"{hop.chain.name} accepts the call, but a part of it fails ({event})"
     return ""

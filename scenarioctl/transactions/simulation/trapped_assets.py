@@ -25,7 +25,7 @@ def check_trapped_assets(
                 what = describe_assets(assets, hop.chain, event.fields["assets"])
                 claim = describe_claim(registry, hop.chain, event.pallet, event.fields["origin"], sender)
                 findings.refusals.append(
-                    f"{what} would be trapped on {hop.chain.name}: nobody gets it. {claim}"
+                    f"{what} would be trapped on {hop.chain.name}: nobody would receive it. {claim}"
                 )
 
 
@@ -54,13 +54,13 @@ def describe_claim(
     if account is None:
         home = chain_at(registry, chain, write_location(origin)) if write_location(origin) else None
         name = home.name if home is not None else write_location(origin) or "its origin"
-        return f"Only the chain {name} itself can claim it, by a message with ClaimAsset."
+        return f"Only the chain {name} itself can claim it, with a message that contains ClaimAsset."
     who = "The sender" if account == sender else _say_account(account, chain)
     if place == "0/Here":
         return f"{who} can claim it there with {pallet}.claim_assets."
     home = chain_at(registry, chain, place) if place else None
     where = home.name if home is not None else place or "another chain"
-    return f"{who} can claim it from {where}, by {pallet}.send of a message with ClaimAsset."
+    return f"{who} can claim it from {where}, with {pallet}.send and a message that contains ClaimAsset."
 
 
 def _split(location: Any) -> tuple[str, bytes | None]:

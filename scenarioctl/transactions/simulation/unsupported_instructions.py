@@ -26,14 +26,14 @@ async def check_unsupported_instructions(
             continue
         if instruction.name != "Transact":
             findings.unknowns.append(
-                f"a program on {chain.name} holds {instruction.name}, and what that does is not followed here"
+                f"a program on {chain.name} contains {instruction.name}, and its effects are not simulated"
             )
             continue
         name = await _inner_call(clients, chain, instruction.fields["call"]["encoded"])
         if name not in _HARMLESS:
-            said = "a call that does not decode" if name is None else ".".join(name)
+            said = "a call that cannot be decoded" if name is None else ".".join(name)
             findings.unknowns.append(
-                f"a program on {chain.name} executes {said} with Transact, and what that does is not followed here"
+                f"a program on {chain.name} executes {said} with Transact, and its effects are not simulated"
             )
 
 

@@ -19,14 +19,14 @@ def explain_overweight(table: "RuntimeTable", chain: "Chain", info: Mapping[str,
     try:
         limits = table.constant("System", "BlockWeights")["per_class"][str(info["class"]).lower()]
     except (InvalidRequest, KeyError):
-        raise Inconclusive(f"{chain.name} does not tell how heavy a transaction may be") from None
+        raise Inconclusive(f"the weight limit of a transaction on {chain.name} could not be read") from None
     limit, weight = limits["max_extrinsic"], info["weight"]
     if limit is None:
         return ""
     if weight["ref_time"] > limit["ref_time"]:
-        return f"the transaction is too heavy for a block of {chain.name}: it takes {_seconds(weight)} of computing time, and one transaction may take {_seconds(limit)}. Split it"
+        return f"the transaction is too heavy for a block of {chain.name}: it takes {_seconds(weight)} of computing time, and the limit of a transaction is {_seconds(limit)}. Split it"
     if weight["proof_size"] > limit["proof_size"]:
-        return f"the transaction is too heavy for a block of {chain.name}: its proof takes {weight['proof_size']} bytes, and that of one transaction may take {limit['proof_size']}. Split it"
+        return f"the transaction is too heavy for a block of {chain.name}: its proof takes {weight['proof_size']} bytes, and the limit of a transaction is {limit['proof_size']}. Split it"
     return ""
 
 

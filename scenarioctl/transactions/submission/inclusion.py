@@ -66,14 +66,12 @@ async def read_inclusion(
     )
     number, extrinsics = read_block(client, answer)
     if "0x" + data.hex() not in extrinsics:
-        raise ChainUnreachable(f"{client.endpoint} gave a block {block_hash} without it")
+        raise ChainUnreachable(f"{client.endpoint} returned block {block_hash} without the transaction")
     index = extrinsics.index("0x" + data.hex())
     try:
         records = table.decode(key.entry.value_type, bytes.fromhex(raw[2:]))
     except (TypeError, ValueError, InvalidRequest):
-        raise ChainUnreachable(
-            f"{client.endpoint} gave no events that can be read: {shorten(raw, 80)}"
-        ) from None
+        raise ChainUnreachable(f"{client.endpoint} returned unreadable events: {shorten(raw, 80)}") from None
     values = [record["event"] for record in records if record["phase"] == {"ApplyExtrinsic": index}]
     event_type = next(
         field[1] for field in table.types[table.types[key.entry.value_type][3]][3] if field[0] == "event"
@@ -123,7 +121,7 @@ def _inner_failures(
         if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
             what = describe_assets(assets, chain, event.fields["assets"])
             claim = describe_claim(registry, chain, event.pallet, event.fields["origin"], account)
-            yield f"{what} trapped on {chain.name}: nobody got it. {claim}"
+            yield f"{what} trapped on {chain.name}: nobody received it. {claim}"
         elif str(event) != "System.ExtrinsicFailed":
             yield from (f"{event}: {why}" for why in _inner_errors(table, event))
 
@@ -135,7 +133,7 @@ def _read_other_fee(chain: "Chain", assets: "Assets", identity: Any, value: int)
     else:
         place = write_location(identity)
         asset = assets.at(chain, place) if place else None
-        called = f"the asset at {place}" if place else "an asset that is not known here"
+        called = f"the asset at {place}" if place else "an unknown asset"
     if asset is None:
         return Amount(value=value, asset=called)
     return None if asset.kind == "native" else amount_of(asset, value)
@@ -146,7 +144,7 @@ def read_block_number(client: "Client", header: Any) -> int:
         return int(header["number"], 16)
     except (KeyError, TypeError, ValueError):
         raise ChainUnreachable(
-            f"{client.endpoint} gave no head that can be read: {shorten(header, 200)}"
+            f"{client.endpoint} returned an unreadable head: {shorten(header, 200)}"
         ) from None
 
 
@@ -155,7 +153,7 @@ def read_block(client: "Client", answer: Any) -> tuple[int, list[Any]]:
     block = answer.get("block") if isinstance(answer, Mapping) else None
     extrinsics = block.get("extrinsics") if isinstance(block, Mapping) else None
     if not isinstance(block, Mapping) or not isinstance(extrinsics, list):
-        raise ChainUnreachable(f"{client.endpoint} gave no block that can be read: {shorten(answer, 200)}")
+        raise ChainUnreachable(f"{client.endpoint} returned an unreadable block: {shorten(answer, 200)}")
     return read_block_number(client, block.get("header")), extrinsics
 
 
@@ -169,5 +167,5 @@ def _inner_errors(table: "RuntimeTable", event: Event) -> list[str]:
         if isinstance(value, Mapping) and set(value) == {"Err"}:
             found.append(explain_dispatch_error(table, value["Err"]))
         if event.name == "Attempted" and isinstance(value, Mapping) and "Complete" not in value:
-            found.append(f"the message was not executed in full ({shorten(value, 200)})")
+            found.append(f"the message was not executed completely ({shorten(value, 200)})")
     return found

@@ -12,11 +12,11 @@ ALREADY_IMPORTED = 1013
 
 #: Words of a runtime's `InvalidTransaction`, as nodes spell it out and as its variant's name in JSON; what it means.
 _INVALID = (
-    (("outdated", '"stale"'), "its nonce is used already"),
+    (("outdated", '"stale"'), "its nonce is already used"),
     (("valid in the future", '"future"'), "its nonce is ahead of the account's next one"),
     (
         ("bad signature", '"badproof"'),
-        "its signature does not fit this chain, its runtime or the transaction: make its payload and sign it again",
+        "its signature does not match this chain, its runtime or the transaction: make a new payload and sign that",
     ),
     (
         ("inability to pay", '"payment"'),
@@ -24,36 +24,36 @@ _INVALID = (
     ),
     (
         ("ancient birth block", '"ancientbirthblock"'),
-        "its era has ended, or starts further back than the chain remembers: make its payload and sign it again",
+        "its era has ended, or starts further back than the chain remembers: make a new payload and sign that",
     ),
-    (("exhaust the block", '"exhaustsresources"'), "it is heavier than a block may be"),
+    (("exhaust the block", '"exhaustsresources"'), "it is too heavy for a block"),
     (
         ("call is not expected", '"call"'),
-        "the runtime does not let such a call in from outside",
+        "the runtime does not accept such a call from outside",
     ),
-    (("invalid signing address", '"badsigner"'), "its signer is no account that may sign"),
-    (("mandatory", '"badmandatory"', '"mandatoryvalidation"'), "only block authors make such a call"),
-    (("could not lookup", '"cannotlookup"'), "the runtime does not find what it would judge it by"),
-    (("unsigned validator", '"nounsignedvalidator"'), "no pallet takes such a call unsigned"),
-    (("custom error", '"custom"'), "a rule of its own runtime forbids it, known by that number alone"),
+    (("invalid signing address", '"badsigner"'), "its signer is not an account that may sign"),
+    (("mandatory", '"badmandatory"', '"mandatoryvalidation"'), "only block authors may make such a call"),
+    (("could not lookup", '"cannotlookup"'), "the runtime cannot look up what it needs to validate it"),
+    (("unsigned validator", '"nounsignedvalidator"'), "no pallet accepts such a call unsigned"),
+    (("custom error", '"custom"'), "a rule of its runtime forbids it, and only that number says which"),
 )
 
 #: Number of the JSON-RPC error; what it means.
 _NUMBERS = {
-    -32601: "it takes no transactions, ask another endpoint",
-    1001: "it does not read as an extrinsic of its runtime",
-    1002: "its runtime failed while judging it",
-    1010: "its runtime does not take it",
-    1011: "its runtime cannot tell whether it is valid",
-    1012: "it was found invalid a short while ago, and such a one is not looked at again for about half an hour",
-    ALREADY_IMPORTED: "it waits in the pool already",
-    1014: "another transaction with its sender and nonce waits in the pool, and this one has no higher tip: raise the tip by more than a tenth, or wait",
+    -32601: "the node accepts no transactions: use another endpoint",
+    1001: "it is not a valid extrinsic of the node's runtime",
+    1002: "the runtime failed while it validated it",
+    1010: "the runtime does not accept it",
+    1011: "the runtime cannot tell whether it is valid",
+    1012: "it was recently found invalid, and the node does not look at it again for about half an hour",
+    ALREADY_IMPORTED: "it is already in the pool",
+    1014: "the pool holds another transaction with this sender and nonce, and this one has no higher tip: raise the tip by more than 10 %, or wait",
     1015: "it depends on a transaction that depends on it",
-    1016: "the pool is full and it was dropped at once: send it again later, or with a tip",
-    1018: "nobody would put it into a block, nor pass it on",
-    1019: "it provides nothing that the pool could order it by",
-    1020: "the node lost the block that it judged it at: send it again",
-    1021: "its nonce is ahead of the account's next one, and this node keeps no such transactions",
+    1016: "the pool is full and dropped it at once: send it again later, or with a tip",
+    1018: "no node would include it in a block or pass it on",
+    1019: "it has nothing that the pool could order it by",
+    1020: "the node lost the block against which it validated it: send it again",
+    1021: "its nonce is ahead of the account's next one, and this node does not keep such transactions",
 }
 
 
@@ -72,4 +72,4 @@ def meaning_of(said: str, number: object = None) -> str:
             if any(spelling in words for spelling in spellings):
                 return meaning
     known = _NUMBERS.get(number) if isinstance(number, int) else None
-    return known or "for a reason that only its own words tell"
+    return known or "for a reason that only the node's message gives"

@@ -51,13 +51,13 @@ class Submission:
             answer = await self.client.submit("author_submitExtrinsic", self.hex)
         except NodeError as error:
             if error.number == ALREADY_IMPORTED:
-                return (f"{self.client.chain.name} has it in its pool already, it was not sent again",)
+                return (f"{self.client.chain.name} already has it in its pool; it was not sent again",)
             raise self._refused(explain_node_error(self.client.chain, error)) from None
         except ChainUnreachable as error:
             self._lost(error)
         if answer != self.hash:
             return (
-                f"{self.client.endpoint} calls it {shorten(answer, 80)}, but the hash of its bytes is {self.hash}",
+                f"{self.client.endpoint} returned the hash {shorten(answer, 80)}, but the hash of the transaction is {self.hash}",
             )
         return ()
 
@@ -84,20 +84,22 @@ class Submission:
         except NodeError as error:
             if error.number != ALREADY_IMPORTED:
                 raise self._refused(explain_node_error(chain, error)) from None
-            note = f"{chain.name} has it in its pool already, it was not sent again"
+            note = f"{chain.name} already has it in its pool; it was not sent again"
             return await self._find(until, deadline, seconds), (note,)
         except ChainUnreachable as error:
             if not state:
                 self._lost(error)
-            self.tell(f"{self.client.endpoint} was lost, looking for it in the blocks")
+            self.tell(f"lost the connection to {self.client.endpoint}, searching the blocks")
             return await self._find(until, deadline, seconds), ()
         if state in _ENDS - {"finalized"}:
             self._unfortunate(state, value)
         if block and (until == IN_BLOCK or state == "finalized"):
             return block, ()
         if block:
-            raise self._unseen(f"is in block {block}, which was not final", seconds, block=block)
-        raise self._unseen("was sent and was in no block", seconds)
+            raise self._unseen(
+                f"is in block {block} of {chain.name}, which was not finalized", seconds, block=block
+            )
+        raise self._unseen(f"was sent but was in no block of {chain.name}", seconds)
 
     async def _find(self, until: str, deadline: float, seconds: float) -> str:
         """Return the hash of the block that holds it, looking through those after the one it was sent at."""
@@ -122,18 +124,19 @@ class Submission:
                     following = max(following, last + 1)
         except (ChainUnreachable, ChainRefused) as error:
             raise ChainUnreachable(
-                f"the transaction {self.hash} was sent to {self.client.chain.name}, and then the connection was lost "
+                f"the transaction {self.hash} was sent to {self.client.chain.name}, then the connection was lost "
                 f"({error}): {self._look()}",
                 details={"hash": self.hash},
             ) from None
-        raise self._unseen("was sent and was in no block" if not final else "was in no final block", seconds)
+        found_in_none = "was in no finalized block" if final else "was sent but was in no block"
+        raise self._unseen(f"{found_in_none} of {self.client.chain.name}", seconds)
 
     def _unfortunate(self, state: str, value: Any) -> NoReturn:
         """End with what a last state other than a block means."""
         chain = self.client.chain.name
         if state == "usurped":
             raise self._refused(
-                f"{chain} took {value} instead of the transaction {self.hash}: it has the same sender and nonce, and a higher tip"
+                f"{chain} took {value} instead of the transaction {self.hash}: that one has the same sender and nonce, and a higher tip"
             )
         if state == "dropped":
             raise self._refused(
@@ -144,7 +147,7 @@ class Submission:
             said = "" if value is None else f", {meaning_of(words)} (the node said {words})"
             raise self._refused(f"{chain} found the transaction {self.hash} invalid while it waited{said}")
         raise ChainUnreachable(
-            f"the transaction {self.hash} is in block {value} of {chain}, which the node waited too long to see final",
+            f"the transaction {self.hash} is in block {value} of {chain}, but the node gave up waiting for its finality",
             details={"hash": self.hash, "block": value},
         )
 
@@ -153,13 +156,13 @@ class Submission:
 
     def _unseen(self, what: str, seconds: float, **details: str) -> ChainUnreachable:
         return ChainUnreachable(
-            f"the transaction {self.hash} {what} of {self.client.chain.name} after {seconds:g} seconds: {self._look()}",
+            f"the transaction {self.hash} {what} after {seconds:g} seconds: {self._look()}",
             details={"hash": self.hash, **details},
         )
 
     def _lost(self, error: ChainUnreachable) -> NoReturn:
         raise ChainUnreachable(
-            f"{self.client.chain.name} did not answer, the transaction {self.hash} may have been sent or not ({error}): {self._look()}",
+            f"{self.client.chain.name} did not answer, so the transaction {self.hash} may or may not have been sent ({error}): {self._look()}",
             details={"hash": self.hash},
         ) from None
 
@@ -168,10 +171,10 @@ class Submission:
         nonce = ""
         if signed.account is not None and signed.nonce is not None:
             who = format_account(signed.account, self.client.chain.ss58_prefix)
-            nonce = f", or see whether the nonce of {who} has passed {signed.nonce}"
+            nonce = f", or check whether the nonce of {who} is above {signed.nonce}"
         return (
-            f"look for its hash in an explorer{nonce}, before you sign another; the same bytes can be broadcast again, "
-            "they are executed once"
+            f"look for its hash in an explorer{nonce}, before you sign another one; you can broadcast the same bytes again, "
+            "a chain executes them once"
         )
 
 
@@ -191,6 +194,6 @@ def _say_state(state: str, value: Any) -> str:
         "ready": "waiting in the pool",
         "inBlock": f"in block {value}",
         "retracted": f"block {value} was abandoned, waiting for another",
-        "finalized": f"final in block {value}",
+        "finalized": f"finalized in block {value}",
     }
     return said.get(state, state)

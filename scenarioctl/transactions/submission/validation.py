@@ -41,7 +41,7 @@ _PAYLOAD_TAIL = 64
 #: So many eras back an expired signature is looked for.
 _EXPIRED_ERAS = 3
 _SIGN_IT = "tx payload makes the bytes to sign, and tx assemble joins the signature"
-_ANEW = "make its payload and sign it again"
+_ANEW = "make a new payload and sign that"
 
 
 def check_is_signed(chain: "Chain", table: "RuntimeTable | None", data: bytes) -> None:
@@ -58,7 +58,7 @@ def _what_it_is(table: "RuntimeTable | None", data: bytes) -> str:
         if head == SIGNED_V4:
             return ""
         if head == GENERAL_V5:
-            return f"it is a general extrinsic of version 5, which carries no signature; {_SIGN_IT}"
+            return f"it is a general extrinsic of version 5, which has no signature; {_SIGN_IT}"
         return f"it is unsigned{_of(_call_at(table, data, start + 1)[0])}; {_SIGN_IT}"
     call, end = _call_at(table, data, 0)
     if call and end == len(data):
@@ -67,13 +67,13 @@ def _what_it_is(table: "RuntimeTable | None", data: bytes) -> str:
         length, follow = int.from_bytes(data[:start], "little") >> 2, len(data) - start
         signed = "" if head == SIGNED_V4 else "it is unsigned, and "
         if length > follow:
-            return f"{signed}it was cut, {length} bytes were meant and {follow} are there"
-        return f"{signed}{follow - length} bytes too many stand after its {length}"
+            return f"{signed}it is truncated: its length says {length} bytes, and {follow} follow"
+        return f"{signed}{follow - length} bytes too many follow after its {length}"
     if data[0] == SIGNED_V4:
-        return "its length is missing, the bytes of every extrinsic begin with it"
+        return "its length is missing, which every extrinsic begins with"
     if call and len(data) - end >= _PAYLOAD_TAIL:
-        return f"it looks like a signing payload of {call}, which is signed and not sent; tx assemble joins it with the signature"
-    return "it does not begin as every extrinsic does, with its length and a version"
+        return f"it looks like a signing payload of {call}, which is signed but not sent; tx assemble joins it with the signature"
+    return "it does not begin with a length and a version, as every extrinsic does"
 
 
 def _call_at(table: "RuntimeTable | None", data: bytes, start: int) -> tuple[str, int]:
@@ -102,7 +102,7 @@ def decode_for_chain(
             if _is_of(other, its_table, data):
                 raise InvalidRequest(f"tx is signed for {other.name}, not for {chain.name}") from None
         raise InvalidRequest(
-            f"tx {shorten(data)} does not read as a signed extrinsic of {chain.name} ({table}): {error}"
+            f"tx {shorten(data)} is not a valid signed extrinsic of {chain.name} ({table}): {error}"
         ) from None
 
 
@@ -139,7 +139,7 @@ async def read_signer_state(client: "Client", table: "RuntimeTable", signed: Sig
             account = table.decode(key.entry.value_type, raw)
     except (KeyError, TypeError, ValueError, InvalidRequest):
         raise ChainUnreachable(
-            f"{client.endpoint} gave no head, or no account, that can be read: {shorten([header, *stored], 200)}"
+            f"{client.endpoint} returned an unreadable head or account: {shorten([header, *stored], 200)}"
         ) from None
     nonce = account.get("nonce") if isinstance(account, dict) else None
     return SignerState(number=number, nonce=nonce)
@@ -152,16 +152,16 @@ def check_nonce(chain: "Chain", signed: SignedExtrinsic, standing: SignerState) 
     who = format_account(signed.account, chain.ss58_prefix)
     if signed.nonce < standing.nonce:
         raise Conflict(
-            f"nonce {signed.nonce} of {who} is used already, its next one is {standing.nonce}: this transaction, or "
-            f"another with its nonce, is in a block of {chain.name}; nothing was sent"
+            f"nonce {signed.nonce} of {who} is already used, the next one is {standing.nonce}: this transaction, or "
+            f"another one with this nonce, is in a block of {chain.name}; nothing was sent"
         )
     if signed.nonce > standing.nonce:
         missing = (
-            f"nonce {standing.nonce}"
+            f"nonce {standing.nonce} is used"
             if signed.nonce == standing.nonce + 1
-            else f"nonces {standing.nonce} to {signed.nonce - 1}"
+            else f"nonces {standing.nonce} to {signed.nonce - 1} are used"
         )
-        return f"nonce {signed.nonce} is ahead of {who}'s next one: it waits in the pool until {missing} came"
+        return f"nonce {signed.nonce} is ahead of the next one of {who}: the transaction waits in the pool until {missing}"
     return ""
 
 
@@ -210,7 +210,7 @@ class _SignatureCheck:
         except (TypeError, ValueError):
             data = b""
         if len(data) != 32:
-            raise ChainUnreachable(f"{self.client.endpoint} gave no block hash: {shorten(answer, 80)}")
+            raise ChainUnreachable(f"{self.client.endpoint} returned no block hash: {shorten(answer, 80)}")
         return data
 
     def fits(self, hashes: tuple[bytes | None, ...]) -> bool:
@@ -246,15 +246,15 @@ async def check_signature(
     """
     chain = client.chain
     if signed.account is None or not signed.scheme:
-        return f"the signature was not checked here, its kind or its signer is not known: {chain.name} will check it"
+        return f"the signature was not checked, because its type or its signer is unknown: {chain.name} will check it"
     check = _SignatureCheck(client=client, table=table, signed=signed, number=standing.number)
     await check.prepare(1)
     hashes: tuple[bytes | None, ...] = (_digest(chain, table) if signed.mode else None,)
     if signed.mode and hashes == (None,):
-        return f"the signature was not checked here, since it commits to a metadata hash that cannot be computed: {chain.name} will check it"
+        return f"the signature was not checked, because it commits to a metadata hash that cannot be computed: {chain.name} will check it"
     era = decode_era(signed.era)
     if not check.births and era is not None and era_start(signed.era, standing.number + 1) <= standing.number:
-        return f"the signature was not checked here, the node does not know the block that its era starts from: {chain.name} will check it"
+        return f"the signature was not checked, because the node does not know the block that its era starts from: {chain.name} will check it"
     try:
         if await aside(check.fits, hashes):
             return ""
@@ -263,7 +263,7 @@ async def check_signature(
             if await aside(check.fits, hashes[-1:]):
                 return ""
     except InvalidRequest as error:
-        return f"the signature was not checked here ({error}): {chain.name} will check it"
+        return f"the signature was not checked ({error}): {chain.name} will check it"
     await check.prepare(1 + _EXPIRED_ERAS)
     raise InvalidRequest(await aside(_why_bad, check, hashes, data, others))
 
@@ -281,24 +281,24 @@ def _why_bad(check: _SignatureCheck, hashes: tuple[bytes | None, ...], data: byt
     for payload in (payload for each in hashes for _, payload in check.payloads(each)):
         for scheme in SCHEMES:
             if scheme != signed.scheme and _fits(signed, payload, scheme):
-                return f"tx says that its signature is {signed.scheme}, but it is {scheme}: assemble it with --scheme {scheme}"
+                return f"tx declares its signature as {signed.scheme}, but it is {scheme}: assemble it with --scheme {scheme}"
         for message in (payload, bytes_to_sign(payload)):
             wrapped = b"<Bytes>" + message + b"</Bytes>"
             if verify_signature(signed.scheme, signed.signature, wrapped, account):
-                return "tx was signed as a message (<Bytes>…</Bytes>), which no chain takes: sign it as a transaction"
+                return "tx was signed as a message (<Bytes>…</Bytes>), which no chain accepts: sign it as a transaction"
         if len(payload) > HASHED_ABOVE and verify_signature(
             signed.scheme, signed.signature, payload, account
         ):
             return (
-                f"tx has a signature of all {len(payload)} bytes of its payload, and no chain takes that above 256: "
-                "sign their blake2b-256 hash, bytes_to_sign of tx payload"
+                f"tx has a signature of all {len(payload)} bytes of its payload, which no chain accepts above 256 bytes: "
+                "sign their blake2b-256 hash, the field bytes_to_sign of tx payload"
             )
     era = decode_era(signed.era)
     if era is not None:
         for birth, payload in (pair for each in hashes for pair in check.payloads(each)):
             if _fits(signed, payload):
                 return (
-                    f"tx has expired: it was signed for the {era[0]} blocks from {birth} to {birth + era[0] - 1}, and "
+                    f"tx has expired: it was signed for the {era[0]} blocks from {birth} to {birth + era[0] - 1}, but "
                     f"{chain.name} is at {check.number}: {_ANEW}"
                 )
     for other, its_table in others():
@@ -308,8 +308,8 @@ def _why_bad(check: _SignatureCheck, hashes: tuple[bytes | None, ...], data: byt
         if other.name == chain.name and _is_of(other, its_table, data):
             return f"tx is signed for the runtime {its_table}, but {chain.name} runs {table} now: {_ANEW}"
     return (
-        f"tx has a bad signature: what {format_account(account, chain.ss58_prefix)} signed is not this transaction on "
-        f"{chain.name} with {table} (another chain, runtime version, nonce, era, tip or call, or another key): {_ANEW}"
+        f"tx has a wrong signature: {format_account(account, chain.ss58_prefix)} did not sign this transaction for "
+        f"{chain.name} with {table} (perhaps another chain, runtime version, nonce, era, tip or call, or another key): {_ANEW}"
     )
 
 

@@ -85,7 +85,7 @@ def minimum_received(quote: int, slippage_percent: Decimal) -> int:
     minimum = quote * (100 * denominator - numerator) // (100 * denominator)
     if minimum < 1:
         raise InvalidRequest(
-            f"amount is too small, the pool would give {quote} of the smallest unit less a slippage of {to_text(slippage_percent)} %: expected an amount that gives at least 1"
+            f"amount is too small: the pool would give {quote} of the smallest unit, less a slippage of {to_text(slippage_percent)} %; expected an amount that gives at least 1"
         )
     return minimum
 
@@ -106,9 +106,7 @@ def _check(amount: int, sold: PoolSide, bought: PoolSide, fees: tuple[int, ...])
         raise InvalidRequest(f"amount {amount} cannot be quoted, expected from 1 to 2^128 - 1 smallest units")
     for value in (sold.reserve, sold.hub_reserve, bought.reserve, bought.hub_reserve):
         if not 0 < value <= U128_MAX:
-            raise InvalidRequest(
-                f"the pool's reserve {value} cannot be traded with, expected from 1 to 2^128 - 1"
-            )
+            raise InvalidRequest(f"the pool's reserve {value} is out of range, expected from 1 to 2^128 - 1")
     for fee in fees:
         if not 0 <= fee <= MILLION:
             raise InvalidRequest(f"fee {fee} is not in parts per million, expected from 0 to {MILLION}")

@@ -64,7 +64,7 @@ class OmnipoolState:
         ahead: int = 1,
     ) -> None:
         if "Omnipool" not in table.pallets or "Router" not in table.pallets:
-            raise InvalidRequest(f"{client.chain.name} runs {table}, which has no Omnipool to quote from")
+            raise InvalidRequest(f"{client.chain.name} runs {table}, which has no Omnipool")
         self._client = client
         self._table = table
         self._at = at
@@ -132,7 +132,7 @@ class OmnipoolState:
     def _sell_hub_asset(self, amount: int, bought: _PoolAsset) -> Sale:
         if not self._hub_tradable & _SELL:
             raise ChainRefused(
-                f"{self._hub} (LRNA) cannot be sold in the Omnipool of {self._chain} now: its HubAssetTradability forbids it"
+                f"{self._hub} (LRNA) cannot be sold in the Omnipool of {self._chain} now: HubAssetTradability forbids it"
             )
         self._check_amount_in(self._hub, amount, bought.side.hub_reserve, None)
         return sell_hub_asset(
@@ -202,7 +202,7 @@ class OmnipoolState:
                 reserve = account["data"]["free"] if asset == self._native else account["free"]
             if not reserve or not state["hub_reserve"]:
                 raise ChainRefused(
-                    f"the Omnipool of {self._chain} holds no {self.label(asset)}: it has no price"
+                    f"the Omnipool of {self._chain} holds no {self.label(asset)}, so it has no price"
                 )
             asset_fee, protocol_fee = self._fees(asset, reserve, *fees)
             self._pool_assets[asset] = _PoolAsset(
@@ -277,12 +277,12 @@ class OmnipoolState:
         pool_asset = self._pool_assets[asset]
         if pool_asset is None:
             raise InvalidRequest(
-                f"{self.label(asset)} is not in the Omnipool of {self._chain}, expected a route without it there"
+                f"{self.label(asset)} is not in the Omnipool of {self._chain}, expected a route that does not trade it there"
             )
         if not pool_asset.tradable & direction:
             raise ChainRefused(
                 f"{self.label(asset)} cannot be {'sold' if direction == _SELL else 'bought'} in the Omnipool of "
-                f"{self._chain} now: it is {'frozen' if not pool_asset.tradable else 'not tradable that way'} there"
+                f"{self._chain} now: {'its trading is frozen' if not pool_asset.tradable else 'only the other direction is tradable'}"
             )
         return pool_asset
 
@@ -292,13 +292,13 @@ class OmnipoolState:
             most = min(most, reserve * limit[0] // limit[1])
         if amount > most:
             raise InvalidRequest(
-                f"amount {self.amount(asset, amount)} is more than the Omnipool takes at once: at most {self.amount(asset, most)}"
+                f"amount {self.amount(asset, amount)} is more than the Omnipool accepts in one trade: at most {self.amount(asset, most)}"
             )
 
     def _check_amount_out(self, asset: int, amount: int, bought: _PoolAsset) -> None:
         if not amount:
             raise InvalidRequest(
-                f"amount is too small, the Omnipool would give nothing of {self.label(asset)} for it"
+                f"amount is too small: the Omnipool would give no {self.label(asset)} for it"
             )
         reserve, limit = bought.side.reserve, bought.volume_limit
         most = reserve // self._table.constant("Omnipool", "MaxOutRatio")
@@ -306,8 +306,8 @@ class OmnipoolState:
             most = min(most, reserve * limit[0] // limit[1])
         if amount > most:
             raise InvalidRequest(
-                f"amount is too large, it would bring {self.amount(asset, amount)}, and the Omnipool gives at most "
-                f"{self.amount(asset, most)} at once"
+                f"amount is too large: it would buy {self.amount(asset, amount)}, and the Omnipool gives at most "
+                f"{self.amount(asset, most)} in one trade"
             )
 
     def _apply(self, hop: RouteHop, amount: int, sale: Sale) -> None:

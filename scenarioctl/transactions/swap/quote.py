@@ -38,7 +38,7 @@ class QuoteLeg:
 
 @dataclass(frozen=True, kw_only=True)
 class Quote:
-    """What a sale would bring in the block after `block`."""
+    """What a sale would buy in the block after `block`."""
 
     asset_in: "Asset"
     asset_out: "Asset"
@@ -83,8 +83,8 @@ class Quote:
         """Refuse a trade whose size takes its price more than *limit* per cent below the present one."""
         if self.impact is not None and self.impact * 100 > Fraction(limit):
             raise InvalidRequest(
-                f"amount {self.asset_in.amount(self.amount_in)} is so large that it worsens its own price by "
-                f"{percent(self.impact)} %, more than {to_text(limit)} %: sell less at once",
+                f"amount {self.asset_in.amount(self.amount_in)} is so large that it moves the price by "
+                f"{percent(self.impact)} %, more than {to_text(limit)} %: sell less in one trade",
                 advice=", or allow it with --max-impact (max_impact)",
             )
 
@@ -99,7 +99,7 @@ class Quote:
             facts.append(f"asset fee {percent(self.omnipool.asset_fee)} %")
             facts.append(f"protocol fee {percent(self.omnipool.protocol_fee)} %")
         return (
-            f"{self.asset_in.amount(self.amount_in)} would bring {self.asset_out.amount(self.amount_out)}{way} "
+            f"{self.asset_in.amount(self.amount_in)} would buy {self.asset_out.amount(self.amount_out)}{way} "
             f"in the block after {self.block} ({', '.join(facts)})"
         )
 

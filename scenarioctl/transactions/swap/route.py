@@ -60,11 +60,11 @@ def parse_route(value: object, *, field: str) -> tuple[RouteHop, ...]:
     if not hops:
         raise InvalidRequest(f"{field} is empty, {_EXPECTED}")
     if len(hops) > MAX_HOPS:
-        raise InvalidRequest(f"{field} has more than {MAX_HOPS} hops, the router takes no longer route")
+        raise InvalidRequest(f"{field} has more than {MAX_HOPS} hops, the router accepts no longer route")
     for place, (hop, after) in enumerate(pairwise(hops)):
         if hop.asset_out != after.asset_in:
             raise InvalidRequest(
-                f"{field}[{place + 1}] sells {after.asset_in}, but the hop before it brings {hop.asset_out}: expected hops that chain"
+                f"{field}[{place + 1}] sells {after.asset_in}, but the hop before it buys {hop.asset_out}: expected each hop to sell what the one before it buys"
             )
     return hops
 
@@ -100,7 +100,7 @@ def _hop(pool: object, asset_in: object, asset_out: object, field: str) -> Route
         asset_out=_parse_id(asset_out, f"{field}.asset_out"),
     )
     if hop.asset_in == hop.asset_out:
-        raise InvalidRequest(f"{field} sells {hop.asset_in} for itself, expected two assets")
+        raise InvalidRequest(f"{field} sells {hop.asset_in} for itself, expected two different assets")
     return hop
 
 
@@ -122,12 +122,10 @@ def _parse_pool(value: object, field: str) -> tuple[str, int | None]:
         )
     if known != "Stableswap":
         if number is not None:
-            raise InvalidRequest(f"{field} {shorten(value)} has a number, expected {known!r} alone")
+            raise InvalidRequest(f"{field} {shorten(value)} has an id, expected {known!r} alone")
         return known, None
     if number is None:
-        raise InvalidRequest(
-            f"{field} {shorten(value)} lacks the pool's id, expected one like Stableswap(102)"
-        )
+        raise InvalidRequest(f"{field} {shorten(value)} has no pool id, expected one like Stableswap(102)")
     return known, _parse_id(number, field)
 
 
@@ -143,12 +141,10 @@ def check_route(hops: tuple[RouteHop, ...], asset_in: int, asset_out: int) -> No
     """Refuse hops that do not lead from *asset_in* to *asset_out*."""
     parse_route(list(hops), field="route")
     if hops[0].asset_in != asset_in:
-        raise InvalidRequest(
-            f"route begins with {hops[0].asset_in}, but {asset_in} is sold: expected it first"
-        )
+        raise InvalidRequest(f"route begins with {hops[0].asset_in}, expected {asset_in}, the asset sold")
     if hops[-1].asset_out != asset_out:
         raise InvalidRequest(
-            f"route ends with {hops[-1].asset_out}, but {asset_out} is to be received: expected it last"
+            f"route ends with {hops[-1].asset_out}, expected {asset_out}, the asset received"
         )
 
 

@@ -111,8 +111,8 @@ async def _quote_other_pools(
         hops, before = (*(hop for leg in before for hop in leg.hops), *hops), []
         if sender is None and await router.is_contract(hops[0].asset_in):
             raise NotQuotable(
-                f"{omnipool.label(hops[0].asset_in)} is a contract's token, and its way over {format_route(hops)} can only "
-                "be dry-run by an account that holds it",
+                f"{omnipool.label(hops[0].asset_in)} is a contract's token, so the route {format_route(hops)} can be quoted only "
+                "for an account that holds it (sender)",
                 advice=f": {GIVE_MINIMUM}",
             )
     else:
@@ -121,7 +121,7 @@ async def _quote_other_pools(
     received = await router.sell(hops, given, sender)
     if not received:
         raise InvalidRequest(
-            f"amount is too small, {format_route(hops)} would give nothing for {omnipool.amount(hops[0].asset_in, given)}"
+            f"amount is too small: {format_route(hops)} would give nothing for {omnipool.amount(hops[0].asset_in, given)}"
         )
     impact = None
     if small := given // _SMALL_PART:
@@ -137,14 +137,14 @@ async def _compare_with_dry_run(router: RouterDryRun, quote: Quote, expected: in
     try:
         received = await router.sell(quote.route, quote.amount_in, sender)
     except ChainRefused as error:
-        warning = f"the quote is not checked by a dry run of the sender: {error}"
+        warning = f"the quote was not checked with a dry run by the sender: {error}"
         return replace(quote, warnings=(*quote.warnings, warning))
     difference = abs(Fraction(received, expected) - 1)
     if difference > TOLERANCE:
         asset = quote.asset_out
         raise ChainRefused(
-            f"a dry run of the swap gives {asset.amount(received)} where {asset.amount(expected)} "
-            f"were expected, {percent(difference)} % apart and more than {percent(TOLERANCE)} %: ask again",
+            f"a dry run of the swap gives {asset.amount(received)}, but {asset.amount(expected)} "
+            f"was expected, a difference of {percent(difference)} %, more than {percent(TOLERANCE)} %: try again",
             advice=f", or {GIVE_MINIMUM}",
         )
     return quote
@@ -161,12 +161,12 @@ def _warnings(asset_out: "Asset", legs: tuple[QuoteLeg, ...]) -> tuple[str, ...]
     hops = [hop.pool == "Omnipool" for leg in legs for hop in leg.hops]
     if any(one and other for one, other in pairwise(hops)):
         found.append(
-            "the route passes the Omnipool twice in a row, where one trade would do and cost one fee"
+            "the route goes through the Omnipool twice in a row: one trade would do, and cost one fee"
         )
     if any(leg.asset_fee is None and "Omnipool" in {hop.pool for hop in leg.hops} for leg in legs):
         found.append(
-            f"the quote is a dry run with the fees of the block before, and may be off by {percent(TOLERANCE)} %"
+            f"the quote is from a dry run with the fees of the block before, and can be off by {percent(TOLERANCE)} %"
         )
     if any(leg.impact is None for leg in legs):
-        found.append("how far the size of the trade worsens its price is not known, and not limited")
+        found.append("the price impact of the trade is unknown, so it is not limited")
     return tuple(found)

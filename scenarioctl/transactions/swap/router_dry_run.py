@@ -20,7 +20,7 @@ STAND_IN = b"scenarioctl quote".ljust(32, b"\0")
 #: Native raw units that the stand-in gets for the deposits that new balances cost.
 _STAND_IN_NATIVE = 10**16
 #: What to do if a quote needs a dry run that fails.
-GIVE_MINIMUM = "give the minimum with --min-amount-out and --exact-minimum"
+GIVE_MINIMUM = "set the minimum with --min-amount-out and --exact-minimum"
 
 
 class RouterDryRun:
@@ -108,4 +108,4 @@ def _read_dry_run(table: "RuntimeTable", answer: Any) -> int | str:
             return explain_dispatch_error(table, event.fields["result"]["Err"])
         if str(event) == "Router.Executed":
             received = event.fields["amount_out"]
-    return received if received is not None else "it tells of no trade"
+    return received if received is not None else "it reports no trade"

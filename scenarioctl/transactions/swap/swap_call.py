@@ -63,19 +63,19 @@ def check_omnipool_trade(table: "RuntimeTable", hop: RouteHop, amount: int | Non
     """Refuse a hop that the Omnipool refuses whatever its state: it sells no hub asset, and has a smallest *amount*."""
     if hop.asset_out == table.constant("Omnipool", "HubAssetId"):
         raise InvalidRequest(
-            f"asset_out {hop.asset_out} (LRNA) cannot be bought: the Omnipool sells its hub asset to nobody (NotAllowed)"
+            f"asset_out {hop.asset_out} (LRNA) cannot be bought: the Omnipool does not sell its hub asset (NotAllowed)"
         )
     smallest = table.constant("Omnipool", "MinimumTradingLimit")
     if amount is not None and amount < smallest:
         raise InvalidRequest(
-            f"amount {amount} is below the Omnipool's smallest trade, expected at least {smallest} of the smallest unit"
+            f"amount {amount} is below the Omnipool's minimum trade, expected at least {smallest} of the smallest unit"
         )
 
 
 def _check_swap(swap: Swap) -> tuple[int, int]:
     chain = swap.chain
     if chain.role != "dex":
-        raise InvalidRequest(f"{chain.name} has no exchange, a swap is made on one like hydraDx")
+        raise InvalidRequest(f"{chain.name} has no exchange, expected a chain like hydraDx")
     for name, asset in (("asset_in", swap.asset_in), ("asset_out", swap.asset_out)):
         if asset.chain != chain.name or not asset.id.isdigit():
             raise InvalidRequest(f"{name} {asset.label} of {asset.chain} is not an asset of {chain.name}")
@@ -87,7 +87,7 @@ def _check_swap(swap: Swap) -> tuple[int, int]:
         )
     if swap.min_amount_out == 0:
         raise InvalidRequest(
-            "min_amount_out 0 would accept any price, expected the least to receive in the smallest unit, at least 1"
+            "min_amount_out 0 would accept any price, expected at least 1 of the smallest unit"
         )
     if not 0 < swap.min_amount_out <= U128_MAX:
         raise InvalidRequest(
@@ -108,10 +108,10 @@ def _check_omnipool(swap: Swap, hops: tuple[RouteHop, ...], table: "RuntimeTable
     warnings = []
     if any(hop.asset_in == table.constant("Omnipool", "HubAssetId") for hop in traded):
         warnings.append(
-            "LRNA is the Omnipool's hub asset: it can be sold only while the pool's HubAssetTradability allows it"
+            "LRNA is the Omnipool's hub asset: selling it works only while the pool's HubAssetTradability allows it"
         )
     if swap.route is None:
         warnings.append(
-            f"sold in the Omnipool itself: where it does not hold both {swap.asset_in.label} and {swap.asset_out.label}, the trade fails and costs its fee; another way needs a route"
+            f"without a route, the swap goes straight through the Omnipool: if it does not hold both {swap.asset_in.label} and {swap.asset_out.label}, the swap fails and you still pay the fee"
         )
     return tuple(warnings)

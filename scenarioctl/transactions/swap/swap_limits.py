@@ -77,7 +77,7 @@ async def price_swap(
             min_amount_out=bounds.minimum,
             route=route,
             warnings=(
-                f"there is no quote ({error}): the exact minimum of {least} stands, and max_impact is not checked",
+                f"there is no quote ({error}): the exact minimum of {least} is used, and max_impact is not checked",
             ),
         )
     quote.check_impact(bounds.max_impact)
@@ -104,7 +104,7 @@ def price_swap_offline(
         min_amount_out=minimum,
         route=route,
         warnings=tuple(warnings),
-        notes=(f"at least {least}, the minimum given; offline, it is not compared with a quote",),
+        notes=(f"at least {least}, the minimum given; offline it is not compared with a quote",),
     )
 
 
@@ -120,9 +120,9 @@ def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
     floor = bounds.minimum or 0
     if quote.amount_out < floor:
         raise InvalidRequest(
-            f"min_amount_out {quote.asset_out.amount(floor)} is more than the swap would bring now, "
-            f"{quote.asset_out.amount(quote.amount_out)}: it would fail on chain",
-            advice="; lower the minimum, or take it as it stands with --exact-minimum (exact_minimum)",
+            f"min_amount_out {quote.asset_out.amount(floor)} is more than the swap would buy now, "
+            f"{quote.asset_out.amount(quote.amount_out)}: the swap would fail on chain",
+            advice="; lower the minimum, or use it as it is with --exact-minimum (exact_minimum)",
         )
     computed = minimum_received(quote.amount_out, bounds.slippage)
     least = quote.asset_out.amount(max(floor, computed))
@@ -152,8 +152,8 @@ def _exact_terms(quote: "Quote", bounds: SwapLimits, minimum: int) -> PricedSwap
     warnings = quote.warnings
     if quote.amount_out < minimum:
         warnings += (
-            f"the swap would bring {quote.asset_out.amount(quote.amount_out)} now, less than the exact minimum of "
-            f"{least}: it fails, and costs its fee, until the price is better",
+            f"the swap would buy {quote.asset_out.amount(quote.amount_out)} now, less than the exact minimum of "
+            f"{least}: until the price is better, it fails and you still pay the fee",
         )
     elif minimum < minimum_received(quote.amount_out, bounds.slippage):
         warnings += (f"the exact minimum of {least} is {_below(quote, minimum)} % below the quote",)

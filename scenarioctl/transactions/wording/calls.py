@@ -54,13 +54,7 @@ def _fee_asset(identity: Any, chain: "Chain", assets: "Assets") -> str:
         return asset.display_name if asset else f"asset {identity}"
     place = write_location(identity)
     asset = assets.at(chain, place) if place else None
-    return (
-        asset.display_name
-        if asset
-        else f"the asset at {place}"
-        if place
-        else "an asset that is not known here"
-    )
+    return asset.display_name if asset else f"the asset at {place}" if place else "an unknown asset"
 
 
 def _say(phrases: Phrases, call: Call) -> str:
@@ -86,7 +80,7 @@ def _inner(phrases: Phrases, value: Any) -> str:
     if phrases.budget.spend():
         return f"[{_say_value(inside, value)}]"
     call = _read_call(value)
-    return f"[calls {call.pallet}.{call.method} on {phrases.chain.name}, which is not told further]"
+    return f"[calls {call.pallet}.{call.method} on {phrases.chain.name}, with more inside]"
 
 
 def _say_value(phrases: Phrases, value: Any) -> str:

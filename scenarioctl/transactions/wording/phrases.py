@@ -70,12 +70,12 @@ class Phrases:
             said.append(say(inside, item))
         left = len(items) - len(said)
         if left:
-            said.append(f"{left} {'more ' if said else ''}{noun}{'s' * (left != 1)} not told here")
+            said.append(f"{left} {'more ' if said else ''}{noun}{'s' * (left != 1)} not shown")
         return "; then ".join(said)
 
     def amount(self, value: int, asset: "Asset | None") -> str:
         if asset is None:
-            return f"{value} smallest units of an asset that is not known here"
+            return f"{value} smallest units of an unknown asset"
         return asset.amount(value)
 
     def native(self, value: int) -> str:

@@ -45,7 +45,7 @@ def say_place(phrases: Phrases, location: Any, here: NamedPlace) -> NamedPlace:
     """Return the chain that a location names, seen from *here*."""
     text = write_location(location)
     if not text:
-        return NamedPlace(None, "a place that is not known here")
+        return NamedPlace(None, "an unknown location")
     chain = chain_at(phrases.registry, here.chain, text) if here.chain is not None else None
     return NamedPlace(chain, chain.name if chain else f"the place {text} seen from {here.name}")
 
@@ -95,7 +95,7 @@ def say_asset_id(phrases: Phrases, identity: Any, here: NamedPlace) -> str:
 
 
 def _at(place: str, here: NamedPlace) -> str:
-    return f"the asset at {place} seen from {here.name}" if place else "an asset that is not known here"
+    return f"the asset at {place} seen from {here.name}" if place else "an unknown asset"
 
 
 def _filter(phrases: Phrases, value: Any, here: NamedPlace) -> str:
@@ -184,7 +184,7 @@ def _transact(_: Phrases, fields: Any, here: NamedPlace) -> str:
     call = fields["call"]
     encoded = call["encoded"] if isinstance(call, Mapping) else call
     kind = _plain(fields["origin_kind"])
-    return f"runs an encoded call of {len(encoded)} bytes on {here.name} as {kind} (Transact), which is not read here"
+    return f"runs an encoded call of {len(encoded)} bytes on {here.name} as {kind} (Transact), which is not decoded"
 
 
 def _claim(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
