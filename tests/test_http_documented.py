@@ -204,7 +204,7 @@ def test_7_both_spellings_of_the_destination_may_agree_but_not_differ(served: Se
     assert (differing.status, differing.json()) == (
         422,
         {
-            "error": "destchain 'hydraDx' and deschain 'polkadot' are the same field and differ: which one is meant?",
+            "error": "destchain 'hydraDx' and deschain 'polkadot' are the same field and differ; give one of them",
             "code": "invalid_request",
         },
     )

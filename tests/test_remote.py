@@ -350,21 +350,21 @@ def test_an_error_that_is_not_known_here_is_told_by_its_status(
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        ("localhost:8080", "url 'localhost:8080' is not the address of a daemon, {expected}"),
-        ("ftp://h", "url 'ftp://h' is not the address of a daemon, {expected}"),
-        ("http://", "url 'http://' is not the address of a daemon, {expected}"),
-        ("http://h:x", "url 'http://h:x' is not the address of a daemon, {expected}"),
-        ("http://h:99999", "url 'http://h:99999' is not the address of a daemon, {expected}"),
-        ("http://[::1", "url 'http://[::1' is not the address of a daemon, {expected}"),
-        ("http://a b", "url 'http://a b' is not the address of a daemon, {expected}"),
-        ("unix://", "url 'unix://' is not the address of a daemon, {expected}"),
-        ("unix://a/b", "url 'unix://a/b' is not the address of a daemon, {expected}"),
-        ("http://h/?x=1", "url 'http://h/?x=1' goes on after the daemon's address, {expected}"),
-        ("http://h/#x", "url 'http://h/#x' goes on after the daemon's address, {expected}"),
+        ("localhost:8080", "url 'localhost:8080' is not the address of a daemon; {expected}"),
+        ("ftp://h", "url 'ftp://h' is not the address of a daemon; {expected}"),
+        ("http://", "url 'http://' is not the address of a daemon; {expected}"),
+        ("http://h:x", "url 'http://h:x' is not the address of a daemon; {expected}"),
+        ("http://h:99999", "url 'http://h:99999' is not the address of a daemon; {expected}"),
+        ("http://[::1", "url 'http://[::1' is not the address of a daemon; {expected}"),
+        ("http://a b", "url 'http://a b' is not the address of a daemon; {expected}"),
+        ("unix://", "url 'unix://' is not the address of a daemon; {expected}"),
+        ("unix://a/b", "url 'unix://a/b' is not the address of a daemon; {expected}"),
+        ("http://h/?x=1", "url 'http://h/?x=1' has a query or a fragment; {expected}"),
+        ("http://h/#x", "url 'http://h/#x' has a query or a fragment; {expected}"),
         *(
             (
                 url,
-                "url holds a name or a password before the host, expected neither: a token goes into "
+                "url has a user name or a password before the host; expected neither. Put a token into "
                 "SCENARIOCTL_TOKEN or config.toml",
             )
             for url in (
@@ -387,9 +387,9 @@ def test_an_address_that_is_none_is_refused(scenarioctl: Run, url: str, sentence
 @pytest.mark.parametrize(
     ("how", "back"),
     [
-        ("flag", "leave --url out"),
+        ("flag", "leave out --url"),
         ("variable", "unset SCENARIOCTL_URL"),
-        ("file", "take url out of config.toml"),
+        ("file", "remove url from config.toml"),
     ],
 )
 def test_a_daemon_that_is_not_there_is_named(
@@ -414,7 +414,7 @@ def test_a_daemon_that_is_not_there_is_named(
     ended = scenarioctl(*line)
 
     said = {
-        "error": f"no daemon answers at {url} (connection refused): start it with scenarioctl daemon, or {back} to work on this machine",
+        "error": f"no daemon answers at {url} (connection refused). Start it with scenarioctl daemon, or {back} to run locally",
         "code": "daemon_unreachable",
     }
     assert ended == Ended(out=json.dumps(said) + "\n", err="", code=5)
@@ -431,15 +431,15 @@ def test_a_host_or_a_socket_that_is_not_there_is_named(
     host = scenarioctl("info", "abc", "--url", "http://no.such.host")
     path = scenarioctl("info", "abc", "--url", f"unix://{tmp_path}/d.sock")
 
-    start = "start it with scenarioctl daemon, or leave --url out to work on this machine"
+    start = "Start it with scenarioctl daemon, or leave out --url to run locally"
     assert host == Ended(
         out="",
-        err=f"Error: no daemon answers at http://no.such.host (name or service not known): {start}\n",
+        err=f"Error: no daemon answers at http://no.such.host (name or service not known). {start}\n",
         code=5,
     )
     assert path == Ended(
         out="",
-        err=f"Error: no daemon answers at unix://{tmp_path}/d.sock (no such file or directory): {start}\n",
+        err=f"Error: no daemon answers at unix://{tmp_path}/d.sock (no such file or directory). {start}\n",
         code=5,
     )
 
@@ -449,29 +449,28 @@ def test_a_host_or_a_socket_that_is_not_there_is_named(
     [
         (
             b"SSH-2.0-OpenSSH_9\r\n",
-            "{url} does not speak HTTP ('SSH-2.0-OpenSSH_9\\r\\n'), expected a daemon of scenarioctl",
+            "{url} does not speak HTTP ('SSH-2.0-OpenSSH_9\\r\\n'); expected a scenarioctl daemon",
         ),
         (
             b"",
-            "the daemon at {url} broke off before its answer was whole (remote end closed connection without response)",
+            "the daemon at {url} closed the connection before its answer was complete (remote end closed connection without response)",
         ),
         (
             b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"res',
-            "the daemon at {url} broke off before its answer was whole (5 bytes of it came)",
+            "the daemon at {url} closed the connection before its answer was complete (got 5 bytes)",
         ),
         (
             b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>",
-            "{url} does not answer as a daemon of scenarioctl does (HTTP 200, 'text/html'): is the address right?",
+            "{url} does not answer like a scenarioctl daemon (HTTP 200, 'text/html'). Check the address",
         ),
         (
             b"HTTP/1.1 404 Not Found\r\nContent-Length: 22\r\n\r\n" + b'{"detail":"Not Found"}',
-            "{url} does not answer as a daemon of scenarioctl does (HTTP 404, 'no type', JSON of another kind): is the "
-            "address right?",
+            "{url} does not answer like a scenarioctl daemon (HTTP 404, 'no type', other JSON). Check the address",
         ),
         (
             b"HTTP/1.1 301 Moved\r\nLocation: https://elsewhere.example/\r\nContent-Length: 0\r\n\r\n",
-            "{url} sends elsewhere (HTTP 301 to 'https://elsewhere.example/'), which is not followed: give the address of "
-            "the daemon itself",
+            "{url} redirects to 'https://elsewhere.example/' (HTTP 301); redirects are not followed. Pass the daemon's "
+            "own address",
         ),
     ],
     ids=["another protocol", "silence", "half an answer", "a page", "another service", "a redirect"],
@@ -488,9 +487,7 @@ def test_an_answer_of_another_shape_is_no_bug(scenarioctl: Run, script: Script) 
 
     ended = scenarioctl("info", "abc", "--url", script.url)
 
-    assert ended.err.startswith(
-        "Error: the daemon's answer has no 'result': is it scenarioctl that answers there"
-    )
+    assert ended.err.startswith("Error: the daemon's answer has no field 'result'. Check that scenarioctl ")
     assert (ended.out, ended.code) == ("", 5)
 
 
@@ -498,7 +495,7 @@ def test_plain_http_is_no_tls(scenarioctl: Run) -> None:
     with saying(b"HTTP/1.1 400 Bad Request\r\n\r\n") as url:
         ended = scenarioctl("info", "abc", "--url", url.replace("http:", "https:"))
 
-    assert "(it does not speak TLS, " in ended.err
+    assert "(no TLS: " in ended.err
     assert (ended.out, ended.code) == ("", 5)
 
 
@@ -516,8 +513,8 @@ def test_a_certificate_that_is_not_trusted_is_no_missing_daemon(
 
     assert ended == Ended(
         out="",
-        err="Error: the certificate of https://host.example is not trusted here (self-signed certificate): SSL_CERT_FILE "
-        "names the certificates that are\n",
+        err="Error: the certificate of https://host.example is not trusted (self-signed certificate). Set SSL_CERT_FILE "
+        "to a file with the trusted certificates\n",
         code=5,
     )
 
@@ -533,7 +530,7 @@ def test_a_daemon_that_does_not_answer_is_not_waited_for_for_ever(
 
     said = f"Error: the daemon at {script.url} did not answer within 0.1 seconds"
     assert read == Ended(out="", err=f"{said}\n", code=5)
-    assert written == Ended(out="", err=f"{said}; it may have done what it was asked for\n", code=5)
+    assert written == Ended(out="", err=f"{said}; it may have carried out the request\n", code=5)
 
 
 def test_a_daemon_that_refuses_a_large_body_before_it_was_read_is_heard(
@@ -548,7 +545,7 @@ def test_a_daemon_that_refuses_a_large_body_before_it_was_read_is_heard(
     ended = scenarioctl("scenario", "import", str(path), "--url", script.url)
 
     # A reset may come before the answer was read; then it is said that it broke off.
-    assert ended.err == says("body", "large").printed or "broke off before its answer was whole" in ended.err
+    assert ended.err == says("body", "large").printed or "closed the connection before" in ended.err
     assert ended.code in (2, 5)
 
 
@@ -584,13 +581,13 @@ def test_a_token_in_the_clear_to_another_machine_is_warned_of(
 
     assert ended == Ended(
         out="polkadot > Remark\n",
-        err="Warning: the token goes to 0.0.0.0 over http, which anyone on the way can read: use https\n",
+        err="Warning: the token is sent to 0.0.0.0 without encryption. Use https.\n",
         code=0,
     )
 
 
 @pytest.mark.parametrize(
-    ("url", "near"),
+    ("url", "local"),
     [
         ("http://127.0.0.1:8080", True),
         ("http://127.9.9.9", True),
@@ -602,8 +599,8 @@ def test_a_token_in_the_clear_to_another_machine_is_warned_of(
         ("http://10.0.0.1", False),
     ],
 )
-def test_only_this_machine_is_near_whatever_a_name_begins_with(url: str, near: bool) -> None:
-    assert remote.parse_url(url).is_near is near
+def test_only_this_machine_is_local_whatever_a_name_begins_with(url: str, local: bool) -> None:
+    assert remote.parse_url(url).is_local is local
 
 
 def test_the_token_of_one_daemon_is_not_sent_to_another(
@@ -617,8 +614,8 @@ def test_the_token_of_one_daemon_is_not_sent_to_another(
     assert "Authorization" not in script.asked[0].headers
     assert ended == Ended(
         out="polkadot > Remark\n",
-        err="Warning: the token in config.toml is for https://daemon.example and was not sent; "
-        "SCENARIOCTL_TOKEN has one for another daemon\n",
+        err="Warning: the token in config.toml is for https://daemon.example and was not sent. "
+        "Set SCENARIOCTL_TOKEN for another daemon.\n",
         code=0,
     )
 
@@ -632,7 +629,7 @@ def test_a_token_that_no_header_holds_is_refused_without_being_shown(
 
     assert ended == Ended(
         out="",
-        err="Error: token (SCENARIOCTL_TOKEN) holds what no token has, expected letters, digits and _\n",
+        err="Error: token (SCENARIOCTL_TOKEN) contains characters that no token has; expected letters, digits, - and _\n",
         code=2,
     )
     assert script.asked == []
@@ -670,11 +667,11 @@ def test_a_daemon_at_a_unix_socket_is_reached(scenarioctl: Run, tmp_path: Path) 
     [
         (
             ("--offline",),
-            "offline does not go with url '{url}', the daemon decides whether nodes are asked: leave one out",
+            "offline cannot be combined with url '{url}', because the daemon decides whether it connects to chains. Leave one out",
         ),
         (
             ("--store", "s.db"),
-            "store does not go with url '{url}', the daemon has a store of its own: leave one out",
+            "store cannot be combined with url '{url}', because the daemon has its own store. Leave one out",
         ),
     ],
 )
@@ -736,9 +733,7 @@ def test_an_empty_url_means_this_machine(
 def test_what_no_path_can_name_is_refused(scenarioctl: Run, script: Script, id: str) -> None:
     ended = scenarioctl("scenario", "export", id, "--url", script.url)
 
-    assert ended == Ended(
-        out="", err=f"Error: id {id!r} names nothing that a daemon could be asked for\n", code=2
-    )
+    assert ended == Ended(out="", err=f"Error: id {id!r} cannot be part of a URL\n", code=2)
 
 
 def test_a_watched_query_asks_again_and_prints_what_changed(

@@ -1,7 +1,7 @@
-"""`--url`: the same commands, carried out by a daemon.
+"""`--url`: runs commands on a daemon.
 
-A request is sent to its row of `server/endpoints.py`, and the answer, or the error, is that of the daemon's
-handler: what is printed and how the program ends is the same as on this machine.
+A request goes to its endpoint in `server/endpoints.py`. The daemon's answer or error gives the same output and exit
+status as a local run.
 """
 
 import http.client
@@ -23,21 +23,21 @@ from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 if TYPE_CHECKING:
     from scenarioctl.config import Settings
 
-#: Seconds.
+#: Timeouts in seconds.
 CONNECTING = 10.0
 READING = 300.0
-#: Bytes of the largest answer that is read: a whole log, or a page of drafts, stays far below.
+#: Limit of an answer in bytes, far above that of a whole log or a page of drafts.
 ANSWER_LIMIT = 256 * 1024 * 1024
 
 _EXPECTED = "expected one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock"
 _USER = re.compile(r"[^/?#]*//[^/?#]*@")
-#: Flags that say what only a daemon can say of itself, and why.
-_THE_DAEMONS = {
-    "offline": "the daemon decides whether nodes are asked",
-    "store": "the daemon has a store of its own",
+#: Flags that have no effect on a daemon, and why.
+_LOCAL_FLAGS = {
+    "offline": "because the daemon decides whether it connects to chains",
+    "store": "because the daemon has its own store",
 }
-#: How to get back to this machine, by where `url` comes from.
-_BACK = {"flag": "leave --url out", "config.toml": "take url out of config.toml"}
+#: How to run the command locally, by the origin of `url`.
+_BACK = {"flag": "leave out --url", "config.toml": "remove url from config.toml"}
 
 _ERRORS: Mapping[str, type[ScenarioctlError]] = {
     each.code: each
@@ -48,30 +48,30 @@ _ERRORS: Mapping[str, type[ScenarioctlError]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Daemon:
-    """Where a daemon is."""
+    """The address of a daemon."""
 
-    #: As it was given.
+    #: The URL as given.
     url: str
     scheme: str
     host: str = ""
     port: int | None = None
-    #: Before every path of the interface, where a proxy puts the daemon below one.
+    #: Path prefix of the interface, if a proxy serves the daemon below one.
     prefix: str = ""
-    #: Of a Unix socket.
+    #: Path of a Unix socket.
     path: str = ""
 
     @property
-    def is_near(self) -> bool:
-        """Tell whether what is sent there stays on this machine."""
+    def is_local(self) -> bool:
+        """Tell whether the daemon is on this machine."""
         return self.scheme == "unix" or self.host == "localhost" or is_loopback(self.host)
 
 
 class _Object(dict[str, Any]):
-    """An object of an answer: without what a command prints, it is not the answer of a daemon."""
+    """An object in an answer. A missing field that a command prints means that no daemon answered."""
 
     def __missing__(self, name: str) -> NoReturn:
         raise DaemonUnreachable(
-            f"the daemon's answer has no {shorten(name)}: is it scenarioctl that answers there, and in a version like {__version__}?"
+            f"the daemon's answer has no field {shorten(name)}. Check that scenarioctl {__version__} or a similar version runs there"
         )
 
 
@@ -87,24 +87,24 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 def parse_url(url: str) -> Daemon:
-    """Return the daemon that *url* names."""
+    """Return the address of the daemon in *url*, or raise InvalidRequest."""
     if _USER.match(url):
-        # Not shown: it may be a password.
+        # Don't show the URL: it may contain a password.
         raise InvalidRequest(
-            "url holds a name or a password before the host, expected neither: a token goes into SCENARIOCTL_TOKEN or config.toml"
+            "url has a user name or a password before the host; expected neither. Put a token into SCENARIOCTL_TOKEN or config.toml"
         )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon, {_EXPECTED}") from None
+        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon; {_EXPECTED}") from None
     if parts.query or parts.fragment or "?" in url or "#" in url:
-        raise InvalidRequest(f"url {shorten(url)} goes on after the daemon's address, {_EXPECTED}")
+        raise InvalidRequest(f"url {shorten(url)} has a query or a fragment; {_EXPECTED}")
     if parts.scheme == "unix" and not parts.netloc and len(parts.path) > 1:
         return Daemon(url=url, scheme="unix", path=unquote(parts.path))
     host = parts.hostname or ""
     if parts.scheme not in ("http", "https") or not host or not _is_plain(host) or not _is_plain(parts.path):
-        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon, {_EXPECTED}")
+        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon; {_EXPECTED}")
     return Daemon(url=url, scheme=parts.scheme, host=host, port=port, prefix=parts.path.rstrip("/"))
 
 
@@ -113,14 +113,14 @@ def _is_plain(text: str) -> bool:
 
 
 def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = False) -> Result[dict[str, Any]]:
-    """Let the daemon at `url` carry out *operation* and return its answer, or raise the error that it answers with.
+    """Run *operation* on the daemon at `url` and return its answer, or raise its error.
 
-    With *waits* it takes its time.
+    With *waits*, there is no timeout for the answer.
     """
-    for name, reason in _THE_DAEMONS.items():
+    for name, reason in _LOCAL_FLAGS.items():
         if settings.origins.get(name) == "flag":
             raise InvalidRequest(
-                f"{name} does not go with url {shorten(settings.url)}, {reason}: leave one out"
+                f"{name} cannot be combined with url {shorten(settings.url)}, {reason}. Leave one out"
             )
     daemon = parse_url(settings.url)
     endpoint = next(each for each in ENDPOINTS if each.operation == operation)
@@ -128,9 +128,9 @@ def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = Fal
     headers = _headers(settings, daemon, body)
     connection = _connect(settings, daemon)
     try:
-        patience = None if waits else READING + _seconds_to_wait(request)
+        timeout = None if waits else READING + _seconds_to_wait(request)
         if connection.sock is not None:
-            connection.sock.settimeout(patience)
+            connection.sock.settimeout(timeout)
         try:
             _send(connection, endpoint.method, daemon.prefix + target, body, headers)
             with connection.getresponse() as response:
@@ -139,7 +139,7 @@ def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = Fal
                     raise http.client.IncompleteRead(text, response.length)
         except TimeoutError:
             raise DaemonUnreachable(
-                f"the daemon at {daemon.url} did not answer within {patience:g} seconds{_doubt(endpoint)}"
+                f"the daemon at {daemon.url} did not answer within {timeout:g} seconds{_doubt(endpoint)}"
             ) from None
         except (http.client.HTTPException, OSError) as error:
             raise _broken(daemon, endpoint, error) from None
@@ -149,13 +149,13 @@ def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = Fal
 
 
 def _seconds_to_wait(request: Any) -> int:
-    """Return how long *request* asks for: a broadcast may be followed into its block."""
+    """Return the timeout in *request*, in seconds: a broadcast may wait for its block."""
     given = str(getattr(request, "timeout", None))
     return int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0
 
 
 def write_request(endpoint: Endpoint, request: Any) -> tuple[str, bytes | None]:
-    """Return path and query, and the body, that say *request*: what is as by default is left out, older daemons may not know it."""
+    """Return path with query, and body, of *request*, without fields at their default, which older daemons may not know."""
     given = {
         each.name: getattr(request, each.name)
         for each in fields(request)
@@ -178,14 +178,14 @@ def write_request(endpoint: Endpoint, request: Any) -> tuple[str, bytes | None]:
     try:
         return path, text.encode()
     except UnicodeEncodeError:
-        # Half of a character, from a broken argument: the daemon says so.
+        # A lone surrogate from an argument that isn't UTF-8; the daemon refuses it.
         return path, json.dumps(value, separators=(",", ":")).encode()
 
 
 def _in_path(name: str, value: object) -> str:
     text = str(value)
     if text in ("", ".", ".."):
-        raise InvalidRequest(f"{name} {shorten(text)} names nothing that a daemon could be asked for")
+        raise InvalidRequest(f"{name} {shorten(text)} cannot be part of a URL")
     return _escape(text)
 
 
@@ -208,18 +208,16 @@ def _headers(settings: "Settings", daemon: Daemon, body: bytes | None) -> dict[s
     if settings.token and _is_meant_for(settings):
         if not _is_plain(settings.token):
             raise InvalidRequest(
-                f"token ({settings.origins.get('token')}) holds what no token has, expected letters, digits and _"
+                f"token ({settings.origins.get('token')}) contains characters that no token has; expected letters, digits, - and _"
             )
-        if daemon.scheme == "http" and not daemon.is_near:
-            say(
-                f"Warning: the token goes to {printable(daemon.host)} over http, which anyone on the way can read: use https"
-            )
+        if daemon.scheme == "http" and not daemon.is_local:
+            say(f"Warning: the token is sent to {printable(daemon.host)} without encryption. Use https.")
         headers["Authorization"] = f"Bearer {settings.token}"
     return headers
 
 
 def _is_meant_for(settings: "Settings") -> bool:
-    """Tell whether the token is for this daemon: config.toml's is for config.toml's `url`, if that has one."""
+    """Tell whether the token is for this daemon. A token in config.toml is only for the `url` there, if it has one."""
     if settings.origins.get("token") != "config.toml" or settings.origins.get("url") == "config.toml":
         return True
     from scenarioctl.config import read_config
@@ -228,7 +226,7 @@ def _is_meant_for(settings: "Settings") -> bool:
     if not url or url == settings.url:
         return True
     say(
-        f"Warning: the token in config.toml is for {printable(url)} and was not sent; SCENARIOCTL_TOKEN has one for another daemon"
+        f"Warning: the token in config.toml is for {printable(url)} and was not sent. Set SCENARIOCTL_TOKEN for another daemon."
     )
     return False
 
@@ -251,24 +249,24 @@ def _connect(settings: "Settings", daemon: Daemon) -> http.client.HTTPConnection
         reason = _reason(error)
     else:
         if connection.sock is not None and daemon.scheme != "unix":
-            # A long run is silent; that the other machine is gone shows in the end.
+            # Detect that the other machine is gone during a long silent run.
             connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return connection
     connection.close()
     origin = settings.origins.get("url", "flag")
     back = _BACK.get(origin, f"unset {origin}")
     raise DaemonUnreachable(
-        f"no daemon answers at {daemon.url} ({reason}): start it with scenarioctl daemon, or {back} to work on this machine"
+        f"no daemon answers at {daemon.url} ({reason}). Start it with scenarioctl daemon, or {back} to run locally"
     )
 
 
 def _check_certificate(daemon: Daemon, error: Exception) -> None:
-    """Say of a daemon that is there but not known to be itself what would make it so."""
+    """Raise DaemonUnreachable with instructions if *error* is about an untrusted certificate."""
     import ssl
 
     if isinstance(error, ssl.SSLCertVerificationError):
         raise DaemonUnreachable(
-            f"the certificate of {daemon.url} is not trusted here ({error.verify_message.rstrip('.')}): SSL_CERT_FILE names the certificates that are"
+            f"the certificate of {daemon.url} is not trusted ({error.verify_message.rstrip('.')}). Set SSL_CERT_FILE to a file with the trusted certificates"
         ) from None
 
 
@@ -276,9 +274,9 @@ def _reason(error: Exception) -> str:
     import ssl
 
     if isinstance(error, http.client.IncompleteRead):
-        return f"{len(error.partial)} bytes of it came"
+        return f"got {len(error.partial)} bytes"
     if isinstance(error, ssl.SSLError):
-        return f"it does not speak TLS, {(error.reason or 'unknown').lower().replace('_', ' ')}"
+        return f"no TLS: {(error.reason or 'unknown').lower().replace('_', ' ')}"
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
 
 
@@ -292,7 +290,7 @@ def _send(
     try:
         connection.request(method, target, body=body, headers=headers)
     except (BrokenPipeError, ConnectionResetError):
-        # It may have answered before it had read all of a large body; without an answer, reading it will say so.
+        # The daemon may have refused a large body early, so read its answer.
         if body is None:
             raise
 
@@ -300,16 +298,16 @@ def _send(
 def _broken(daemon: Daemon, endpoint: Endpoint, error: Exception) -> DaemonUnreachable:
     if isinstance(error, (http.client.RemoteDisconnected, http.client.IncompleteRead, OSError)):
         return DaemonUnreachable(
-            f"the daemon at {daemon.url} broke off before its answer was whole ({_reason(error)}){_doubt(endpoint)}"
+            f"the daemon at {daemon.url} closed the connection before its answer was complete ({_reason(error)}){_doubt(endpoint)}"
         )
     return DaemonUnreachable(
-        f"{daemon.url} does not speak HTTP ({shorten(str(error))}), expected a daemon of scenarioctl"
+        f"{daemon.url} does not speak HTTP ({shorten(str(error))}); expected a scenarioctl daemon"
     )
 
 
 def _doubt(endpoint: Endpoint) -> str:
-    """Return what is to be said where it is not known what a daemon did."""
-    return "" if endpoint.scope in ("read", "open") else "; it may have done what it was asked for"
+    """Return a warning for a lost answer if the daemon may have changed something."""
+    return "" if endpoint.scope in ("read", "open") else "; it may have carried out the request"
 
 
 def _read(
@@ -318,7 +316,7 @@ def _read(
     status = response.status
     if 300 <= status < 400:
         raise DaemonUnreachable(
-            f"{daemon.url} sends elsewhere (HTTP {status} to {shorten(response.headers.get('Location', ''), 200)}), which is not followed: give the address of the daemon itself"
+            f"{daemon.url} redirects to {shorten(response.headers.get('Location', ''), 200)} (HTTP {status}); redirects are not followed. Pass the daemon's own address"
         )
     if len(text) > ANSWER_LIMIT:
         raise DaemonUnreachable(f"the answer of {daemon.url} is larger than {ANSWER_LIMIT} bytes")
@@ -336,7 +334,7 @@ def _read(
         raise _error(body, endpoint, status)
     kind = shorten(response.headers.get("Content-Type", "no type"))
     raise DaemonUnreachable(
-        f"{daemon.url} does not answer as a daemon of scenarioctl does (HTTP {status}, {kind}{'' if body is None else ', JSON of another kind'}): is the address right?"
+        f"{daemon.url} does not answer like a scenarioctl daemon (HTTP {status}, {kind}{'' if body is None else ', other JSON'}). Check the address"
     )
 
 
@@ -349,10 +347,10 @@ def _sentences(response: http.client.HTTPResponse, header: str) -> tuple[str, ..
 
 
 def _error(body: Mapping[str, Any], endpoint: Endpoint, status: int) -> ScenarioctlError:
-    """Return the daemon's error as it would have been raised here."""
+    """Return the daemon's error as the exception that a local run raises."""
     kind = _ERRORS.get(body["code"])
     if kind is None:
-        # Of a newer daemon, or of what stands before it.
+        # From a newer daemon, or a proxy in front of it.
         kind = InvalidRequest if status < 500 else DaemonUnreachable
     details = {name: value for name, value in body.items() if name not in ("error", "code", endpoint.flag)}
     return kind(body["error"], details=details)

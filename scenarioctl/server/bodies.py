@@ -122,7 +122,7 @@ async def read_body(
     while size <= limit:
         now = clock()
         if now >= began + seconds:
-            raise TooSlow(f"the body did not arrive within {seconds:g} seconds: got {size} bytes")
+            raise TooSlow(f"the body did not arrive within {seconds:g} s: got {size} bytes")
         with suppress(TimeoutError):
             async with asyncio.timeout_at(min(began + seconds, now + (_LOOK if coming else seconds))):
                 part = await _read_part(request)

@@ -79,7 +79,7 @@ class Decoder:
             return self._make({self.whole_body: body, **parameters})
         if not isinstance(body, dict):
             raise InvalidRequest(
-                f"the body {_show(body)} is {_kind_of(body)}, expected an object{self._with_fields()}"
+                f"the body {_show(body)} is {_kind_of(body)}; expected an object{self._with_fields()}"
             )
         given = body
         if not self._known.issuperset(given):
@@ -109,7 +109,7 @@ class Decoder:
                 value = _from_text(shape, text)
                 if name in found and found[name] != value:
                     raise InvalidRequest(
-                        f"{name} is given twice, as {shorten(found[name])} and as {shorten(value)}: which one is meant?"
+                        f"{name} is given twice, as {shorten(found[name])} and as {shorten(value)}; give it once"
                     )
             found[name] = value
         return found
@@ -121,7 +121,7 @@ class Decoder:
         for name, value in query.items():
             if name in body and body[name] != value:
                 raise InvalidRequest(
-                    f"{name} is {shorten(body[name])} in the body and {shorten(value)} in the query string: which one is meant?"
+                    f"{name} is {shorten(body[name])} in the body and {shorten(value)} in the query string; give it once"
                 )
         return {**query, **body}
 
@@ -145,11 +145,11 @@ class Decoder:
             shape = self.shapes[name]
             if not _fits(value, shape):
                 raise InvalidRequest(
-                    f"{name} {_show(value)} is {_kind_of(value)}, expected {shape.wanted}"
+                    f"{name} {_show(value)} is {_kind_of(value)}; expected {shape.wanted}"
                 ) from None
         # A type that this module can't describe: name at least the field.
         name = reason.rpartition("`$.")[2].rstrip("`") if "`$." in reason else "the body"
-        raise InvalidRequest(f"{name} has a form that is not read here") from None
+        raise InvalidRequest(f"{name} has an unsupported type") from None
 
     def _rename(self, given: dict[str, Any]) -> dict[str, Any]:
         renamed = dict(given)
@@ -159,7 +159,7 @@ class Decoder:
             value = renamed.pop(alias)
             if name in renamed and (renamed[name] != value or type(renamed[name]) is not type(value)):
                 raise InvalidRequest(
-                    f"{name} {_show(renamed[name])} and {alias} {_show(value)} are the same field and differ: which one is meant?"
+                    f"{name} {_show(renamed[name])} and {alias} {_show(value)} are the same field and differ; give one of them"
                 )
             renamed[name] = value
         for name in renamed:
@@ -169,15 +169,15 @@ class Decoder:
 
     def _refuse_unknown(self, name: str) -> None:
         if name in self.in_path:
-            raise InvalidRequest(f"{name} is given in the path already: leave it out")
+            raise InvalidRequest(f"{name} is already in the path; leave it out")
         otherwise = f"expected one of: {', '.join(self.given)}" if self._known else "expected none"
         hint = suggest(name, list(self._known), otherwise=otherwise)
-        raise InvalidRequest(f"there is no field {shorten(name)}, {hint}")
+        raise InvalidRequest(f"unknown field {shorten(name)}; {hint}")
 
     def _refuse_missing(self, given: Mapping[str, Any]) -> None:
         for name, shape in self.given.items():
             if shape.required and name not in given:
-                raise InvalidRequest(f"{name} is missing, expected {shape.wanted}")
+                raise InvalidRequest(f"{name} is missing; expected {shape.wanted}")
 
     def _with_fields(self) -> str:
         if not self.given:
@@ -278,4 +278,4 @@ def _from_text(shape: Shape, text: str) -> Any:
         sign, digits = text[:1] == "-", text.removeprefix("-")
         if digits.isascii() and digits.isdigit() and len(digits) <= 40:
             return -int(digits) if sign else int(digits)
-    raise InvalidRequest(f"{shape.name} {shorten(text)} is text, expected {shape.wanted}")
+    raise InvalidRequest(f"{shape.name} {shorten(text)} is text; expected {shape.wanted}")
