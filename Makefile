@@ -29,9 +29,9 @@ check: $(VENV)/.developed
 	$(BIN)/python tools/generate.py --check
 	$(BIN)/python tools/bundle_runtimes.py --check --from tests/data/metadata
 
-# The long sizes: every call of every runtime, 100 000 scenarios, many kills. By hand.
+# The long sizes: every call of every runtime, 100 000 scenarios, many kills, four times the examples. By hand.
 soak: $(VENV)/.developed
-	$(BIN)/python -m pytest -m soak
+	$(BIN)/python -m pytest -m "soak or (hypothesis and not acceptance)" --hypothesis-profile soak
 
 # Against real runtimes: the environment names the endpoints, see docs/live.md.
 live: $(VENV)/.developed

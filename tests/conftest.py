@@ -18,9 +18,16 @@ from tests.messages import PATH, Key, Says, find_unused, key_of, merge, read, re
 if TYPE_CHECKING:
     from scenarioctl.server.endpoints import Endpoint
 
-# An example that takes long on a busy machine is no wrong answer.
-settings.register_profile("scenarioctl", deadline=None)
-settings.load_profile("scenarioctl")
+# An example that takes long on a busy machine is no wrong answer.  `make soak` names the long profile.
+settings.register_profile("soak", deadline=None)
+settings.register_profile("short", settings.get_profile("soak"), max_examples=50)
+settings.load_profile("short")
+
+
+def examples(soak: int) -> int:
+    """Return how many examples a test tries that tries *soak* of them in `make soak`: else a quarter."""
+    return soak if settings.default is settings.get_profile("soak") else soak // 4
+
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"

@@ -39,7 +39,7 @@ from scenarioctl.formats.compression import pack, unpack
 from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.model.diagram import Diagram, Node, read_diagram
 from scenarioctl.outgoing import WebRequest
-from tests.conftest import BOB, BOB_HEX
+from tests.conftest import BOB, BOB_HEX, examples
 from tests.messages import Says, says
 from tests.runner import finish
 from tests.test_documents import documents
@@ -1122,7 +1122,9 @@ DIAGRAMS = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300), deadline=None
+)
 @given(DIAGRAMS)
 def test_no_form_is_so_strange_that_it_cannot_be_told(
     app: Application, strange: tuple[list[tuple[str, Any]], list[str]]

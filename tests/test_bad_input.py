@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.cli.main import COMMANDS
-from tests.conftest import BOB, BOB_HEX, Run
+from tests.conftest import BOB, BOB_HEX, Run, examples
 from tests.messages import Says, says
 from tests.test_parity import commands
 
@@ -2603,9 +2603,9 @@ def play(scenarioctl: Run, folder: Path, line: list[str], file: bytes) -> None:
         assert ended.err.replace("\n", "").isprintable()
 
 
-def randomly(examples: int, *, derandomize: bool) -> settings:
+def randomly(count: int, *, derandomize: bool) -> settings:
     return settings(
-        max_examples=examples,
+        max_examples=count,
         deadline=None,
         derandomize=derandomize,
         database=None,
@@ -2613,7 +2613,7 @@ def randomly(examples: int, *, derandomize: bool) -> settings:
     )
 
 
-@randomly(800, derandomize=True)
+@randomly(examples(800), derandomize=True)
 @given(line=lines(), file=files())
 def test_no_line_and_no_file_is_a_bug(
     scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: list[str], file: bytes

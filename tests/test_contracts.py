@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scenarioctl.contracts.metadata import Message, describe_contract, ink_version
 from scenarioctl.errors import InvalidRequest
-from tests.conftest import DATA, SHARED
+from tests.conftest import DATA, SHARED, examples
 from tests.messages import Says, says
 
 OWN = DATA / "contracts"
@@ -380,7 +380,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(data=st.data())
 def test_whatever_is_changed_in_a_file_the_answer_is_messages_or_one_sentence(data: st.DataObject) -> None:
     abi = read(data.draw(st.sampled_from(["counter-v3.json", "treasury-v5.json", "vault-v6.json"])))

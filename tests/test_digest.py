@@ -11,6 +11,7 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.metadata_hash import _root, accessible_types, metadata_digest
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
+from tests.conftest import examples
 from tests.messages import Says, says
 
 from .runtimes import bundled, metadata_table, vectors
@@ -182,7 +183,7 @@ def test_the_tree_is_complete_and_its_leaves_are_its_last_nodes(leaves: list[byt
     assert root == (node(0) if leaves else bytes(32))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.randoms(use_true_random=False))
 def test_a_digest_does_not_depend_on_the_order_in_which_variants_are_told(random: Any) -> None:
     table = bundled("polkadot")

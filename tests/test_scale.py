@@ -17,7 +17,7 @@ from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import MAX_CALL_VALUES, MAX_DEPTH, MAX_EMPTY, Codec, encode_compact
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
-from tests.conftest import DATA, SHARED
+from tests.conftest import DATA, SHARED, examples
 from tests.generated_values import INTEGERS, PRIMITIVES, Generator, random_types
 from tests.messages import Says, says
 from tests.runtimes import find_type
@@ -407,7 +407,7 @@ def test_a_compact_is_the_shortest_of_its_forms(number: int) -> None:
     )
 
 
-@settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(800), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), st.integers(1, 14))
 def test_values_of_random_types_come_back_as_they_went(random: Random, count: int) -> None:
     types = random_types(random, count)
@@ -421,7 +421,7 @@ def test_values_of_random_types_come_back_as_they_went(random: Random, count: in
             assert codec.encode(type_id, codec.decode(type_id, data)) == data
 
 
-@settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(800), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0), st.integers(1, 14), st.binary(max_size=64))
 def test_random_bytes_are_a_value_that_encodes_to_them_or_are_refused(
     seed: int, count: int, data: bytes
@@ -437,7 +437,7 @@ def test_random_bytes_are_a_value_that_encodes_to_them_or_are_refused(
         assert codec.encode(type_id, value) == data[:end]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0), st.integers(1, 14), st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.binary(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3) | st.sampled_from(["Some", "inner", "field_0"]), inner, max_size=3),
@@ -494,7 +494,7 @@ def test_every_call_of_a_bundled_runtime_comes_back_as_it_went(literal: str) -> 
     assert without_values <= {("System", "do_task")}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), st.sampled_from(list(BUNDLED)), st.integers(0))
 def test_calls_with_drawn_arguments_come_back_as_they_went(
     data: st.DataObject, literal: str, seed: int
@@ -529,7 +529,7 @@ def test_every_type_of_a_bundled_runtime_comes_back_as_it_went(literal: str) -> 
             assert (len(data) == 0) == table.is_empty(type_id)
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), st.sampled_from(["polkadot", "assetHub", "hydraDx"]), st.binary(max_size=200))
 def test_a_call_of_random_bytes_is_refused_or_encodes_to_them(
     data: st.DataObject, literal: str, arguments: bytes
