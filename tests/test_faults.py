@@ -1693,8 +1693,9 @@ NODES: dict[str, tuple[Any, int, str, Says]] = {
 def test_a_node_that_fails_fails_what_needs_it_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("scenarioctl.chains.pool.TIMEOUTS", Timeouts(opening=0.3))
     act, status, code, error = NODES[name]
+    # Only the one that says nothing is waited for until the end.
+    monkeypatch.setattr("scenarioctl.chains.pool.TIMEOUTS", Timeouts(opening=0.3 if act is stall else 10))
     with ExitStack() as stack:
         if act is None:
             url = "ws://127.0.0.1:1/"
@@ -1739,7 +1740,8 @@ def test_a_web_server_that_fails_fails_the_step_and_the_run_says_so(tmp_path: Pa
     with ExitStack() as stack:
         port = 1 if act is None else stack.enter_context(server(act))
         serving = stack.enter_context(Serving(tmp_path, private_targets=("127.0.0.1",)))
-        step = node("h", "http", url=f"http://127.0.0.1:{port}/", timeout="0.3", retries=1)
+        timeout = "0.3" if act is stall else "10"
+        step = node("h", "http", url=f"http://127.0.0.1:{port}/", timeout=timeout, retries=1)
         document = {"nodes": [step, REMARK], "edges": [{"id": "e", "source": "h", "target": "r"}]}
         id = serving.post("/saveUrl", {"url": json.dumps(document)}).json()["shortUrl"]
         reply = serving.post("/job/run", {"id": id})
