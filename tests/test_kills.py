@@ -215,7 +215,7 @@ def wait_until(condition: Callable[[], bool], *, patience: float = 20) -> None:
 
 
 def test_a_daemon_that_is_killed_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
-    kill_again_and_again(tmp_path, jobs=20, kills=5, longest=0.5)
+    kill_again_and_again(tmp_path, jobs=20, kills=3, longest=0.5)
 
 
 @pytest.mark.soak
