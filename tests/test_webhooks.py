@@ -190,7 +190,10 @@ def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: Path) 
             assert log[-2:] == ["workload executed", "Sleeping"]
             inbox.now += 2 * SECOND
             again = asyncio.create_task(worker.run_next())
-            await asyncio.sleep(0.1)
+            for _ in range(500):
+                await asyncio.sleep(0.01)
+                if worker.waiting:
+                    break
             assert worker.waiting == 1
             again.cancel()
             for live in list(worker._runs.values()):
