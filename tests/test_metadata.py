@@ -15,6 +15,7 @@ from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table_entries import ApiMethod, Extension, Field, StorageEntry
 from tests.conftest import DATA, SHARED
 from tests.messages import Says, says
+from tests.pressure import sizes
 
 FILES = {
     path.name: path for folder in (SHARED / "data", DATA) for path in (folder / "metadata").glob("*.scale")
@@ -159,21 +160,23 @@ def test_one_byte_more_or_less_is_refused() -> None:
 @pytest.mark.parametrize(
     "name", ["polkadot-1002005.v14.scale", "polkadot-2000000.v15.scale", "hydration-428.v16.scale"]
 )
-def test_metadata_cut_off_anywhere_is_refused(name: str) -> None:
+@sizes(20, 60)
+def test_metadata_cut_off_anywhere_is_refused(name: str, size: int) -> None:
     data = (DATA / "metadata" / name).read_bytes()
     random = Random(name)
 
-    for length in [*range(60), *(random.randrange(len(data)) for _ in range(60))]:
+    for length in [*range(60), *(random.randrange(len(data)) for _ in range(size))]:
         with pytest.raises(MetadataError):
             read_metadata(data[:length])
 
 
 @pytest.mark.parametrize("name", ["polkadot-1002005.v14.scale", "hydration-428.v16.scale"])
-def test_damaged_metadata_is_read_or_refused_and_nothing_else(name: str) -> None:
+@sizes(20, 60)
+def test_damaged_metadata_is_read_or_refused_and_nothing_else(name: str, size: int) -> None:
     data = (DATA / "metadata" / name).read_bytes()
     random = Random(name)
 
-    for _ in range(60):
+    for _ in range(size):
         damaged = bytearray(data)
         for _ in range(random.randrange(1, 4)):
             damaged[random.randrange(len(data))] = random.randrange(256)
