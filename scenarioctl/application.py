@@ -1,6 +1,7 @@
-"""What every handler receives: settings, store, chains, clock and ids."""
+"""The application that every handler receives: settings, store, chains, clock and ids."""
 
 import os
+import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -27,40 +28,35 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 
-#: Threads for what would hold the event loop.
+#: Threads for work that would block the event loop.
 _THREADS = 2
-#: Seconds for which a long computation may hold the event loop before others have their turn.
-_HOLDING = 0.01
+#: Seconds that a long computation may block the event loop before it yields.
+_LONGEST_STEP = 0.01
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-#: A byte -> its letter.
-_LETTERS = bytes(ord(_ALPHABET[byte % 62]) for byte in range(256))
-#: What is left of a byte above 4 x 62: with these, some letters would come more often.
-_UNEVEN = bytes(range(248, 256))
 
 
 def random_scenario_id() -> str:
-    """Return 9 characters of `A-Z a-z 0-9`, unguessable."""
-    letters = os.urandom(16).translate(_LETTERS, _UNEVEN)[:9]
-    return letters.decode() if len(letters) == 9 else random_scenario_id()
+    """Return 9 unguessable characters of `A-Z a-z 0-9`."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(9))
 
 
-def _keep_to_oneself(words: str) -> None:
-    """Tell nobody."""
+def _ignore_progress(words: str) -> None:
+    """Show no progress."""
 
 
-def _wake_nobody() -> None:
-    """Let workers of other processes come upon it by themselves."""
+def _wake_no_worker() -> None:
+    """Do nothing: workers in other processes poll the store."""
 
 
 async def _sleep(seconds: float) -> None:
-    """Wait on the event loop; no command that asks for nothing gets here."""
+    """Wait on the event loop."""
     import asyncio
 
     await asyncio.sleep(seconds)
 
 
 def _last_change(directory: str) -> int | None:
-    """Return when a file last came into *directory* or left it; None if there is no such directory."""
+    """Return when a file was last added to or removed from *directory*; None if there is no such directory."""
     try:
         return os.stat(directory).st_mtime_ns  # noqa: PTH116
     except OSError:
@@ -68,19 +64,19 @@ def _last_change(directory: str) -> int | None:
 
 
 class Resources:
-    """What all sessions of an application share: opened when it is first used, closed once."""
+    """Resources that all sessions of an application share.  Each is opened on first use and closed once."""
 
     def __init__(self) -> None:
         self.store: Store | None = None
-        #: By the private networks and hosts that http steps may reach.
+        #: HTTP clients of http steps, by the private networks and hosts that they may reach.
         self.outgoing: dict[tuple[str, ...], Outgoing] = {}
-        #: A chain that is configured anew has another one.
+        #: Connection pools.  A chain whose configuration changed gets a new one.
         self.pools: dict[Chain, Pool] = {}
-        #: Of chains that are configured otherwise now, while sessions may still use them.
+        #: Pools of chains whose configuration changed.  Sessions may still use them.
         self.retired: list[Pool] = []
         self.executor: ThreadPoolExecutor | None = None
-        #: Chain -> when its folder in the cache last changed, and what was in it then: the newest table, rather a confirmed
-        #: one than not, and the version of the newest that nobody confirmed.
+        #: Chain -> when its directory in the cache last changed, the newest table in it (a confirmed one if there is any), and
+        #: the version of the newest unconfirmed table.
         self.tables: dict[str, tuple[int, RuntimeTable | None, int]] = {}
 
     async def close(self) -> None:
@@ -89,14 +85,14 @@ class Resources:
         for outgoing in self.outgoing.values():
             await outgoing.close()
         if self.executor is not None:
-            # What has begun goes on to its end, and nobody waits for it.
+            # Work in progress finishes in the background.
             self.executor.shutdown(wait=False, cancel_futures=True)
         if self.store is not None:
             await self.store.close()
 
 
 class Application:
-    """One program run: opened lazily, closed once."""
+    """One run of the program.  Resources are opened on first use; `close` closes them."""
 
     def __init__(
         self,
@@ -108,20 +104,20 @@ class Application:
         served: bool = False,
     ) -> None:
         self.settings = settings
-        #: Of a daemon, which creates its store and draws pictures in a process of their own.
+        #: Whether this is a daemon: it creates its store at once, and draws pictures in a separate process.
         self.served = served
-        #: Waits so many seconds; with the clock, what tests put their own in place of.
+        #: Waits for a number of seconds.  Tests replace it, and the clock.
         self.sleep = sleep
         #: Nanoseconds since 1970, UTC.
         self.clock = clock
         self.new_id = new_id
-        #: Told how far a long operation is, in a few words; silent where no edge listens.
-        self.tell: Callable[[str], None] = _keep_to_oneself
-        #: Tells the worker of this process, if it has one, that a job may be due.
-        self.wake: Callable[[], None] = _wake_nobody
+        #: Shows the progress of a long operation, in a few words.
+        self.tell: Callable[[str], None] = _ignore_progress
+        #: Wakes the worker of this process, if it has one, because a job may be due.
+        self.wake: Callable[[], None] = _wake_no_worker
         self.resources = Resources()
         self._clients: dict[str, Client] = {}
-        #: Whether the resources are another's, who closes them.
+        #: Whether another application owns the resources and closes them.
         self._is_view = False
 
     @cached_property
@@ -137,7 +133,7 @@ class Application:
         if self.resources.store is None:
             from scenarioctl.stores import open_store
 
-            # A command that only reads leaves no file and no folder behind.
+            # A command that only reads creates no file and no directory.
             self.resources.store = open_store(self.settings.store, create=self.served)
         return self.resources.store
 
@@ -153,7 +149,7 @@ class Application:
         return found
 
     async def aside(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what *work* returns, done in a thread since it would hold the event loop too long."""
+        """Run *work* in a thread, because it would block the event loop, and return its result."""
         import asyncio
 
         if self.resources.executor is None:
@@ -164,12 +160,12 @@ class Application:
         return await asyncio.get_running_loop().run_in_executor(self.resources.executor, call)
 
     def breather(self) -> Callable[[], Awaitable[None]]:
-        """Return what a long computation awaits again and again, so that a daemon serves others in between."""
+        """Return a function for a long computation to await often, so that a daemon serves other requests in between."""
         began = time.monotonic()
 
         async def breathe() -> None:
             nonlocal began
-            if time.monotonic() - began > _HOLDING:
+            if time.monotonic() - began > _LONGEST_STEP:
                 await _sleep(0)
                 began = time.monotonic()
 
@@ -177,7 +173,7 @@ class Application:
 
     @asynccontextmanager
     async def session(self) -> "AsyncIterator[Application]":
-        """Give this application to one request or run of a daemon, with clients of chains that are its own."""
+        """Return a view of this application for one request or run, with its own chain clients."""
         view = self._view(self.settings)
         try:
             yield view
@@ -185,21 +181,21 @@ class Application:
             await view.close()
 
     def _view(self, settings: Settings) -> "Application":
-        """Return this application with *settings* and no clients yet."""
-        # What is read only now would be the view's alone.
+        """Return a view of this application with *settings* and no clients."""
+        # Read them now, so that all views share them.
         _ = self.registry, self.assets
         view = copy(self)
         vars(view).update(settings=settings, _clients={}, _is_view=True)
         return view
 
     def chains_up(self) -> dict[str, bool]:
-        """Return the chains that a daemon has asked, and whether they could be reached the last time."""
+        """Return each chain that was asked, and whether it could be reached the last time."""
         return {chain.name: not pool.backoff.is_resting for chain, pool in self.resources.pools.items()}
 
     def renew(self, settings: Settings) -> None:
-        """Go on with other settings; sessions that have begun go on with theirs, and the store stays the one it is.
+        """Use other settings from now on.  Sessions in progress keep theirs, and the store stays open.
 
-        Called on the event loop.  InvalidRequest, and nothing has changed, where the chains cannot be read.
+        Call it on the event loop.  Raises InvalidRequest, and changes nothing, if the chains in *settings* are invalid.
         """
         registry = Registry(settings.chains)
         self.settings = settings
@@ -214,7 +210,7 @@ class Application:
     def known_runtime(self, chain: Chain) -> "RuntimeTable | None":
         """Return the newest runtime table of *chain* in the cache or the bundle, without asking a node.
 
-        One that a single endpoint told of is returned only where there is no other.
+        An unconfirmed table, from a single endpoint, is returned only if there is no other.
         """
         from scenarioctl.runtime.table import load_bundled
 
@@ -225,12 +221,12 @@ class Application:
         return cached or bundled
 
     def _cached_runtime(self, chain: Chain) -> "tuple[RuntimeTable | None, int]":
-        """Return the table of *chain* in the cache, and the version of the newest that nobody confirmed, 0 without one."""
-        # Joined as text: each transaction asks three times, and a Path would take a fifth of building it.
+        """Return the cached table of *chain*, and the version of the newest unconfirmed table (0 if there is none)."""
+        # Joined as text: Path objects took a fifth of the time of building a transaction.
         changed = _last_change(f"{self.settings.cache}/runtimes/{chain.name}") if chain.genesis else None
         if changed is None:
             return None, 0
-        # A table read anew has to compile its encoders anew: each transaction of a long run would pay for it.
+        # Reading a table takes milliseconds, and its encoders are compiled again.
         kept = self.resources.tables.get(chain.name)
         if kept is None or kept[0] != changed:
             from scenarioctl.runtime.table import load_bundled
@@ -245,28 +241,28 @@ class Application:
         return kept[1], kept[2]
 
     def runtime_warnings(self, chain: Chain, table: "RuntimeTable") -> tuple[str, ...]:
-        """Return what to say of the trust in *table*, with which something is built or read; nothing where it is sound."""
+        """Return warnings about *table*, if it is unconfirmed or outdated."""
         if not self.settings.offline:
             if table.told_by and len(chain.endpoints) > 1:
                 return (
-                    f"only one endpoint of {chain.name} gave the runtime table of {table}; no second one has confirmed it",
+                    f"Only one endpoint of {chain.name} provided the runtime table of {table}. No second endpoint has confirmed it.",
                 )
             return ()
         if table.told_by:
             return (
-                f"the runtime table of {table} comes from one endpoint of {chain.name} and is not confirmed; "
-                f"scenarioctl chain refresh {chain.name} fetches and confirms it",
+                f"The runtime table of {table} comes from a single endpoint of {chain.name} and is not confirmed. "
+                f"Run `scenarioctl chain refresh {chain.name}` to confirm it.",
             )
         told = self._cached_runtime(chain)[1]
         if told > table.spec_version:
             return (
-                f"this uses {table}, though an endpoint of {chain.name} told of version {told}, which is not confirmed; "
-                f"scenarioctl chain refresh {chain.name} fetches and confirms it",
+                f"This uses {table}, but an endpoint of {chain.name} reported version {told}, which is not confirmed. "
+                f"Run `scenarioctl chain refresh {chain.name}` to fetch and confirm it.",
             )
         return ()
 
     def older_runtime(self, chain: Chain, spec_version: int) -> "RuntimeTable | None":
-        """Return the table of that version of *chain*, None where it is not on this machine (any more)."""
+        """Return the table of that version of *chain*; None if it isn't on this machine."""
         from scenarioctl.runtime.table import load_bundled
         from scenarioctl.runtime.table_cache import load_cached, load_unconfirmed
 
@@ -278,13 +274,13 @@ class Application:
         if table is not None or not chain.genesis:
             return table
         directory = self.runtime_directory(chain)
-        # What one endpoint told of is better than nothing here: it may be what a draft was made with.
+        # An unconfirmed table will do: a draft may have been made with it.
         return load_cached(chain.genesis, directory, spec_version=spec_version) or load_unconfirmed(
             chain.genesis, directory, spec_version=spec_version
         )
 
     async def runtime(self, chain: Chain) -> "RuntimeTable":
-        """Return the table to build with: the connected chain's, or offline the newest known."""
+        """Return the table to build with: the connected chain's current one; offline the newest known."""
         if not self.settings.offline:
             try:
                 return await self.client(chain).table()
@@ -292,22 +288,20 @@ class Application:
                 if self.known_runtime(chain) is None:
                     raise
                 raise ChainUnreachable(
-                    error.statement, advice="; --offline builds with the runtime table at hand"
+                    error.statement, advice="; --offline builds with the stored runtime table"
                 ) from None
         table = self.known_runtime(chain)
         if table is None:
             raise ChainUnreachable(
-                f"{chain.name} has no runtime table in the cache or the bundle, and --offline forbids asking a node",
-                advice=": leave it out",
+                f"no runtime table of {chain.name} is stored, and a node can't be asked offline",
+                advice=": omit --offline",
             )
         return table
 
     def client(self, chain: Chain) -> "Client":
-        """Return the connection to *chain*, opened when it is first asked; ChainUnreachable with `--offline`."""
+        """Return the client of *chain*, which connects on first use; ChainUnreachable with `--offline`."""
         if self.settings.offline:
-            raise ChainUnreachable(
-                f"{chain.name} was not asked, --offline forbids it", advice=": leave --offline out"
-            )
+            raise ChainUnreachable(f"{chain.name} can't be asked offline", advice=": omit --offline")
         client = self._clients.get(chain.name)
         if client is None:
             client = self._clients[chain.name] = self._new_client(chain)
@@ -325,15 +319,15 @@ class Application:
         return Client(pool)
 
     def runtime_directory(self, chain: Chain) -> Path:
-        """Return where the tables of *chain* are kept: apart from others, since forks and test chains share a genesis."""
+        """Return the cache directory for the tables of *chain*.  It goes by name, since forks share a genesis."""
         return self.settings.cache / "runtimes" / chain.name
 
     def unconnected(self) -> "Application":
-        """Return this application, but asking no node: for judging a scenario before it is drafted."""
+        """Return an offline view of this application, to validate a scenario before it is drafted."""
         return self if self.settings.offline else self._view(replace(self.settings, offline=True))
 
     async def close(self) -> None:
-        """Close what was opened; of a session, its clients."""
+        """Close everything that was opened; a session closes only its clients."""
         for client in self._clients.values():
             await client.close()
         if not self._is_view:

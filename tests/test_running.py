@@ -362,7 +362,7 @@ class TestQuery:
         ]
         assert running.lines == [
             "Querying System.Account on polkadot",
-            says("a", "--offline"),
+            says("a", "polkadot", "offline"),
             says("b", "source.target", "query.nonce"),
         ]
 

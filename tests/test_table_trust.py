@@ -78,8 +78,8 @@ def test_a_runtime_that_one_node_claims_is_not_built_with_offline(scenarioctl: R
     listed = scenarioctl("--config", config, "--json", "chain", "list", "--role", "relay")
 
     warning = (
-        "Warning: this uses polkadot 2000000, though an endpoint of polkadot told of version 3000000, which is not "
-        "confirmed; scenarioctl chain refresh polkadot fetches and confirms it\n"
+        "Warning: This uses polkadot 2000000, but an endpoint of polkadot reported version 3000000, which is not "
+        "confirmed. Run `scenarioctl chain refresh polkadot` to fetch and confirm it.\n"
     )
     assert (connected.out, connected.code) == ("0\n", 0)
     assert json.loads(offline.out)["spec_version"] == 2000000
