@@ -164,7 +164,8 @@ class Messages:
         if output is not None:
             output["messages"] = [(key, sorted(sentences)) for key, sentences in recorder.seen.items()]
             output["collected"] = sorted(self.collected)
-        elif recorder.updating:
+        elif recorder.updating and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            # Not of a run that was interrupted: it did not see the rest.
             write(PATH, merge(read(PATH), recorder.seen, self.passed, self.collected))
         else:
             self.unused = find_unused(recorder.expected, recorder.seen, self.passed, self.collected)
