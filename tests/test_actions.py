@@ -472,7 +472,7 @@ class TestTransfer:
         with pytest.raises(ChainUnreachable) as refused:
             draft(app, ("action", form))
 
-        assert str(refused.value).startswith("paseo has no runtime table in the cache or the bundle")
+        assert str(refused.value).startswith("no runtime table of paseo is stored")
 
 
 SOURCE = ("chain", {"chain": "polkadot", "asset": {"assetId": 0, "symbol": "DOT"}, "amount": "3"})

@@ -117,7 +117,7 @@ def test_a_man_page_says_what_the_help_says(program: str) -> None:
     assert "scenarioctl-xcm-asset-transfer - Print the unsigned transaction that sends an asset" in text
     assert "--sourchain, --source-chain, --from CHAIN" in text
     assert "scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub" in text
-    assert "5 No chain could be reached." in text
+    assert "5 A chain, a daemon or a web server could not be reached" in text
 
 
 #: A real line editor: what stands on the line after a TAB behind the words.
