@@ -65,6 +65,12 @@ class Stage:
         self.waits: list[str] = []
         given = {"offline": True, "store": path / "s.db", "cache": path / "r", **settings}
         self.app = Application(Settings(config=path / "c", **given), clock=lambda: NOW, sleep=self._sleep)
+        #: What one event loop opens, no other can close.
+        self.loop = asyncio.Runner()
+
+    def close(self) -> None:
+        with self.loop:
+            self.loop.run(self.app.close())
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -91,7 +97,7 @@ class Stage:
             await running.go()
             return running
 
-        return asyncio.run(go())
+        return self.loop.run(go())
 
     async def keep(self, found: Diagram) -> None:
         await self.app.store.put_scenario(
@@ -115,7 +121,7 @@ class Stage:
 def stage(tmp_path: Path) -> Iterator[Stage]:
     stage = Stage(tmp_path)
     yield stage
-    asyncio.run(stage.app.close())
+    stage.close()
 
 
 def remark(text: Any, chain: str = "polkadot") -> tuple[str, Any]:
@@ -260,7 +266,7 @@ class TestDrafts:
         assert two.run(diagram(remark("x"))).drafts[0].expires == NOW + 2 * 3600 * SECOND
         assert never.run(diagram(remark("x"))).drafts[0].expires is None
         for stage in (two, never):
-            asyncio.run(stage.app.store.close())
+            stage.close()
 
     def test_a_scenario_that_runs_in_a_circle_fails(self, stage: Stage) -> None:
         running = stage.run(diagram(remark("a"), remark("b"), edges="ab ba"))
@@ -338,7 +344,7 @@ class TestQuery:
             running = stage.run(
                 diagram(("chainQuery", self.FORM), remark("{{ query.data.free }} {{ a.nonce }}"), edges="ab")
             )
-            asyncio.run(stage.app.close())
+            stage.close()
 
         answer = (
             '{"nonce":"5","consumers":"0","providers":"1","sufficients":"0",'
