@@ -198,7 +198,7 @@ ONE_OF = "a JSON list like [1, 2]"
             "balances",
             "transfer_keep_alive",
             TRANSFER | {"dest": BOB_ADDRESS[:-1] + "4"},
-            f"{WHERE} dest '{BOB_ADDRESS[:-1]}4' has a wrong checksum, it was mistyped or cut: copy the address again",
+            f"{WHERE} dest '{BOB_ADDRESS[:-1]}4' has a wrong checksum, so it was mistyped or truncated: copy the address again",
         ),
         (
             "balances",

@@ -713,7 +713,7 @@ def test_commands_about_this_machine_do_not_go_with_a_url(
 
     assert refused == Ended(
         out="",
-        err=f"Error: url does not go with {' '.join(line)}, which is about this machine: leave --url out\n",
+        err=f"Error: --url cannot be combined with {' '.join(line)}, which acts on this machine: omit --url\n",
         code=2,
     )
     assert allowed.code == 0

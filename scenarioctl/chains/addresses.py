@@ -93,7 +93,7 @@ def parse_ethereum_account(value: object, *, field: str) -> bytes:
     digits = value[2:]
     if digits not in (digits.lower(), digits.upper(), format_ethereum_account(data)[2:]):
         raise InvalidRequest(
-            f"{field} {shorten(value, 80)} has a wrong checksum, it was mistyped or cut: copy the address again"
+            f"{field} {shorten(value, 80)} has a wrong checksum, so it was mistyped or truncated: copy the address again"
         )
     return data
 
@@ -181,7 +181,7 @@ def _decode_ss58(value: str, field: str) -> tuple[bytes, int]:
         if not 30 <= len(data) <= 40:
             raise InvalidRequest(f"{field} {shorten(value, 80)} is not an address, {_EXPECTED}")
         raise InvalidRequest(
-            f"{field} {shorten(value, 80)} has a wrong checksum, it was mistyped or cut: copy the address again"
+            f"{field} {shorten(value, 80)} has a wrong checksum, so it was mistyped or truncated: copy the address again"
         )
     if head == 1:
         prefix = data[0]

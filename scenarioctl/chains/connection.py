@@ -336,7 +336,7 @@ async def connect(chain: Chain, timeouts: Timeouts = TIMEOUTS, *, avoid: Sequenc
     waiting = sorted(chain.endpoints, key=lambda endpoint: endpoint in avoid)
     if not waiting:
         raise ChainUnreachable(
-            f"{chain.name} has no endpoints, give it some: scenarioctl config set chains.{chain.name}.endpoints '[\"wss://…\"]'"
+            f"{chain.name} has no endpoints. Add some with: scenarioctl config set chains.{chain.name}.endpoints '[\"wss://…\"]'"
         )
     attempts: list[asyncio.Task[Connection]] = []
     try:

@@ -38,4 +38,4 @@ def _read_bytes(answer: object) -> bytes:
     try:
         return bytes.fromhex(str(answer)[2:])
     except ValueError:
-        raise InvalidRequest(f"{shorten(answer)} is no metadata") from None
+        raise InvalidRequest(f"{shorten(answer)} is not metadata") from None

@@ -46,7 +46,7 @@ class Command(click.Command):
         take_global_options(ctx)
         if not self.operation and ctx.find_root().ensure_object(dict).get("url"):
             raise InvalidRequest(
-                f"url does not go with {ctx.command_path.partition(' ')[2]}, which is about this machine: leave --url out"
+                f"--url cannot be combined with {ctx.command_path.partition(' ')[2]}, which acts on this machine: omit --url"
             )
         ctx.meta["scenarioctl.field"] = ctx.params.pop("field", None)
         return super().invoke(ctx)

@@ -65,7 +65,9 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
                 f"{'check' if check else 'sender'} stands before {context.invoked_subcommand}, expected it behind that"
             )
         if flow is not None:
-            raise InvalidRequest(f"--file does not go with {context.invoked_subcommand}: give one of the two")
+            raise InvalidRequest(
+                f"--file cannot be combined with {context.invoked_subcommand}: omit one of them"
+            )
         return
     if flow is None and not (syntax or check or sender):
         Group.invoke_alone(create, context)

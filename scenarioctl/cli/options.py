@@ -39,7 +39,7 @@ class OneOption(click.Option):
         if any(other != values[0] for other in values):
             raise InvalidRequest(
                 f"{self.name} is given twice, as {shorten(values[0])} and as "
-                f"{shorten(next(other for other in values if other != values[0]))}: which one is meant?"
+                f"{shorten(next(other for other in values if other != values[0]))}: pass it once"
             )
         return values[0]
 

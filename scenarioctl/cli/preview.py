@@ -81,7 +81,7 @@ def preview(
             say(f"Wrote {printable(output)}")
     elif asked_for_json():
         if output is not None:
-            raise InvalidRequest("output '-' and --json both want stdout: leave one of them out")
+            raise InvalidRequest("output '-' and --json both write to stdout: omit one of them")
         click.echo(dump_json(ask(form or "png")))
     elif form in ("png", "svg") and (form == "svg" or not sys.stdout.isatty()):
         _write_bytes(b64decode(ask(form)["img"]))
@@ -103,7 +103,7 @@ def _choose_format(output: str | None, given: str | None) -> str | None:
         return ending or "png"
     if ending is not None and given in _ENDINGS.values() and ending != given:
         raise InvalidRequest(
-            f"format {shorten(given)} and the name of output {shorten(output, 200)} do not agree: which one is meant?"
+            f"format {shorten(given)} contradicts the name of output {shorten(output, 200)}: omit one of them"
         )
     return given
 
@@ -112,7 +112,7 @@ def _check_way(draw: str) -> None:
     from scenarioctl.cli.pictures import WAYS
 
     if draw not in WAYS:
-        raise InvalidRequest(f"draw {shorten(draw)} is no way to draw, expected one of: {', '.join(WAYS)}")
+        raise InvalidRequest(f"draw {shorten(draw)} is unknown, expected one of: {', '.join(WAYS)}")
 
 
 def _show(ask: Any, draw: str | None, form: str | None, fields: dict[str, Any]) -> None:
@@ -122,7 +122,7 @@ def _show(ask: Any, draw: str | None, form: str | None, fields: dict[str, Any]) 
     way = "text" if form == "text" else draw or find_way()
     if way == "text" and form == "png":
         raise InvalidRequest(
-            "format 'png' cannot be shown on this terminal: name a file with -o, or leave --format out for a drawing"
+            "format 'png' cannot be shown on this terminal: name a file with -o, or omit --format for a text drawing"
         )
     if way != "text":
         for part in show(way, b64decode(ask("png")["img"])):

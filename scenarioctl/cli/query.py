@@ -76,7 +76,9 @@ def query(watch: bool, count: str, **fields: Any) -> None:
         _follow(read_count(count), **fields)
         return
     if count:
-        raise InvalidRequest("count says how many changes --watch prints: leave it out, or add --watch")
+        raise InvalidRequest(
+            "count is only for --watch, which prints that many changes: omit it, or add --watch"
+        )
     result = perform("queries.query_chain", "QueryChain", **fields)
     text = result.answer["result"]
     shown = _drawable(text) if sys.stdout.isatty() and not asked_for_json() else None
@@ -106,7 +108,7 @@ def read_count(text: str) -> int:
 def _follow(count: int, **fields: Any) -> None:
     if fields["block"]:
         raise InvalidRequest(
-            f"block {shorten(fields['block'])} stands still, --watch follows the newest: leave one out"
+            f"block {shorten(fields['block'])} is fixed, but --watch follows new blocks: omit one of them"
         )
     warned = False
     for printed, (block, text, warnings) in enumerate(

@@ -144,7 +144,9 @@ def import_(source: str, **fields: Any) -> None:
         print_answer(result, plain=result.answer["shortUrl"])
         return
     if fields["id"]:
-        raise InvalidRequest(f"id {shorten(fields['id'])} does not go with a file of several scenarios")
+        raise InvalidRequest(
+            f"id {shorten(fields['id'])} cannot be combined with a file of several scenarios: omit it"
+        )
     _import_all(entries)
 
 

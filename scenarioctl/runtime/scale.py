@@ -499,7 +499,7 @@ def _decode_bool(data: Input, start: int, depth: int) -> tuple[bool, int]:
     except IndexError:
         raise _ends_early(start) from None
     if byte > 1:
-        raise Refusal(f"0x{byte:02x} at byte {start} is no bool, expected 00 or 01")
+        raise Refusal(f"0x{byte:02x} at byte {start} is not a bool, expected 00 or 01")
     return byte == 1, start + 1
 
 
@@ -533,7 +533,7 @@ def _decode_char(data: Input, start: int, depth: int) -> tuple[str, int]:
         raise _ends_early(start)
     code = int.from_bytes(data[start:end], "little")
     if code > 0x10FFFF or 0xD800 <= code < 0xE000:
-        raise Refusal(f"0x{code:x} at byte {start} is no character")
+        raise Refusal(f"0x{code:x} at byte {start} is not a character")
     return chr(code), end
 
 
@@ -921,7 +921,7 @@ def _variant_decoder(codec: Codec, type_id: int, variants: list[list[Any]]) -> D
         except IndexError:
             raise _ends_early(start) from None
         if index not in by_index:
-            raise Refusal(f"0x{index:02x} at byte {start} is no variant of {codec.types.name(type_id)}")
+            raise Refusal(f"0x{index:02x} at byte {start} is not a variant of {codec.types.name(type_id)}")
         name, fields = by_index[index]
         if not fields:
             return name, start + 1

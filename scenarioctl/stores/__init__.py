@@ -309,7 +309,7 @@ def open_store(location: str | PathLike[str], *, create: bool = True) -> Store:
     if separator:
         # The rest of a URL may hold a password.
         raise InvalidRequest(
-            f"store {shorten(scheme + '://…')} is a URL of no known kind, expected the path of a file"
+            f"store {shorten(scheme + '://…')} is a URL of an unsupported kind, expected the path of a file"
         )
     if not text or "\0" in text:
         raise InvalidRequest(f"store {shorten(text)} is not a path, expected one like scenarios.db")
