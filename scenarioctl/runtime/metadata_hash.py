@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.runtime.scale import encode_compact
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
@@ -61,7 +62,7 @@ def metadata_digest(table: "RuntimeTable", *, ss58_prefix: int, decimals: int, s
     extrinsic = [
         bytes([min(table.extrinsic_versions)]),
         *map(encoder.reference, parts),
-        _compact(len(extensions)),
+        encode_compact(len(extensions)),
     ]
     for each in extensions:
         extrinsic += [
@@ -127,13 +128,13 @@ class _TypeEncoder:
         for type_id, new_id in self._ids.items():
             path, _, kind, definition = self._types[type_id]
             parts = path.split("::") if path else []
-            head = _compact(len(parts)) + b"".join(map(_text, parts))
-            tail = _compact(new_id)
+            head = encode_compact(len(parts)) + b"".join(map(_text, parts))
+            tail = encode_compact(new_id)
             if kind != "variant":
                 yield head + self._definition(kind, definition) + tail
                 continue
             for name, index, fields in sorted(definition, key=_index_of):
-                yield head + _ENUMERATION + _text(name) + self._fields(fields) + _compact(index) + tail
+                yield head + _ENUMERATION + _text(name) + self._fields(fields) + encode_compact(index) + tail
 
     def reference(self, type_id: int) -> bytes:
         """Return what stands for a type where another one holds it."""
@@ -151,7 +152,7 @@ class _TypeEncoder:
             return _VOID if inner is None else bytes([len(_PRIMITIVES) + _COMPACTS.index(inner)])
         if not self._has_leaves(type_id):
             return _VOID
-        return _BY_ID + _compact(self._ids[type_id])
+        return _BY_ID + encode_compact(self._ids[type_id])
 
     def _compact_of(self, type_id: int) -> str | None:
         """Return the primitive inside a compact, however wrapped; None for one of nothing."""
@@ -184,7 +185,7 @@ class _TypeEncoder:
         if kind == "array":
             return _ARRAY + int(definition[0]).to_bytes(4, "little") + self.reference(definition[1])
         if kind == "tuple":
-            return _TUPLE + _compact(len(definition)) + b"".join(map(self.reference, definition))
+            return _TUPLE + encode_compact(len(definition)) + b"".join(map(self.reference, definition))
         store, order = (self._types[inner] for inner in definition)
         order_name = order[0].rpartition("::")[2]
         if store[3] not in _STORES or order_name not in ("Lsb0", "Msb0"):
@@ -195,7 +196,7 @@ class _TypeEncoder:
         return _BITS + bytes([_STORES[store[3]], order_name == "Lsb0"])
 
     def _fields(self, fields: list[Any]) -> bytes:
-        return _compact(len(fields)) + b"".join(
+        return encode_compact(len(fields)) + b"".join(
             _optional(name) + self.reference(type_id) + _optional(type_name)
             for name, type_id, type_name in fields
         )
@@ -224,13 +225,4 @@ def _optional(text: str | None) -> bytes:
 
 def _text(text: str) -> bytes:
     data = text.encode()
-    return _compact(len(data)) + data
-
-
-def _compact(number: int) -> bytes:
-    """Return a number of things in a runtime, of which there are fewer than 2^30, as SCALE's compact."""
-    if number < 1 << 6:
-        return bytes([number << 2])
-    if number < 1 << 14:
-        return (number << 2 | 1).to_bytes(2, "little")
-    return (number << 2 | 2).to_bytes(4, "little")
+    return encode_compact(len(data)) + data
