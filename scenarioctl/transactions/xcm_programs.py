@@ -78,13 +78,20 @@ def read_instruction(value: Any) -> tuple[str, Any]:
 
 def chain_at(registry: "Registry", origin: "Chain", place: str) -> "Chain | None":
     """Return the chain that *origin* sees at *place*; None where it is none of the registry."""
-    name = absolute(place, origin.para_id)
+    return find_chain(registry, origin, absolute(place, origin.para_id))
+
+
+def find_chain(registry: "Registry", near: "Chain", name: str) -> "Chain | None":
+    """Return the chain under the relay chain of *near* that has the `para_name` *name*; None if there is none."""
     for chain in registry.all():
-        if chain.relay and chain.relay == origin.relay:
-            own = "" if chain.role == "relay" else f"Parachain({chain.para_id})"
-            if own == name:
-                return chain
+        if chain.relay and chain.relay == near.relay and para_name(chain) == name:
+            return chain
     return None
+
+
+def para_name(chain: "Chain") -> str:
+    """Return `Parachain(1000)`, or `` for a relay chain; unlike `chain_identity`, also if *chain* has no para_id."""
+    return "" if chain.role == "relay" else f"Parachain({chain.para_id})"
 
 
 def walk_program(

@@ -4,16 +4,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.transactions.simulation.arrival import INCOMING
 from scenarioctl.transactions.simulation.findings import Findings, asset_at
-from scenarioctl.transactions.xcm_programs import onward_assets
+from scenarioctl.transactions.xcm_programs import find_chain, onward_assets, para_name
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.transactions.xcm_programs import Instruction
-
-#: Instructions by which assets come to a chain over one that must back them.
-_INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")
 
 
 def check_reserves(
@@ -35,7 +33,7 @@ class _ReserveCheck:
     def check_incoming(self, instruction: "Instruction") -> None:
         origin, chain = instruction.origin, instruction.chain
         # That a message goes to no chain of the registry is told where it is followed.
-        if instruction.name not in _INCOMING or origin is None or chain is None:
+        if instruction.name not in INCOMING or origin is None or chain is None:
             return
         # An account that withdraws its own assets says nothing of who backs them.
         if instruction.name == "WithdrawAsset" and not instruction.as_chain:
@@ -87,9 +85,9 @@ class _ReserveCheck:
                 f"{label} leaves {origin.name}, but it is unknown which chain backs it"
             )
         elif backing != para_name(claimed):
-            keeper = self._named(backing, origin)
+            keeper = find_chain(self.registry, origin, backing)
             self.findings.refusals.append(
-                f"{label} would go from {origin.name} to {destination.name} with {claimed.name} as its reserve, but {keeper} backs it: no chain refuses this, and the backing would end up in the wrong place"
+                f"{label} would go from {origin.name} to {destination.name} with {claimed.name} as its reserve, but {keeper.name if keeper is not None else backing} backs it: no chain refuses this, and the backing would end up in the wrong place"
             )
 
     def _backing(self, identity: str, hub: "Chain") -> str | None:
@@ -100,16 +98,6 @@ class _ReserveCheck:
         first = identity.partition("/")[0]
         return first if first.startswith("Parachain(") else None
 
-    def _named(self, para: str, near: "Chain") -> str:
-        for chain in self.registry.all():
-            if chain.relay == near.relay and para_name(chain) == para:
-                return chain.name
-        return para
-
     def _label(self, identity: str, chain: "Chain") -> str:
         asset = asset_at(self.assets, chain, identity)
         return asset.display_name if asset is not None else identity or "the relay chain's asset"
-
-
-def para_name(chain: "Chain") -> str:
-    return "" if chain.role == "relay" else f"Parachain({chain.para_id})"
