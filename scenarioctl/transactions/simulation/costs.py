@@ -135,9 +135,12 @@ class CostCheck:
         with_fee = self.fee is not None and self.fee[0].id == asset.id
         needed = amount + (self.fee[1] if self.fee is not None and with_fee else 0)
         deposit = await existential_deposit(self.client, asset)
-        balance = await free_balance(self.client, asset, self.sender)
-        # What is locked stays with the sender too.
-        held = (await native_balance(self.client, self.sender)).free if asset.kind == "native" else balance
+        if asset.kind == "native":
+            account = await native_balance(self.client, self.sender)
+            # What is locked stays with the sender too.
+            balance, held = account.spendable(keep_alive=False), account.free
+        else:
+            balance = held = await free_balance(self.client, asset, self.sender)
         left = held - needed
         if balance < needed:
             self.findings.refusals.append(
