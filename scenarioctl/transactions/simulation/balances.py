@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import read_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, query_runtime_api, read_storage
-from scenarioctl.transactions.transfer.xcm_versions import shape_location
+from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -109,5 +108,4 @@ async def _asset_key(client: "Client", asset: "Asset") -> Any:
         return int(asset.id)
     table = await client.table()
     entry = table.storage_entry("ForeignAssets", "Asset")
-    version = 3 if "::v3::" in table.types[entry.key_types[0]][0] else 5
-    return shape_location(read_location(asset.location), version)
+    return location_of_type(table, entry.key_types[0], asset.location)

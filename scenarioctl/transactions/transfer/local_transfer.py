@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import read_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.transfer_warnings import existential_deposit
-from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS, shape_location
+from scenarioctl.transactions.transfer.xcm_versions import location_of_type
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
@@ -39,9 +38,8 @@ def build_local_transfer(transfer: Transfer, table: "RuntimeTable") -> Draft:
         amount_name: transfer.amount,
     }
     if asset.kind == "foreign":
-        path = table.types[_argument_type(table, pallet, method, id_name)][0]
-        version = 3 if "::v3::" in path else XCM_VERSIONS[0]
-        arguments[id_name] = shape_location(read_location(asset.location), version)
+        id_type = _argument_type(table, pallet, method, id_name)
+        arguments[id_name] = location_of_type(table, id_type, asset.location)
     elif id_name:
         arguments[id_name] = int(asset.id)
     return Draft(call=Call(pallet=pallet, method=method, args=arguments), warnings=_warnings(transfer, table))

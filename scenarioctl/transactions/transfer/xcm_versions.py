@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.locations import read_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.request import Transfer, refusal
 
@@ -52,3 +53,9 @@ def shape_location(location: dict[str, Any], version: int) -> dict[str, Any]:
     if version == 3 and isinstance(inner, dict) and "X1" in inner:
         return {"parents": location["parents"], "interior": {"X1": inner["X1"][0]}}
     return location
+
+
+def location_of_type(table: "RuntimeTable", type_id: int, text: str) -> dict[str, Any]:
+    """Return the location that *text* writes, shaped for a Location type of the runtime: of V3, or a later one."""
+    version = 3 if "::v3::" in table.types[type_id][0] else XCM_VERSIONS[0]
+    return shape_location(read_location(text), version)
