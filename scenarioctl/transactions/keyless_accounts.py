@@ -1,6 +1,6 @@
 """Receivers that nobody holds the key of: what is sent there stays there, so the caller has to confirm it.
 
-To add a kind of account, add its test to `describe_unheld`.
+To add a kind of account, add its test to `describe_keyless`.
 """
 
 from typing import TYPE_CHECKING

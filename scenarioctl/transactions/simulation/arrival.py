@@ -5,18 +5,11 @@ Exact to the last unit, with the weights and prices of this moment; a dry run sa
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
-from scenarioctl.transactions.simulation.runtime_api import (
-    Clients,
-    Inconclusive,
-)
+from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import HopFee, delivery_fees, execution_fees, query_weight
-
-if TYPE_CHECKING:
-    pass
 
 #: How an asset comes to a chain.
 INCOMING = ("ReceiveTeleportedAsset", "ReserveAssetDeposited", "WithdrawAsset")

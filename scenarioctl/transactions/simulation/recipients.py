@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.locations import absolute
+from scenarioctl.chains.locations import absolute, write_location
 from scenarioctl.model.checks import Amount, Holding
 from scenarioctl.transactions.simulation.arrival import incoming_assets
 from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
+from scenarioctl.transactions.simulation.balances import existential_deposit
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import (
@@ -197,8 +198,6 @@ class RecipientCheck:
                 )
 
     async def _least(self, chain: "Chain", identity: str) -> int:
-        from scenarioctl.transactions.simulation.balances import existential_deposit
-
         asset = asset_at(self.assets, chain, identity)
         return 0 if asset is None else await existential_deposit(self.clients(chain), asset)
 
@@ -335,8 +334,6 @@ def _given(hop: "DryRunResult", parties: Sequence[tuple[AccountRole, BalanceChan
 
 def _paid_fees(events: Sequence["Event"], payer: bytes, chain: "Chain") -> dict[str, int]:
     """Return what *payer* paid for delivering messages, as the events tell."""
-    from scenarioctl.chains.locations import write_location
-
     sums: dict[str, int] = defaultdict(int)
     for event in events:
         if (

@@ -1,7 +1,7 @@
 """Validate a transaction before it is sent: its form, its chain, its nonce and its signature."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
@@ -333,8 +333,6 @@ def _is_of(chain: "Chain", table: "RuntimeTable", data: bytes) -> bool:
 
 async def _hashes_as_told(client: "Client", table: "RuntimeTable") -> tuple[bytes, ...]:
     """Return the metadata hash for the native asset as the node names it, which may be otherwise than the registry."""
-    from dataclasses import replace
-
     try:
         properties = await client.call("system_properties")
     except ChainRefused:

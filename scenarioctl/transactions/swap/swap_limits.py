@@ -90,7 +90,6 @@ def price_swap_offline(
     *, asset_in: "Asset", asset_out: "Asset", amount: int, minimum: int, route: "tuple[RouteHop, ...] | None"
 ) -> PricedSwap:
     """Return the terms of a swap that no chain is asked about: the minimum given."""
-
     least = asset_out.amount(minimum)
     warnings = []
     if asset_in.decimals is not None and asset_out.decimals is not None:
@@ -116,7 +115,6 @@ def warn_of_slippage(slippage: Decimal, least: str) -> tuple[str, ...]:
 
 
 def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
-
     floor = bounds.minimum or 0
     if quote.amount_out < floor:
         raise InvalidRequest(
@@ -146,7 +144,6 @@ def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
 
 
 def _exact_terms(quote: "Quote", bounds: SwapLimits, minimum: int) -> PricedSwap:
-
     least = quote.asset_out.amount(minimum)
     note = f"{quote.describe()}; at least {least}, exactly as given"
     warnings = quote.warnings
