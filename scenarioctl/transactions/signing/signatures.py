@@ -6,13 +6,18 @@ No private key ever enters this program: signatures are verified with the accoun
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.transactions.extrinsic import SIGNED_V4, decode_extrinsic
 from scenarioctl.transactions.mortality import IMMORTAL
-from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
+from scenarioctl.transactions.signing.payload import (
+    HASHED_ABOVE,
+    SigningOptions,
+    bytes_to_sign,
+    signing_payload,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
@@ -113,6 +118,21 @@ def verify_signature(scheme: str, signature: bytes, message: bytes, account: byt
 
         return _holds(lambda: ed25519_zebra.ed_verify(signature, message, account))
     return account in _ecdsa_accounts(signature, blake2b(message, digest_size=32).digest())
+
+
+def signed_instead(
+    scheme: str, signature: bytes, payload: bytes, account: bytes
+) -> Literal["message", "payload", ""]:
+    """Return what *account* signed by mistake instead of the bytes to sign; "" if it is neither.
+
+    A `message` stands between <Bytes> and </Bytes>; a `payload` is too long to be signed without hashing it.
+    """
+    for inner in (payload, bytes_to_sign(payload)):
+        if verify_signature(scheme, signature, b"<Bytes>" + inner + b"</Bytes>", account):
+            return "message"
+    if len(payload) > HASHED_ABOVE and verify_signature(scheme, signature, payload, account):
+        return "payload"
+    return ""
 
 
 def encode_signed_extrinsic(

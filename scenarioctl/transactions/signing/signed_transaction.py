@@ -19,6 +19,7 @@ from scenarioctl.transactions.signing.signatures import (
     SCHEMES,
     encode_signed_extrinsic,
     possible_signatures,
+    signed_instead,
     verify_signature,
 )
 
@@ -78,10 +79,10 @@ def _why_not(
         if scheme and name != scheme and verify_signature(name, bare, message, to_sign.account):
             return f"signature is {name}, not {scheme}: leave scheme out, or set it to {name}"
     for name, bare in forms:
-        for wrapped in (payload, message):
-            if verify_signature(name, bare, b"<Bytes>" + wrapped + b"</Bytes>", to_sign.account):
-                return "signature is of a message (<Bytes>…</Bytes>), which no chain accepts: sign it as a transaction"
-        if len(payload) > HASHED_ABOVE and verify_signature(name, bare, payload, to_sign.account):
+        signed = signed_instead(name, bare, payload, to_sign.account)
+        if signed == "message":
+            return "signature is of a message (<Bytes>…</Bytes>), which no chain accepts: sign it as a transaction"
+        if signed == "payload":
             return (
                 f"signature is of all {len(payload)} bytes of the payload, which no chain accepts above {HASHED_ABOVE} bytes: "
                 "sign their blake2b-256 hash, the field bytes_to_sign of tx payload"

@@ -16,12 +16,13 @@ from scenarioctl.transactions.extrinsic import (
     looks_like_extrinsic,
 )
 from scenarioctl.transactions.mortality import decode_era, era_start
-from scenarioctl.transactions.signing.payload import HASHED_ABOVE, bytes_to_sign
+from scenarioctl.transactions.signing.payload import bytes_to_sign
 from scenarioctl.transactions.signing.signatures import (
     SCHEMES,
     SignedExtrinsic,
     decode_signed_extrinsic,
     rebuild_payload,
+    signed_instead,
     verify_signature,
 )
 
@@ -282,13 +283,10 @@ def _why_bad(check: _SignatureCheck, hashes: tuple[bytes | None, ...], data: byt
         for scheme in SCHEMES:
             if scheme != signed.scheme and _fits(signed, payload, scheme):
                 return f"tx declares its signature as {signed.scheme}, but it is {scheme}: assemble it with --scheme {scheme}"
-        for message in (payload, bytes_to_sign(payload)):
-            wrapped = b"<Bytes>" + message + b"</Bytes>"
-            if verify_signature(signed.scheme, signed.signature, wrapped, account):
-                return "tx was signed as a message (<Bytes>…</Bytes>), which no chain accepts: sign it as a transaction"
-        if len(payload) > HASHED_ABOVE and verify_signature(
-            signed.scheme, signed.signature, payload, account
-        ):
+        what = signed_instead(signed.scheme, signed.signature, payload, account)
+        if what == "message":
+            return "tx was signed as a message (<Bytes>…</Bytes>), which no chain accepts: sign it as a transaction"
+        if what == "payload":
             return (
                 f"tx has a signature of all {len(payload)} bytes of its payload, which no chain accepts above 256 bytes: "
                 "sign their blake2b-256 hash, the field bytes_to_sign of tx payload"
