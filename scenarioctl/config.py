@@ -1,11 +1,12 @@
 """Settings, in order of precedence: flags, `SCENARIOCTL_*`, config.toml, defaults.
 
-To add a setting, add a row to SETTINGS and a field to Settings.
+To add a setting, add a field with a help to Settings.
 """
 
+import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,178 +14,32 @@ from scenarioctl.errors import InvalidRequest, shorten, suggest
 
 APPLICATION = "scenarioctl"
 
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """One setting: its name, kind, default and help."""
-
-    name: str
-    kind: str
-    default: str
-    help: str
-    #: Also a flag, before or after any command.
-    everywhere: bool = False
-    #: The smallest number.
-    least: int = 0
-    #: Allowed texts; empty: any.
-    choices: tuple[str, ...] = ()
-
-    @property
-    def variable(self) -> str:
-        return f"SCENARIOCTL_{self.name.upper()}"
-
-
-SETTINGS = (
-    Setting(name="store", kind="store", default="", help="the scenario store, a file", everywhere=True),
-    Setting(name="cache", kind="path", default="", help="where runtime tables of connected chains are kept"),
-    Setting(name="offline", kind="switch", default="false", help="never ask a node", everywhere=True),
-    Setting(
-        name="json", kind="switch", default="false", help="answer with the endpoint's JSON", everywhere=True
-    ),
-    Setting(
-        name="url",
-        kind="text",
-        default="",
-        help="the daemon that carries the commands out, in place of this machine",
-        everywhere=True,
-    ),
-    Setting(name="token", kind="secret", default="", help="the bearer token that a daemon at `url` wants"),
-    Setting(
-        name="listen",
-        kind="list",
-        default='["127.0.0.1:8080"]',
-        help="where the daemon serves the scenario API: HOST:PORT or unix:PATH",
-    ),
-    Setting(
-        name="worker_listen",
-        kind="list",
-        default='["127.0.0.1:8081"]',
-        help="where the daemon serves the job worker's API",
-    ),
-    Setting(
-        name="hosts",
-        kind="list",
-        default="[]",
-        help="names beside loopback by which clients may call the daemon (the Host header)",
-    ),
-    Setting(
-        name="cors",
-        kind="list",
-        default="[]",
-        help="web pages of other origins that may call the daemon (CORS)",
-    ),
-    Setting(
-        name="body_limit",
-        kind="number",
-        default="33554432",
-        least=1024,
-        help="bytes of the largest request body",
-    ),
-    Setting(
-        name="rate",
-        kind="number",
-        default="0",
-        help="requests per second that one client may send; 0: without limit",
-    ),
-    Setting(
-        name="requests",
-        kind="number",
-        default="256",
-        least=1,
-        help="requests that are worked on at once; others wait",
-    ),
-    Setting(
-        name="connections",
-        kind="number",
-        default="2048",
-        least=1,
-        help="connections that are open at once; further ones are closed",
-    ),
-    Setting(
-        name="client_connections",
-        kind="number",
-        default="1024",
-        help="how many of them one client may have (an address, a user of a Unix socket); 0: all",
-    ),
-    Setting(
-        name="request_seconds",
-        kind="number",
-        default="30",
-        least=1,
-        help="seconds that a client may take to send its request",
-    ),
-    Setting(
-        name="webhook_rate",
-        kind="number",
-        default="20",
-        help="events per second that one webhook takes; 0: without limit",
-    ),
-    Setting(
-        name="webhook_limit",
-        kind="number",
-        default="1048576",
-        least=1,
-        help="bytes of the largest webhook event",
-    ),
-    Setting(
-        name="webhook_events",
-        kind="number",
-        default="100",
-        least=1,
-        help="events that are kept for each webhook",
-    ),
-    Setting(
-        name="webhook_days", kind="number", default="7", least=1, help="days that a webhook's event is kept"
-    ),
-    Setting(
-        name="run_seconds",
-        kind="number",
-        default="3600",
-        help="seconds that a run may take if its job has no timeout, without its waits for webhooks and delays; 0: without limit",
-    ),
-    Setting(
-        name="log_lines", kind="number", default="10000", help="log lines that are kept of each job; 0: all"
-    ),
-    Setting(name="log_days", kind="number", default="0", help="days that log lines are kept; 0: for ever"),
-    Setting(
-        name="mempool_entries", kind="number", default="1000", help="drafts that are kept of each job; 0: all"
-    ),
-    Setting(name="mempool_days", kind="number", default="0", help="days that drafts are kept; 0: for ever"),
-    Setting(
-        name="draft_hours",
-        kind="number",
-        default="24",
-        least=1,
-        help="hours after which a draft counts as expired",
-    ),
-    Setting(
-        name="private_targets",
-        kind="list",
-        default="[]",
-        help="hosts and networks of one's own that http steps may reach, like 10.1.2.0/24",
-    ),
-    Setting(
-        name="log_level",
-        kind="text",
-        default="info",
-        help="what the daemon logs: debug, info, warning or error",
-        choices=("debug", "info", "warning", "error"),
-    ),
-)
-
-
-#: Examples of settings without a default.
-EXAMPLES = {
-    "url": '"http://127.0.0.1:8080"',
-    "token": '"sctl_…"',
-    "hosts": '["daemon.example.org"]',
-    "cors": '["https://app.example.org"]',
-    "private_targets": '["10.1.2.0/24"]',
+#: Type of a field -> kind of the setting.
+_KINDS: Mapping[Any, str] = {
+    bool: "switch",
+    int: "number",
+    str: "text",
+    Path: "path",
+    tuple[str, ...]: "list",
 }
 
 
-#: Other tables of config.toml.
-_TABLES = ("chains", "tokens")
+def _setting(default: Any, *, hidden: bool = False, **about: Any) -> Any:
+    """Return a field of Settings that users can set; *about* are fields of Setting, *default* may be a function."""
+    filled = {"default_factory": default} if callable(default) else {"default": default}
+    return field(**filled, repr=not hidden, metadata=about)
+
+
+def user_directory(kind: str) -> Path:
+    """Return this user's `config`, `data` or `cache` directory for scenarioctl."""
+    import platformdirs
+
+    find = {
+        "config": platformdirs.user_config_path,
+        "data": platformdirs.user_data_path,
+        "cache": platformdirs.user_cache_path,
+    }[kind]
+    return find(APPLICATION)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,40 +48,122 @@ class Settings:
 
     config: Path
     #: The path of a file, or a URL, which may hold a password.
-    store: str = field(repr=False)
-    cache: Path
-    offline: bool = False
-    json: bool = False
-    url: str = ""
-    token: str = field(default="", repr=False)
-    listen: tuple[str, ...] = ("127.0.0.1:8080",)
-    worker_listen: tuple[str, ...] = ("127.0.0.1:8081",)
-    hosts: tuple[str, ...] = ()
-    cors: tuple[str, ...] = ()
-    body_limit: int = 32 * 1024 * 1024
-    rate: int = 0
-    requests: int = 256
-    connections: int = 2048
-    client_connections: int = 1024
-    request_seconds: int = 30
-    webhook_rate: int = 20
-    webhook_limit: int = 1024 * 1024
-    webhook_events: int = 100
-    webhook_days: int = 7
-    run_seconds: int = 3600
-    log_lines: int = 10_000
-    log_days: int = 0
-    mempool_entries: int = 1_000
-    mempool_days: int = 0
-    draft_hours: int = 24
-    private_targets: tuple[str, ...] = ()
-    log_level: str = "info"
+    store: str = _setting(
+        lambda: str(user_directory("data") / "scenarios.db"),
+        hidden=True,
+        kind="store",
+        help="the scenario store, a file",
+        everywhere=True,
+    )
+    cache: Path = field(
+        default_factory=lambda: user_directory("cache"),
+        metadata={"help": "the directory for runtime tables read from chains"},
+    )
+    offline: bool = _setting(False, help="never connect to a node", everywhere=True)
+    json: bool = _setting(False, help="print the JSON that the HTTP endpoint answers", everywhere=True)
+    url: str = _setting(
+        "",
+        help="run the commands on the daemon at this URL",
+        everywhere=True,
+        sample='"http://127.0.0.1:8080"',
+    )
+    token: str = _setting(
+        "", hidden=True, kind="secret", help="the bearer token for the daemon at `url`", sample='"sctl_…"'
+    )
+    listen: tuple[str, ...] = _setting(
+        ("127.0.0.1:8080",), help="where the daemon serves the scenario API: HOST:PORT or unix:PATH"
+    )
+    worker_listen: tuple[str, ...] = _setting(
+        ("127.0.0.1:8081",), help="where the daemon serves the worker's API"
+    )
+    hosts: tuple[str, ...] = _setting(
+        (),
+        help="names, other than loopback, that clients may send in the Host header",
+        sample='["daemon.example.org"]',
+    )
+    cors: tuple[str, ...] = _setting(
+        (),
+        help="other origins whose web pages may call the daemon, by CORS",
+        sample='["https://app.example.org"]',
+    )
+    body_limit: int = _setting(32 * 1024 * 1024, least=1024, help="largest request body, in bytes")
+    rate: int = _setting(0, help="requests per second from one client; 0: no limit")
+    requests: int = _setting(256, least=1, help="requests handled at once; others wait")
+    connections: int = _setting(2048, least=1, help="open connections; further ones are closed")
+    client_connections: int = _setting(
+        1024,
+        help="open connections of one client, which is an address or a user of a Unix socket; 0: no limit",
+    )
+    request_seconds: int = _setting(30, least=1, help="seconds for a client to send its request")
+    webhook_rate: int = _setting(20, help="events per second for one webhook; 0: no limit")
+    webhook_limit: int = _setting(1024 * 1024, least=1, help="largest webhook event, in bytes")
+    webhook_events: int = _setting(100, least=1, help="events kept for each webhook")
+    webhook_days: int = _setting(7, least=1, help="days that a webhook's events are kept")
+    run_seconds: int = _setting(
+        3600,
+        help="timeout of a run whose job has none, in seconds, without its waits for webhooks and delays; 0: no limit",
+    )
+    log_lines: int = _setting(10_000, help="log lines kept for each job; 0: all")
+    log_days: int = _setting(0, help="days that log lines are kept; 0: forever")
+    mempool_entries: int = _setting(1_000, help="drafts kept for each job; 0: all")
+    mempool_days: int = _setting(0, help="days that drafts are kept; 0: forever")
+    draft_hours: int = _setting(24, least=1, help="hours until a draft expires")
+    private_targets: tuple[str, ...] = _setting(
+        (), help="private hosts and networks that http steps may reach", sample='["10.1.2.0/24"]'
+    )
+    log_level: str = _setting(
+        "info",
+        help="what the daemon logs: debug, info, warning or error",
+        choices=("debug", "info", "warning", "error"),
+    )
     #: `[tokens.NAME]` of config.toml: who may call the daemon, and for what; `server/access.py` judges them.
     tokens: Mapping[str, Any] = field(default_factory=dict, repr=False)
     #: `[chains.NAME]` of config.toml, as read; `chains/registry.py` judges them.
     chains: Mapping[str, Any] = field(default_factory=dict)
     #: Setting name -> "flag", "SCENARIOCTL_…", "config.toml" or "default".
     origins: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What users are told of a setting, and how its value is read."""
+
+    name: str
+    kind: str
+    #: None if it depends on the user.
+    default: Any
+    help: str
+    #: Also a flag, before or after any command.
+    everywhere: bool = False
+    #: The smallest number.
+    least: int = 0
+    #: Allowed texts; empty: any.
+    choices: tuple[str, ...] = ()
+    #: An example, as TOML, if the default is none.
+    sample: str = ""
+
+    @property
+    def variable(self) -> str:
+        return f"SCENARIOCTL_{self.name.upper()}"
+
+    @property
+    def example(self) -> str:
+        """Return a value in TOML."""
+        return self.sample or json.dumps(f"/path/to/{self.name}" if self.default is None else self.default)
+
+
+SETTINGS = tuple(
+    Setting(
+        name=each.name,
+        default=None if each.default is MISSING else each.default,
+        **{"kind": _KINDS[each.type], **each.metadata},
+    )
+    for each in fields(Settings)
+    if each.metadata
+)
+
+#: Other tables of config.toml.
+_TABLES = ("chains", "tokens")
 
 
 def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> Settings:
@@ -241,10 +178,6 @@ def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str] | Non
         if origin != "default":
             values[setting.name] = read_value(setting, given, origin)
         origins[setting.name] = origin
-    if "store" not in values:
-        values["store"] = str(user_directory("data") / "scenarios.db")
-    if "cache" not in values:
-        values["cache"] = user_directory("cache")
     return Settings(
         **values,
         config=config,
@@ -260,18 +193,6 @@ def config_path(flag: str | None, environment: Mapping[str, str]) -> Path:
     if given and "\0" in given:
         raise InvalidRequest(f"config {shorten(given)} contains a NUL character, which no path can")
     return Path(given).expanduser() if given else user_directory("config") / "config.toml"
-
-
-def user_directory(kind: str) -> Path:
-    """Return this user's `config`, `data` or `cache` directory for scenarioctl."""
-    import platformdirs
-
-    find = {
-        "config": platformdirs.user_config_path,
-        "data": platformdirs.user_data_path,
-        "cache": platformdirs.user_cache_path,
-    }[kind]
-    return find(APPLICATION)
 
 
 def read_config(path: Path, *, required: bool = False) -> dict[str, Any]:
@@ -326,48 +247,53 @@ def parse_config(text: bytes, path: Path) -> dict[str, Any]:
 
 def read_value(setting: Setting, value: object, origin: str) -> Any:
     """Return *value* converted to the setting's kind."""
-    if setting.kind == "switch":
-        if isinstance(value, bool):
-            return value
-        text = str(value).strip().lower()
-        if text in {"1", "true", "yes", "on"}:
-            return True
-        if text in {"0", "false", "no", "off"}:
-            return False
-        raise InvalidRequest(
-            f"{setting.name} {shorten(value)} ({origin}) is not a switch, expected true or false"
-        )
-    if setting.kind == "number":
-        return _read_number(setting, value, origin)
-    if setting.kind == "list":
-        return _read_list(setting, value, origin)
-    if setting.kind in ("text", "secret"):
-        if setting.choices and (not isinstance(value, str) or value.strip().lower() not in setting.choices):
-            raise InvalidRequest(
-                f"{setting.name} {shorten(value)} ({origin}) is unknown, expected one of: {', '.join(setting.choices)}"
+    return _READERS[setting.kind](setting, value, origin)
+
+
+def _refused(setting: Setting, value: object, origin: str, reason: str) -> InvalidRequest:
+    shown = "…" if setting.kind == "secret" else shorten(value)
+    return InvalidRequest(f"{setting.name} {shown} ({origin}) {reason}")
+
+
+def _read_switch(setting: Setting, value: object, origin: str) -> bool:
+    text = str(value).strip().lower()
+    if text in {"1", "true", "yes", "on"}:
+        return True
+    if text in {"0", "false", "no", "off"}:
+        return False
+    raise _refused(setting, value, origin, "is not a switch, expected true or false")
+
+
+def _read_text(setting: Setting, value: object, origin: str) -> str:
+    text = value if isinstance(value, str) and value.isprintable() else None
+    if setting.choices:
+        text = (text or "").strip().lower()
+        if text not in setting.choices:
+            raise _refused(
+                setting, value, origin, f"is unknown, expected one of: {', '.join(setting.choices)}"
             )
-        if isinstance(value, str) and value.isprintable():
-            return value.strip().lower() if setting.choices else value
-        shown = "…" if setting.kind == "secret" else shorten(value)
-        raise InvalidRequest(f"{setting.name} {shown} ({origin}) is not one line of text")
-    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
-        raise InvalidRequest(
-            f"{setting.name} {shorten(value)} ({origin}) is not a path, expected one like /path/to/{setting.name}"
-        )
-    if "://" in os.fspath(value) and setting.kind == "store":
-        return os.fspath(value)
-    if "://" in os.fspath(value):
+    if text is None:
+        raise _refused(setting, value, origin, "is not one line of text")
+    return text
+
+
+def _read_path(setting: Setting, value: object, origin: str) -> Path:
+    text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ""
+    if not text:
+        raise _refused(setting, value, origin, f"is not a path, expected one like /path/to/{setting.name}")
+    if "://" in text:
         # Path() would drop a slash.  Don't show the rest of the URL, which may contain a password.
-        scheme = os.fspath(value).partition("://")[0]
-        raise InvalidRequest(
-            f"{setting.name} {shorten(scheme + '://…')} ({origin}) is a URL, expected a path like /path/to/{setting.name}"
+        scheme = text.partition("://")[0]
+        raise _refused(
+            setting, f"{scheme}://…", origin, f"is a URL, expected a path like /path/to/{setting.name}"
         )
-    if "\0" in os.fspath(value):
-        raise InvalidRequest(
-            f"{setting.name} {shorten(value)} ({origin}) contains a NUL character, which no path can"
-        )
-    path = Path(value).expanduser()
-    return str(path) if setting.kind == "store" else path
+    if "\0" in text:
+        raise _refused(setting, value, origin, "contains a NUL character, which no path can")
+    return Path(text).expanduser()
+
+
+def _read_store(setting: Setting, value: object, origin: str) -> str:
+    return value if isinstance(value, str) and "://" in value else str(_read_path(setting, value, origin))
 
 
 def without_password(store: str) -> str:
@@ -381,22 +307,13 @@ def without_password(store: str) -> str:
 
 
 def _read_number(setting: Setting, value: object, origin: str) -> int:
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not (
-        isinstance(text, str) and text.strip().isascii() and text.strip().isdigit() and len(text.strip()) < 16
-    ):
-        raise InvalidRequest(
-            f"{setting.name} {shorten(value)} ({origin}) is not a whole number, expected one like {_example(setting)}"
-        )
+    text = "" if isinstance(value, bool) or not isinstance(value, (int, str)) else str(value).strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        example = setting.default or 100
+        raise _refused(setting, value, origin, f"is not a whole number, expected one like {example}")
     if int(text) < setting.least:
-        raise InvalidRequest(
-            f"{setting.name} {shorten(value)} ({origin}) is too small, expected at least {setting.least}"
-        )
+        raise _refused(setting, value, origin, f"is too small, expected at least {setting.least}")
     return int(text)
-
-
-def _example(setting: Setting) -> str:
-    return setting.default if setting.default != "0" else "100"
 
 
 def _read_list(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
@@ -405,10 +322,18 @@ def _read_list(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
         value = [part.strip() for part in value.split(",") if part.strip()]
     if isinstance(value, (list, tuple)) and all(isinstance(part, str) and part for part in value):
         return tuple(value)
-    example = setting.default if setting.default != "[]" else EXAMPLES[setting.name]
-    raise InvalidRequest(
-        f"{setting.name} {shorten(value)} ({origin}) is not a list of texts, expected one like {example}"
-    )
+    raise _refused(setting, value, origin, f"is not a list of texts, expected one like {setting.example}")
+
+
+_READERS: Mapping[str, Callable[[Setting, object, str], Any]] = {
+    "switch": _read_switch,
+    "number": _read_number,
+    "list": _read_list,
+    "text": _read_text,
+    "secret": _read_text,
+    "path": _read_path,
+    "store": _read_store,
+}
 
 
 def _first_given(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scenarioctl.config import EXAMPLES, SETTINGS, read_config, read_value, suggest_setting
+from scenarioctl.config import SETTINGS, read_config, read_value, suggest_setting
 from scenarioctl.errors import InvalidRequest, TooLarge, shorten
 from scenarioctl.files import atomic_write
 
@@ -13,12 +13,9 @@ def template() -> str:
     """Return a config.toml that explains every setting and sets none."""
     lines = ["# Settings of scenarioctl. Flags and SCENARIOCTL_* variables win over this file.", ""]
     for setting in SETTINGS:
-        example = EXAMPLES.get(setting.name) or setting.default or f'"/path/to/{setting.name}"'
-        if setting.kind == "text" and not example.startswith('"'):
-            example = f'"{example}"'
         flag = f"--{setting.name}, " if setting.everywhere else ""
         lines += [f"# {setting.help[0].upper()}{setting.help[1:]} ({flag}{setting.variable})."]
-        lines += [f"# {setting.name} = {example}", ""]
+        lines += [f"# {setting.name} = {setting.example}", ""]
     lines += [
         "# A chain of your own, or other endpoints for a chain that is built in:",
         "# [chains.rig]",
