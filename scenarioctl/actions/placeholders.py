@@ -211,14 +211,12 @@ def require_value(value: Any, *, field: str, expected: str) -> Any:
 
 def mark_unfillable(value: Any, lacking: "Callable[[Placeholder], str]") -> Any:
     """Return *value*, text or JSON, with the texts marked for whose placeholders *lacking* returns a reason."""
-    if isinstance(value, str):
-        reason = next(filter(None, map(lacking, _find(value))), "")
-        return unfilled(value, reason) if reason else value
-    if isinstance(value, Mapping):
-        return {key: mark_unfillable(entry, lacking) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [mark_unfillable(entry, lacking) for entry in value]
-    return value
+
+    def mark(text: str) -> str:
+        reason = next(filter(None, map(lacking, _find(text))), "")
+        return unfilled(text, reason) if reason else text
+
+    return _map_texts(value, mark)
 
 
 def unfillable_texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
@@ -237,15 +235,9 @@ def fill(value: Any, data: Data, *, encoder: Callable[[], Encoder] = Encoder) ->
     """Return *value*, a text or any JSON, with its placeholders replaced by *data*.
 
     A text that is one placeholder and nothing else becomes the data itself, number or list or text.  Nothing is raised: a field
-    that nobody reads may lack its data, `settled` says so of one that is read.
+    that nobody reads may lack its data, and `require_filled` raises for one that is read.
     """
-    if isinstance(value, str):
-        return _fill_text(value, data, encoder)
-    if isinstance(value, Mapping):
-        return {key: fill(entry, data, encoder=encoder) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [fill(entry, data, encoder=encoder) for entry in value]
-    return value
+    return _map_texts(value, lambda text: _fill_text(text, data, encoder))
 
 
 def fill_argument(value: Any, data: Data) -> Any:
@@ -253,11 +245,9 @@ def fill_argument(value: Any, data: Data) -> Any:
 
     A text that is JSON itself stays the JSON that it was: data has one place in it.
     """
-    if isinstance(value, Mapping):
-        return {key: fill_argument(entry, data) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [fill_argument(entry, data) for entry in value]
-    return fill(value, data, encoder=JsonEncoder if is_json_text(value) else Encoder)
+    return _map_texts(
+        value, lambda text: _fill_text(text, data, JsonEncoder if is_json_text(text) else Encoder)
+    )
 
 
 def is_json_text(value: object) -> bool:
@@ -273,13 +263,7 @@ def is_json_text(value: object) -> bool:
 
 def rename(value: Any, names: Mapping[str, str]) -> Any:
     """Return *value*, text or JSON, with the first part of each placeholder's path replaced by *names*."""
-    if isinstance(value, str):
-        return _rename_in_text(value, names) if names else value
-    if isinstance(value, Mapping):
-        return {key: rename(entry, names) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [rename(entry, names) for entry in value]
-    return value
+    return _map_texts(value, lambda text: _rename_in_text(text, names)) if names else value
 
 
 def _rename_in_text(text: str, names: Mapping[str, str]) -> str:
@@ -347,12 +331,17 @@ def _fold(name: str) -> str:
 
 def _protect(value: Any) -> Any:
     """Return *value*, JSON from outside, with all its texts as `Filled`."""
+    return _map_texts(value, Filled)
+
+
+def _map_texts(value: Any, change: Callable[[str], Any]) -> Any:
+    """Return *value*, a text or any JSON, with each text replaced by what *change* returns for it."""
     if isinstance(value, str):
-        return Filled(value)
+        return change(value)
     if isinstance(value, Mapping):
-        return {name: _protect(entry) for name, entry in value.items()}
+        return {key: _map_texts(entry, change) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_protect(entry) for entry in value]
+        return [_map_texts(entry, change) for entry in value]
     return value
 
 
