@@ -1,7 +1,7 @@
 """The problems of a diagram: invalid steps, and placeholders that no earlier step can fill."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import find_step, unknown_sentence
@@ -27,9 +27,7 @@ async def judge(
     found = list(diagram.problems())
     drafted = []
     providers = Providers(diagram)
-    judged = JudgedDiagram(
-        nodes=diagram.nodes, edges=diagram.edges, document=diagram.document, providers=providers
-    )
+    judged = diagram.with_neighbors(lambda near, node: judge_placeholders(near, providers, asking=node))
     breathe = app.breather()
     for node in diagram.in_safe_order():
         await breathe()
@@ -160,16 +158,3 @@ def unfillable_fields(diagram: Diagram) -> Iterator[tuple[StepKind | None, str]]
         if step is None or not step.is_shared:
             for sentence in lacking_fields(judge_placeholders(node, providers, step=step).form):
                 yield step, sentence
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgedDiagram(Diagram):
-    """A diagram that marks the placeholders of a neighbor for the node that reads it."""
-
-    providers: Providers
-
-    def nearest(
-        self, node: Node, types: frozenset[str], *, upstream: bool, stop: frozenset[str]
-    ) -> list[Node]:
-        found = super().nearest(node, types, upstream=upstream, stop=stop)
-        return [judge_placeholders(near, self.providers, asking=node) for near in found]

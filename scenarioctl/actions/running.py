@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.actions import find_step, unknown_sentence
@@ -82,12 +82,7 @@ class Run:
         steps = [step for node in nodes if (step := find_step(node)) is not None]
         self._several = sum(step.tx_type != "" for step in steps) > 1
         self._drafting = sum(step.draft is not None for step in steps)
-        filled = _FilledDiagram(
-            nodes=self._diagram.nodes,
-            edges=self._diagram.edges,
-            document=self._diagram.document,
-            data=self.data,
-        )
+        filled = self._diagram.with_neighbors(lambda near, _: _fill_node(find_step(near), near, self.data))
         for node in nodes:
             stopper = next(
                 (self._stopped[name] for name in before.get(node.id, ()) if name in self._stopped), ""
@@ -249,19 +244,6 @@ class Run:
     def _fail(self, sentence: str, error: ScenarioctlError) -> None:
         self.say(sentence)
         self.failure, self.error = self.lines[-1], error
-
-
-@dataclass(frozen=True, kw_only=True)
-class _FilledDiagram(Diagram):
-    """A diagram that fills the placeholders of a neighbor when a step reads it."""
-
-    data: Data
-
-    def nearest(
-        self, node: Node, types: frozenset[str], *, upstream: bool, stop: frozenset[str]
-    ) -> list[Node]:
-        found = super().nearest(node, types, upstream=upstream, stop=stop)
-        return [_fill_node(find_step(near), near, self.data) for near in found]
 
 
 def _fill_node(step: "StepKind | None", node: Node, data: Data) -> Node:

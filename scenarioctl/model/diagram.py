@@ -5,7 +5,7 @@ views into it.
 """
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -158,6 +158,10 @@ class Diagram:
             level = following
         return [found[position] for position in sorted(found)]
 
+    def with_neighbors(self, change: Callable[[Node, Node], Node]) -> "Diagram":
+        """Return this diagram with *change*, called with a neighbor and the node that reads it, in `nearest`."""
+        return _ChangedNeighbors(nodes=self.nodes, edges=self.edges, document=self.document, change=change)
+
     @cached_property
     def numbering(self) -> tuple[str, ...]:
         """Return the ids of the nodes as the web editor numbers them, from 1 on.
@@ -209,6 +213,17 @@ class Diagram:
         if len(names) > _NAMED:
             names = [*names[: _NAMED - 2], "…", names[-1]]
         return f"the edges form a cycle: {' > '.join(names)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ChangedNeighbors(Diagram):
+    change: Callable[[Node, Node], Node]
+
+    def nearest(
+        self, node: Node, types: frozenset[str], *, upstream: bool, stop: frozenset[str]
+    ) -> list[Node]:
+        found = super().nearest(node, types, upstream=upstream, stop=stop)
+        return [self.change(near, node) for near in found]
 
 
 def read_diagram(document: object, *, field: str = "diagram") -> Diagram:
