@@ -5,6 +5,7 @@ To add a kind of body, add an encoder and a line to `_find_encoder`.
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -122,8 +123,8 @@ class _MarkupEncoder(_PlainEncoder):
         return escape(super().write(value, following))
 
 
-class _BodyEncoder(Encoder):
-    typed = False
+class _ContextEncoder(_PlainEncoder, ABC):
+    """Encodes data by the text before it."""
 
     def __init__(self) -> None:
         self._before = ""
@@ -136,16 +137,12 @@ class _BodyEncoder(Encoder):
         self._before += written
         return written
 
+    @abstractmethod
     def _write(self, value: Any, text: str, following: str) -> str:
-        raise NotImplementedError
-
-    @property
-    def _line(self) -> str:
-        """The line so far."""
-        return self._before.rpartition("\n")[2]
+        """Return *value*, which is *text* in a body without rules, as it is written after `_before`."""
 
 
-class _CsvEncoder(_BodyEncoder):
+class _CsvEncoder(_ContextEncoder):
     """RFC 4180: a field with a delimiter or line break is quoted, and quotes are doubled."""
 
     _DELIMITERS = frozenset(',;\t|"')
@@ -160,16 +157,17 @@ class _CsvEncoder(_BodyEncoder):
         raise Unfillable("would be filled in with text that ends its CSV field: put the field in quotes")
 
 
-class _TabEncoder(_BodyEncoder):
+class _TabEncoder(_PlainEncoder):
     """TSV has no quotes that every parser knows."""
 
-    def _write(self, value: Any, text: str, following: str) -> str:  # noqa: ARG002
+    def write(self, value: Any, following: str) -> str:
+        text = super().write(value, following)
         if ({"\t"} | _BREAKS) & set(text):
             raise Unfillable("would be filled in with a tab or a line break, which ends its field")
         return text
 
 
-class _YamlEncoder(_BodyEncoder):
+class _YamlEncoder(_ContextEncoder):
     """JSON is valid YAML as a whole value or in double quotes; elsewhere only text without special meaning is allowed."""
 
     #: Indentation, dashes of lists, a key.
@@ -182,7 +180,7 @@ class _YamlEncoder(_BodyEncoder):
     _SINGLE = re.compile(_START + r"'(?:[^']|'')*")
 
     def _write(self, value: Any, text: str, following: str) -> str:
-        line = self._line
+        line = self._before.rpartition("\n")[2]
         if self._DOUBLE.fullmatch(line):
             return _to_yaml(text)[1:-1]
         if self._SINGLE.fullmatch(line) and text.isprintable():
@@ -209,7 +207,7 @@ def _to_yaml(value: Any) -> str:
     return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in written)
 
 
-class _MultipartEncoder(_BodyEncoder):
+class _MultipartEncoder(_ContextEncoder):
     """A part ends at its boundary; in the header of a part, a field ends at a quote or a line break."""
 
     def __init__(self, boundary: str) -> None:
