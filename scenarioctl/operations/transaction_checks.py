@@ -83,10 +83,7 @@ async def find_check(app: Application, request: CheckTransaction) -> "tuple[Unsi
 
 
 async def _build(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":
-    from scenarioctl.actions.drafting import draft_transfer
-    from scenarioctl.actions.fields import read_xcm_version
-    from scenarioctl.model.amounts import parse_raw
-    from scenarioctl.transactions.keyless_accounts import read_receiver
+    from scenarioctl.operations.transfers import draft_requested
 
     for name in _TRANSFER:
         if getattr(request, name) == "":
@@ -95,23 +92,7 @@ async def _build(app: Application, request: CheckTransaction, sender: bytes) -> 
             )
     if request.chain:
         raise InvalidRequest("chain belongs to tx; a transfer has sourchain and destchain")
-    source = app.registry.find(request.sourchain, field="sourchain")
-    destination = app.registry.find(request.destchain, field="destchain")
-    return await draft_transfer(
-        app,
-        source=source,
-        destination=destination,
-        asset=app.assets.find(source, request.assetid, field="assetid"),
-        amount=parse_raw(request.amount, field="amount"),
-        beneficiary=read_receiver(
-            request.destinationaddress,
-            destination,
-            field="destinationaddress",
-            confirmed=request.yes,
-        ),
-        xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
-        sender=sender,
-    )
+    return await draft_requested(app, request, sender)
 
 
 async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":

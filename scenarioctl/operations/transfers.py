@@ -1,7 +1,7 @@
 """Transfers of an asset between connected chains, in raw amounts."""
 
-from dataclasses import dataclass
-from typing import NotRequired
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NotRequired
 
 from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.actions.fields import note_native, read_xcm_version
@@ -12,6 +12,10 @@ from scenarioctl.operations.built_transactions import CheckableFields, RuntimeUs
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.transactions.keyless_accounts import read_receiver
+
+if TYPE_CHECKING:
+    from scenarioctl.model.calls import UnsignedTransaction
+    from scenarioctl.operations.transaction_checks import CheckTransaction
 
 __all__ = ["asset_transfer"]
 
@@ -43,6 +47,27 @@ class TransferTransaction(RuntimeUsed):
 async def asset_transfer(app: Application, request: AssetTransfer) -> Result[TransferTransaction]:
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
+    transaction = await draft_requested(app, request, sender)
+    check = passed_check(transaction)
+    answer: TransferTransaction = {
+        "txdata": await write_transaction(app, transaction, request),
+        "spec_version": transaction.spec_version,
+    }
+    if transaction.offline:
+        answer["offline"] = True
+    if check is not None:
+        answer["check"] = check.answer()
+    return Result(
+        answer=answer,
+        notes=transaction.notes,
+        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+    )
+
+
+async def draft_requested(
+    app: Application, request: "AssetTransfer | CheckTransaction", sender: bytes | None
+) -> "UnsignedTransaction":
+    """Return the transaction of the transfer in *request*; with a *sender* it is checked."""
     source = app.registry.find(request.sourchain, field="sourchain")
     destination = app.registry.find(request.destchain, field="destchain")
     asset = app.assets.find(source, request.assetid, field="assetid")
@@ -61,17 +86,4 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> Result[Tra
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
         sender=sender,
     )
-    check = passed_check(transaction)
-    answer: TransferTransaction = {
-        "txdata": await write_transaction(app, transaction, request),
-        "spec_version": transaction.spec_version,
-    }
-    if transaction.offline:
-        answer["offline"] = True
-    if check is not None:
-        answer["check"] = check.answer()
-    return Result(
-        answer=answer,
-        notes=(*transaction.notes, *note_native(request.assetid, asset, "assetid")),
-        warnings=(*transaction.warnings, *payload_warnings(app, request)),
-    )
+    return replace(transaction, notes=(*transaction.notes, *note_native(request.assetid, asset, "assetid")))
