@@ -13,7 +13,7 @@ from scenarioctl.operations.signing_fields import check_output_format, payload_w
 from scenarioctl.operations.stored_diagrams import store_document
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from scenarioctl.actions.flow_files import DrawnFlow
     from scenarioctl.model.calls import UnsignedTransaction
@@ -65,10 +65,10 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
     }
     transfer = parse_transfer(app, fields)
     sender = check_sender(request.check, request.sender)
+    document = draw_document(app, transfer)
     if transfer.has_placeholder:
-        _read_single(draw_document(app, transfer))
-    transaction = await _draft(draft_parsed(_drafting(app, sender), transfer, sender), sender)
-    created = await _store(app, draw_document(app, transfer), transaction)
+        _read_single(document)
+    created = await _store_drafted(app, document, sender, lambda view: draft_parsed(view, transfer, sender))
     return replace(created, notes=transfer.notes)
 
 
@@ -161,13 +161,17 @@ class CreateRemark:
 
 
 async def create_remark(app: Application, request: CreateRemark) -> Result[CreatedScenario]:
+    from scenarioctl.actions.drafting import draft_first
     from scenarioctl.actions.flow_files import draw_single
 
     document = draw_single(app, "Remark", chain=request.chain, text=request.text, plain=request.plain)
     sender = check_sender(request.check, request.sender)
     diagram = _read_single(document)
-    transaction = await _draft(_draft_only(_drafting(app, sender), diagram, sender), sender)
-    return await _store(app, document, transaction, diagram)
+
+    async def draft(view: Application) -> "UnsignedTransaction":
+        return (await draft_first(view, diagram, sender=sender)).transaction
+
+    return await _store_drafted(app, document, sender, draft, diagram)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,39 +310,24 @@ def _read_single(document: Any) -> Diagram:
     return diagram
 
 
-async def _draft_only(app: Application, diagram: Diagram, sender: bytes | None) -> "UnsignedTransaction":
-    from scenarioctl.actions.drafting import draft_first
+async def _store_drafted(
+    app: Application,
+    document: Any,
+    sender: bytes | None,
+    draft: "Callable[[Application], Awaitable[UnsignedTransaction]]",
+    diagram: Diagram | None = None,
+) -> Result[CreatedScenario]:
+    """Store a scenario if its transaction can be drafted, and with a *sender* if it passes its check.
 
-    return (await draft_first(app, diagram, sender=sender)).transaction
-
-
-def _drafting(app: Application, sender: bytes | None) -> Application:
-    """Return the application to draft with: no node is asked unless the draft is checked for a *sender*."""
-    return app if sender is not None else app.unconnected()
-
-
-async def _draft(
-    drafting: "Awaitable[UnsignedTransaction]", sender: bytes | None
-) -> "UnsignedTransaction | None":
-    """Return the transaction; without a *sender*, None if the chain's runtime is not known here.
-
-    A scenario can be written without a network: its first run then judges it.
+    Without a *sender* no node is asked. A scenario can be written without a network: if the chain's runtime is not known
+    here, the first run judges it.
     """
+    transaction = None
     try:
-        return await drafting
+        transaction = await draft(app if sender is not None else app.unconnected())
     except ChainUnreachable:
         if sender is not None:
             raise
-        return None
-
-
-async def _store(
-    app: Application,
-    document: Any,
-    transaction: "UnsignedTransaction | None",
-    diagram: Diagram | None = None,
-) -> Result[CreatedScenario]:
-    """Store a scenario whose *transaction* could be drafted, and passed its check, if it had one."""
     check = None if transaction is None else passed_check(transaction)
     answer: CreatedScenario = {"result": await store_document(app, document, diagram)}
     if check is not None:
