@@ -111,7 +111,8 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
         diagram = confirm_receivers(diagram)
     first = await draft_first(app, diagram, sender=sender)
     transaction = first.transaction
-    result = cast("FirstTransaction", await _describe(app, first, request))
+    described = await _describe(app, first, request)
+    result = cast("FirstTransaction", {**described})
     if transaction.offline:
         result["offline"] = True
     others: list[StepTransaction] = []
@@ -124,7 +125,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
         answer["check"] = check.answer()
     notes = transaction.notes
     if others:
-        result["transactions"] = [await _transaction_of(app, first.node, first, request), *others]
+        result["transactions"] = [_step_transaction(first, described), *others]
         if request.output_format == "payload":
             said = "Every payload has the sender's current nonce. Submit one transaction before you prepare the next."
             notes = (*notes, said)
@@ -136,7 +137,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
 async def _describe(app: Application, drafted: "Drafted", request: FullScenarioInfo) -> DescribedTransaction:
     return {
         "tx": await write_transaction(app, drafted.transaction, request),
-        "summary": f"{drafted.source_chain} > {drafted.txtype} > {drafted.dest_chain}",
+        "summary": drafted.summary,
         "asset": drafted.asset,
         "amount": drafted.amount,
         "source_chain": drafted.source_chain,
@@ -153,14 +154,19 @@ async def _transaction_of(
     try:
         if isinstance(outcome, ScenarioctlError):
             raise outcome
-        check = passed_check(outcome.transaction)
-        said = cast("StepTransaction", {"node": node, **await _describe(app, outcome, request)})
+        passed_check(outcome.transaction)
+        return _step_transaction(outcome, await _describe(app, outcome, request))
     except ScenarioctlError as error:
         return {"node": node, "error": str(error), "code": error.code}
-    said["warnings"] = list(outcome.transaction.warnings)
-    if check is not None:
-        said["check"] = check.answer()
-    return said
+
+
+def _step_transaction(drafted: "Drafted", described: DescribedTransaction) -> StepTransaction:
+    transaction = drafted.transaction
+    step = cast("StepTransaction", {"node": drafted.node, **described})
+    step["warnings"] = list(transaction.warnings)
+    if transaction.check is not None:
+        step["check"] = transaction.check.answer()
+    return step
 
 
 @dataclass(frozen=True, kw_only=True)
