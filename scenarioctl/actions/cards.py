@@ -87,7 +87,7 @@ def chain_title(app: "Application", name: Any) -> tuple[str, str]:
 
 
 def known(text: str) -> str:
-    """Return *text*, empty for the `?` of `words.side_texts`."""
+    """Return *text*, empty for the `?` of `form_text.side_texts`."""
     return "" if text == "?" else text
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row, chain_title, mark_rows, shorten_middle
 from scenarioctl.actions.form_text import AssetText, chain_text, name_asset, one_line
-from scenarioctl.actions.placeholders import require_filled
+from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
@@ -56,9 +56,7 @@ def _asset_words(app: "Application", node: Node) -> AssetText:
 def check(app: "Application", diagram: Diagram, node: Node) -> None:
     if not node.form:
         raise InvalidRequest("the chain has no form, expected the name of a chain")
-    name = require_filled(node.form.get("chain"), field="chain")
-    if name is None or name == "":
-        raise InvalidRequest("chain is missing, expected the name of a chain")
+    name = require_value(node.form.get("chain"), field="chain", expected="the name of a chain")
     app.registry.find(name)
     asset = node.form.get("asset")
     if asset is not None and not isinstance(asset, dict):

@@ -107,7 +107,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
         answer = await running.app.outgoing.send(request, sleep=running.app.sleep)
     except RequestFailed as failed:
         raise RequestFailed(f"{what}: {failed}") from None
-    tries = "" if answer.tries == 1 else f", at the last of {answer.tries} tries"
+    tries = "" if answer.tries == 1 else f" (after {answer.tries} tries)"
     running.say(f"{what}: {answer.status} in {answer.milliseconds} ms{tries}")
     found = {"status": answer.status, "headers": answer.headers, "body": answer.body}
     running.data.add(DATA, found, node=node.id)

@@ -129,9 +129,7 @@ def parse_transfer(app: "Application", values: Mapping[str, Any], *, place: str 
             "run: expected an address"
         )
     version = fields.get("xcm_version")
-    if not has_placeholder(version):
-        version = read_xcm_version(version, fields.name("xcm_version"))
-    else:
+    if has_placeholder(version):
         raise InvalidRequest(
             f"{fields.name('xcm_version')} {shorten(version)} is a placeholder, expected 3, 4 or 5"
         )
@@ -147,7 +145,7 @@ def parse_transfer(app: "Application", values: Mapping[str, Any], *, place: str 
         address=address,
         account=account,
         confirmed=confirmed,
-        xcm_version=version,
+        xcm_version=read_xcm_version(version, fields.name("xcm_version")),
         notes=notes,
     )
 

@@ -93,7 +93,7 @@ function checkForm(transaction) {
         const { chain, tx } = transaction;
         const check = await post("/api/tx/check", { chain, tx, sender: sender ?? "" });
         if (tx !== transaction.tx) return;
-        fill(verdict, 
+        fill(verdict,
           h("p", { class: `verdict ${check.verdict}` }, VERDICTS[check.verdict] ?? check.verdict),
           h("ul", {}, [...check.reasons, ...check.warnings].map((reason) => h("li", {}, reason))),
           check.steps.length > 0 && h("table", {},
