@@ -171,7 +171,6 @@ async def serve_site(folder: Path) -> None:
     await servers.listen("api", listeners)
     print(listeners[0].socket.getsockname()[1], flush=True)
     await asyncio.Event().wait()
-    await asyncio.Event().wait()
 
 
 @contextmanager
