@@ -3,9 +3,7 @@
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from copy import copy
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -171,21 +169,22 @@ class Application:
 
         return breathe
 
-    @asynccontextmanager
-    async def session(self) -> "AsyncIterator[Application]":
-        """Return a view of this application for one request or run, with its own chain clients."""
-        view = self._view(self.settings)
-        try:
-            yield view
-        finally:
-            await view.close()
+    def session(self) -> "Application":
+        """Return a view of this application for one request or run, with its own chain clients: `async with`."""
+        return self._view(self.settings)
+
+    async def __aenter__(self) -> "Application":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     def _view(self, settings: Settings) -> "Application":
         """Return a view of this application with *settings* and no clients."""
         # Read them now, so that all views share them.
         _ = self.registry, self.assets
-        view = copy(self)
-        vars(view).update(settings=settings, _clients={}, _is_view=True)
+        view = object.__new__(Application)
+        vars(view).update(vars(self), settings=settings, _clients={}, _is_view=True)
         return view
 
     def chains_up(self) -> dict[str, bool]:
