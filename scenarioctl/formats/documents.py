@@ -74,12 +74,12 @@ def decode_text(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> str
         raise TooLarge(f"{field} is larger than {limit} bytes")
     try:
         if isinstance(text, bytes):
-            # Editors on Windows write a byte order mark, which JSON does not allow.
-            return text.decode("utf-8-sig")
-        if not text.isascii() and len(text.encode()) > limit:
+            text = text.decode()
+        elif not text.isascii() and len(text.encode()) > limit:
             raise TooLarge(f"{field} is larger than {limit} bytes")
     except UnicodeError:
         raise BadJson(f"{field} is not UTF-8 text") from None
+    # Editors on Windows write a byte order mark, which JSON does not allow.
     return text.removeprefix("\ufeff")
 
 
