@@ -162,9 +162,8 @@ def write_request(endpoint: Endpoint, request: Any) -> tuple[str, bytes | None]:
         if each.default is MISSING or getattr(request, each.name) != each.default
     }
     path = endpoint.path
-    for part in path.split("/"):
-        if part.startswith("{"):
-            path = path.replace(part, _in_path(part[1:-1], given.pop(part[1:-1])))
+    for name in endpoint.in_path:
+        path = path.replace(f"{{{name}}}", _in_path(name, given.pop(name)))
     if endpoint.method == "GET":
         pairs = [
             f"{name}={_escape(_as_text(value))}"

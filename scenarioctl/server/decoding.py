@@ -55,12 +55,12 @@ def shapes_of(request_type: type) -> dict[str, Shape]:
 class Decoder:
     """Decodes the requests of one operation."""
 
-    def __init__(self, request_type: type, *, in_path: Iterable[str] = (), whole_body: str = "") -> None:
+    def __init__(self, request_type: type, *, in_path: tuple[str, ...] = (), whole_body: str = "") -> None:
         self.request_type = request_type
         #: The field that takes the whole body; empty if the body's fields are those of the request.
         self.whole_body = whole_body
         self.shapes = shapes_of(request_type)
-        self.in_path = tuple(in_path)
+        self.in_path = in_path
         #: Fields of a body or query string, required ones first.
         self.given = {
             name: shape
@@ -188,8 +188,7 @@ class Decoder:
 
 def decoder_of(row: Endpoint, request_type: type) -> Decoder:
     """Return the decoder for the requests of *row*."""
-    in_path = [part[1:-1] for part in row.path.split("/") if part.startswith("{")]
-    return Decoder(request_type, in_path=in_path, whole_body=getattr(request_type, "whole_body", ""))
+    return Decoder(request_type, in_path=row.in_path, whole_body=getattr(request_type, "whole_body", ""))
 
 
 def read_pairs(query: str) -> list[tuple[str, str]]:

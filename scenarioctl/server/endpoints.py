@@ -27,6 +27,11 @@ class Endpoint:
     #: Deletes or stops something: errors about mistyped paths never suggest it.
     destructive: bool = False
 
+    @property
+    def in_path(self) -> tuple[str, ...]:
+        """The fields of the request in its path."""
+        return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Page(Endpoint):

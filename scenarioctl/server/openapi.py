@@ -1,7 +1,6 @@
 """`/openapi.json`: OpenAPI 3.1, made from the table of endpoints, the types of requests and answers, and the outcomes."""
 
 import inspect
-import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
@@ -108,7 +107,6 @@ def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
     _, request_type = find_handler(row)
     example = EXAMPLES.get(row.operation, Example({}))
     module, _, name = row.operation.partition(".")
-    in_path = re.findall(r"{(\w+)}", row.path)
     parameters = [
         {
             "name": each,
@@ -118,9 +116,9 @@ def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
             "description": field_notes(request_type).get(each, ""),
             "example": example.request.get(each, ""),
         }
-        for each in in_path
+        for each in row.in_path
     ]
-    given = {key: value for key, value in example.request.items() if key not in in_path}
+    given = {key: value for key, value in example.request.items() if key not in row.in_path}
     described: dict[str, Any] = {
         "operationId": name,
         "tags": [_TAGS[module]],
@@ -130,13 +128,13 @@ def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
     }
     codes = [*_COMMON_ERRORS, *_OPERATION_ERRORS, *_OTHER_ERRORS.get(name, ())]
     if row.method == "GET":
-        query = _query_parameters(request_type, in_path, given)
+        query = _query_parameters(request_type, row.in_path, given)
         parameters += query
         if query:
             described["description"] += " The fields may also be sent in a JSON body."
     else:
         codes += _BODY_ERRORS
-        described["requestBody"] = _body(request_type, in_path, given)
+        described["requestBody"] = _body(request_type, row.in_path, given)
     content = {"schema": answer} if example.answer is None else {"schema": answer, "example": example.answer}
     headers = ("X-Request-Id", "Scenarioctl-Notes", "Scenarioctl-Warnings")
     described["responses"] = {"200": _success(_JSON, content, headers), **_refusals(codes, row.flag)}
