@@ -160,7 +160,7 @@ def built(table: RuntimeTable) -> None:
     there = load_bundled("assetHub")
 
     def build() -> bytes:
-        draft = build_transfer(transfer, table, registry=registry, assets=assets, destination_table=there)
+        draft = build_transfer(transfer, table, assets=assets, destination_table=there)
         return bare_extrinsic(table.encode_call(draft.call))
 
     rate("build and encode an XCM transfer", each(build), each(lambda: sum(range(1000))))

@@ -649,7 +649,7 @@ def test_an_asset_of_the_configuration_is_meant_unless_another_has_its_symbol() 
             }
         )
     )
-    registry = assets._registry
+    registry = assets.registry
 
     def names(chain: str, *numbers: int) -> list[str]:
         return [assets.find(registry.find(chain), number).display_name for number in numbers]

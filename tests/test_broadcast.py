@@ -1083,7 +1083,7 @@ WHO = b"\1" * 32
 )
 def test_a_fee_that_was_paid_in_another_asset_is_told(chain: str, event: Any, paid: Any) -> None:
     client: Any = _Block(chain, [event, SUCCESS])
-    reading = read_inclusion(client, "0xaa", b"\0", registry=REGISTRY, assets=ASSETS)
+    reading = read_inclusion(client, "0xaa", b"\0", assets=ASSETS)
 
     with pytest.raises(StopIteration) as done:
         reading.send(None)

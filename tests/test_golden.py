@@ -142,7 +142,6 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
     draft = build_transfer(
         transfer,
         table_of(vector["metadata"]),
-        registry=REGISTRY,
         assets=ASSETS,
         destination_table=table_of(other) if other else None,
     )

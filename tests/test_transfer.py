@@ -51,7 +51,6 @@ def build(
     return build_transfer(
         replace(transfer(source, destination, asset, amount), xcm_version=xcm_version),
         table or bundled(source),
-        registry=REGISTRY,
         assets=ASSETS,
         **options,
     )
@@ -75,7 +74,7 @@ def from_vector(vector: dict[str, Any]) -> Transfer:
 def test_the_bytes_are_those_of_independent_builders(vector: dict[str, Any]) -> None:
     table = metadata_table(vector["metadata"])
 
-    draft = build_transfer(from_vector(vector), table, registry=REGISTRY, assets=ASSETS)
+    draft = build_transfer(from_vector(vector), table, assets=ASSETS)
 
     assert "0x" + table.encode_call(draft.call).hex() == vector["callHex"]
     assert table.decode_call(unhex(vector["callHex"])) == draft.call
@@ -214,7 +213,6 @@ def test_what_is_encoded_decodes_to_what_was_meant(
             xcm_version=version if source != destination else None,
         ),
         table,
-        registry=REGISTRY,
         assets=ASSETS,
     )
 
@@ -389,7 +387,6 @@ def test_a_beneficiary_has_32_bytes() -> None:
         build_transfer(
             transfer("polkadot", "assetHub", "DOT", DOT, b"\x11" * 20),
             bundled("polkadot"),
-            registry=REGISTRY,
             assets=ASSETS,
         )
 
@@ -406,7 +403,7 @@ def test_an_asset_of_another_chain_is_not_sent() -> None:
     )
 
     with pytest.raises(InvalidRequest) as refused:
-        build_transfer(mixed, bundled("hydraDx"), registry=REGISTRY, assets=ASSETS)
+        build_transfer(mixed, bundled("hydraDx"), assets=ASSETS)
 
     assert str(refused.value) == says("asset", "1984 (USDt, Tether USD)", "assetHub", "hydraDx")
 
@@ -425,7 +422,7 @@ def test_a_second_asset_hub_under_one_relay_is_refused() -> None:
     )
 
     with pytest.raises(InvalidRequest) as refused:
-        build_transfer(wanted, bundled("kusama"), registry=registry, assets=assets)
+        build_transfer(wanted, bundled("kusama"), assets=assets)
 
     assert str(refused.value) == says("KSM", "rigrelay")
 
@@ -447,7 +444,7 @@ def test_a_relay_without_an_asset_hub_has_no_routes() -> None:
     )
 
     with pytest.raises(InvalidRequest) as refused:
-        build_transfer(wanted, bundled("kusama"), registry=registry, assets=assets)
+        build_transfer(wanted, bundled("kusama"), assets=assets)
 
     assert str(refused.value) == says("ABC", "lone", "exchange", "Asset Hub")
 

@@ -95,7 +95,7 @@ def test_every_fact_says_where_it_was_read() -> None:
 def test_the_way_follows_from_the_reserve(
     source: str, destination: str, asset: object, first: str, via: str | None, onward: str | None
 ) -> None:
-    route = find_route(transfer(source, destination, asset), REGISTRY, ASSETS, fee_settled=False)
+    route = find_route(transfer(source, destination, asset), ASSETS, fee_settled=False)
 
     assert (route.first, route.via and route.via.name, route.onward) == (first, via, onward)
     assert route.needs_last_hop_fee == (via is not None)
@@ -121,11 +121,11 @@ FLIPPED: list[tuple[str, dict[str, Any], tuple[str, str, object]]] = [
 def test_without_a_fact_its_transfers_are_refused(
     monkeypatch: pytest.MonkeyPatch, chain: str, change: dict[str, Any], wanted: tuple[str, str, object]
 ) -> None:
-    find_route(transfer(*wanted), REGISTRY, ASSETS, fee_settled=False)
+    find_route(transfer(*wanted), ASSETS, fee_settled=False)
     monkeypatch.setattr(trust, "TRUST", {**TRUST, chain: replace(TRUST[chain], **change)})
 
     with pytest.raises(InvalidRequest):
-        find_route(transfer(*wanted), REGISTRY, ASSETS, fee_settled=False)
+        find_route(transfer(*wanted), ASSETS, fee_settled=False)
 
 
 @pytest.mark.parametrize("ends", [("polkadot", "hydraDx", "DOT"), ("hydraDx", "polkadot", 5)])
@@ -137,7 +137,7 @@ def test_a_reserve_that_a_runtime_takes_is_not_used_unless_it_backs_the_asset(
     wide = replace(facts, reserves=(Accepted(asset="1/Here", sender=Sender.RELAY), *facts.reserves))
     monkeypatch.setattr(trust, "TRUST", {**TRUST, "hydraDx": wide})
 
-    route = find_route(transfer(*ends), REGISTRY, ASSETS, fee_settled=False)
+    route = find_route(transfer(*ends), ASSETS, fee_settled=False)
 
     assert route.via == REGISTRY.find("assetHub")
 
@@ -172,11 +172,11 @@ def test_a_route_that_is_not_proven_is_refused(monkeypatch: pytest.MonkeyPatch, 
     other_assets = {"asset_hub": 1984, "hydration": 10}
     asset = (relay_assets if row.asset == "1/Here" else other_assets)[row.source]
     wanted = transfer(chains[row.source], chains[row.destination], asset)
-    assert find_route(wanted, REGISTRY, ASSETS, fee_settled=False).proven == row
+    assert find_route(wanted, ASSETS, fee_settled=False).proven == row
     monkeypatch.setattr(routes, "PROVEN", tuple(other for other in PROVEN if other is not row))
 
     with pytest.raises(InvalidRequest) as refused:
-        find_route(wanted, REGISTRY, ASSETS, fee_settled=False)
+        find_route(wanted, ASSETS, fee_settled=False)
 
     assert str(refused.value).endswith("no such transfer has been proven to arrive")
 
@@ -193,9 +193,7 @@ def test_what_the_facts_allow_is_still_not_proven() -> None:
     registry = Registry({"assetHub": {"assets": [hub]}})
 
     with pytest.raises(InvalidRequest) as refused:
-        find_route(
-            transfer("assetHub", "hydraDx", "LP", registry), registry, Assets(registry), fee_settled=False
-        )
+        find_route(transfer("assetHub", "hydraDx", "LP", registry), Assets(registry), fee_settled=False)
 
     assert str(refused.value).endswith("no such transfer has been proven to arrive")
 
@@ -218,7 +216,6 @@ class TestOverTheAssetHubBetweenTwoParachains:
         with pytest.raises(InvalidRequest) as refused:
             find_route(
                 transfer("hydraDx", "other", 5, self.REGISTRY),
-                self.REGISTRY,
                 Assets(self.REGISTRY),
                 fee_settled=False,
             )
@@ -231,8 +228,8 @@ class TestOverTheAssetHubBetweenTwoParachains:
         wanted = replace(transfer("hydraDx", "other", 5, self.REGISTRY), xcm_version=4)
         assets = Assets(self.REGISTRY)
 
-        route = find_route(wanted, self.REGISTRY, assets, fee_settled=False)
-        draft = build_transfer(wanted, bundled("hydraDx"), registry=self.REGISTRY, assets=assets)
+        route = find_route(wanted, assets, fee_settled=False)
+        draft = build_transfer(wanted, bundled("hydraDx"), assets=assets)
 
         hub = self.REGISTRY.find("assetHub")
         assert route == Route(first="DestinationReserve", via=hub, onward="LocalReserve", proven=row)
@@ -262,11 +259,11 @@ def test_every_transfer_between_built_in_chains_is_built_or_refused_as_before() 
 def test_an_asset_that_pays_no_fees_is_sent_once_something_else_pays() -> None:
     wanted = transfer("hydraDx", "assetHub", 1000085)
 
-    route = find_route(wanted, REGISTRY, ASSETS, fee_settled=True)
+    route = find_route(wanted, ASSETS, fee_settled=True)
 
     assert route.first == "DestinationReserve"
     with pytest.raises(InvalidRequest) as refused:
-        find_route(wanted, REGISTRY, ASSETS, fee_settled=False)
+        find_route(wanted, ASSETS, fee_settled=False)
     assert str(refused.value) == says("WUD", "fees", "assetHub")
 
 
@@ -282,6 +279,6 @@ def test_only_a_chain_that_takes_fees_by_pools_refuses_an_asset_without_one() ->
     registry = Registry({"hydraDx": {"assets": [usdt]}})
     assets = Assets(registry)
 
-    route = find_route(transfer("assetHub", "hydraDx", 1984, registry), registry, assets, fee_settled=False)
+    route = find_route(transfer("assetHub", "hydraDx", 1984, registry), assets, fee_settled=False)
 
     assert route.first == "LocalReserve"

@@ -21,7 +21,7 @@ BOB_ON_HYDRATION = BOB
 def say(chain: str, call_data: str) -> str:
     table = load_bundled(chain)
     assert table is not None
-    return say_call(table.decode_call(bytes.fromhex(call_data)), REGISTRY.find(chain), REGISTRY, ASSETS)
+    return say_call(table.decode_call(bytes.fromhex(call_data)), REGISTRY.find(chain), ASSETS)
 
 
 ACCOUNT = BOB_HEX[2:]
@@ -91,7 +91,7 @@ def with_changed(chain: str, call_data: str, **changes: Any) -> str:
     assert table is not None
     call = table.decode_call(bytes.fromhex(call_data))
     changed = Call(pallet=call.pallet, method=call.method, args={**call.args, **changes})
-    return say_call(changed, REGISTRY.find(chain), REGISTRY, ASSETS)
+    return say_call(changed, REGISTRY.find(chain), ASSETS)
 
 
 TYPE_AND_THEN = f"1f0d05010100c91f050401000007341cdcdf02010501000105040d01020400010100{ACCOUNT}00"
@@ -155,7 +155,7 @@ def said(chain: str, pallet: str, method: str, **args: Any) -> str:
     table = load_bundled(chain)
     assert table is not None
     call = table.decode_call(table.encode_call(Call(pallet=pallet, method=method, args=args)))
-    return say_call(call, REGISTRY.find(chain), REGISTRY, ASSETS)
+    return say_call(call, REGISTRY.find(chain), ASSETS)
 
 
 RAW_BOB = bytes.fromhex(ACCOUNT)
@@ -425,6 +425,6 @@ def test_a_tip_and_a_fee_in_another_asset_are_told(extension: dict[str, Any], be
         extensions=extension,
     )
 
-    sentence = say_extrinsic(extrinsic, REGISTRY.find("assetHub"), REGISTRY, ASSETS)
+    sentence = say_extrinsic(extrinsic, REGISTRY.find("assetHub"), ASSETS)
 
     assert sentence == says("writes", "hi", beside)

@@ -38,13 +38,13 @@ def transfer_rows() -> Rows:
             held.append(assets.find(source, 4294967294))
         for destination in registry.all():
             for asset in held:
-                digest = _digest(source, destination, asset, registry, assets)
+                digest = _digest(source, destination, asset, assets)
                 if digest:
                     rows.setdefault(f"{source.name}>{destination.name}", {})[asset.id] = digest
     return rows
 
 
-def _digest(source: Chain, destination: Chain, asset: Asset, registry: Registry, assets: Assets) -> str:
+def _digest(source: Chain, destination: Chain, asset: Asset, assets: Assets) -> str:
     digest = sha256()
     versions = (None,) if source is destination else (None, 3, 4, 5)
     try:
@@ -61,7 +61,6 @@ def _digest(source: Chain, destination: Chain, asset: Asset, registry: Registry,
                 draft = build_transfer(
                     transfer,
                     _table(source),
-                    registry=registry,
                     assets=assets,
                     destination_table=_table(destination),
                     last_hop_fee=fee,

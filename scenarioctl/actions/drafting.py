@@ -73,29 +73,21 @@ async def draft_transfer(
     if sender is not None and source.name != destination.name:
         # A check may open a route for an asset that has none without it.
         check_chains(transfer, app.registry)
-    elif not app.settings.offline:
-        # Refused before a node is asked.
-        check_route(transfer, app.registry, app.assets)
-    try:
-        table = await app.runtime(source)
-    except ChainUnreachable:
-        if sender is None:
-            # A transfer that no runtime could make is refused as such, and not for the lack of a runtime.
-            check_route(transfer, app.registry, app.assets)
-        raise
+    elif sender is None or not app.settings.offline:
+        # A transfer that no runtime could make is refused before a node is asked, and not for the lack of a runtime.
+        check_route(transfer, app.assets)
+    table = await app.runtime(source)
     # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
     destination_table = app.known_runtime(destination) if destination.name != source.name else None
     if app.settings.offline or (sender is None and source.name == destination.name):
         if sender is not None:
             app.client(source)
-        draft = build_transfer(
-            transfer, table, registry=app.registry, assets=app.assets, destination_table=destination_table
-        )
+        draft = build_transfer(transfer, table, assets=app.assets, destination_table=destination_table)
         return _encode(app, source, table, draft)
     from scenarioctl.transactions.connected_transfer import TransferBuilder
 
     builder = TransferBuilder(
-        app.client, app.registry, app.assets, transfer, table=table, known_destination=destination_table
+        app.client, app.assets, transfer, table=table, known_destination=destination_table
     )
     if sender is None:
         return _encode(app, source, table, await builder.build())
@@ -160,9 +152,7 @@ async def check_draft(
     if transaction.check is not None:
         return transaction
     chain = app.registry.find(transaction.chain)
-    check = await simulate_call(
-        app.client, app.registry, app.assets, chain=chain, call=transaction.call, sender=sender
-    )
+    check = await simulate_call(app.client, app.assets, chain=chain, call=transaction.call, sender=sender)
     return _with_check(transaction, check)
 
 

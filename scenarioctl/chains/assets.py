@@ -76,7 +76,7 @@ class Assets:
     """The assets of every chain of *registry*, read when first asked for."""
 
     def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+        self.registry = registry
         #: Chain -> id -> the asset, or its row until it is asked for: building 500 assets takes longer than reading them.
         self._tables: dict[str, dict[str, Asset | list[Any]]] = {}
         #: Chain -> symbol in lower case -> id of the canonical asset of that symbol, if it has one.
@@ -146,7 +146,7 @@ class Assets:
             return None
         if destination.name == asset.chain:
             return asset
-        source = self._registry.find(asset.chain)
+        source = self.registry.find(asset.chain)
         if source.relay != destination.relay or not destination.relay:
             return None
         known = self._identities_on(destination)
@@ -168,7 +168,7 @@ class Assets:
         """Tell whether the two are one asset, held on one chain or on two."""
         if a.chain == b.chain:
             return a.id == b.id
-        if self._registry.find(a.chain).relay != self._registry.find(b.chain).relay:
+        if self.registry.find(a.chain).relay != self.registry.find(b.chain).relay:
             return False
         return not set(self._identities(a)).isdisjoint(self._identities(b))
 
@@ -238,7 +238,7 @@ class Assets:
 
     def _examples(self, chain: Chain) -> str:
         native = self.native(chain)
-        hub = self._registry.asset_hub(chain)
+        hub = self.registry.asset_hub(chain)
         shown = [
             f"{asset.id} ({asset.symbol})"
             for asset in self.all(chain)
@@ -262,7 +262,7 @@ class Assets:
         )
 
     def _identities(self, asset: Asset) -> tuple[str, ...]:
-        return _identities(self._registry.find(asset.chain), asset.id, asset.kind, asset.location)
+        return _identities(self.registry.find(asset.chain), asset.id, asset.kind, asset.location)
 
     def _identities_on(self, chain: Chain) -> Mapping[str, str]:
         """Return the ids of the assets that *chain* lists by their identities; of two with the same one, the first."""
@@ -295,7 +295,7 @@ class Assets:
                 _symbol_of(row).casefold(): number for number, row in table.items() if _is_canonical(row)
             }
             configured = [
-                self._from_config(chain, written, native) for written in self._registry.asset_tables(chain)
+                self._from_config(chain, written, native) for written in self.registry.asset_tables(chain)
             ]
             table.update((asset.id, asset) for asset in configured)
             self._tables[chain.name] = table
@@ -305,7 +305,7 @@ class Assets:
         return table
 
     def _plain_native(self, chain: Chain) -> Asset:
-        relay = self._registry.relay_of(chain)
+        relay = self.registry.relay_of(chain)
         facts = trust_of(chain)
         if facts is not None:
             location = facts.native
@@ -400,7 +400,7 @@ class Assets:
         """
         if not location:
             return ""
-        hub = self._registry.asset_hub(chain)
+        hub = self.registry.asset_hub(chain)
         identity = absolute(location, chain.para_id)
         if not identity:
             return hub.name if hub is not None else chain.relay
@@ -409,7 +409,7 @@ class Assets:
             return hub.name
         if not home.startswith("Parachain("):
             return ""
-        issuer = self._registry.parachain(chain, int(home[len("Parachain(") : -1]))
+        issuer = self.registry.parachain(chain, int(home[len("Parachain(") : -1]))
         return issuer.name if issuer is not None else ""
 
 

@@ -11,11 +11,7 @@ from scenarioctl.errors import InvalidRequest, shorten
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
 
-_NUMBERED = {
-    "Parachain": 2**32 - 1,
-    "PalletInstance": 2**8 - 1,
-    "GeneralIndex": 2**128 - 1,
-}
+_NUMBERED = {"Parachain": 2**32 - 1, "PalletInstance": 2**8 - 1, "GeneralIndex": 2**128 - 1}
 _EXPECTED = "expected one like 1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984) or 1/Here"
 
 

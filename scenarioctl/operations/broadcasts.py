@@ -210,7 +210,6 @@ async def _read_inclusion(app: Application, submission: "Submission", block: str
             submission.client,
             block,
             submission.data,
-            registry=app.registry,
             assets=app.assets,
             account=submission.signed.account,
         )

@@ -68,10 +68,10 @@ def _decode(
     signature = None
     if isinstance(extrinsic, Call):
         call = extrinsic
-        says = say_call(call, chain, app.registry, app.assets)
+        says = say_call(call, chain, app.assets)
     else:
         form, call = "extrinsic", extrinsic.call
-        says = say_extrinsic(extrinsic, chain, app.registry, app.assets)
+        says = say_extrinsic(extrinsic, chain, app.assets)
         if extrinsic.signer is not None:
             form, signature = "signed extrinsic", describe_signature(extrinsic, chain)
     call_data = table.encode_call(call)

@@ -17,7 +17,6 @@ from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.chains.registry import Registry
     from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
@@ -30,7 +29,6 @@ class TransferBuilder:
     def __init__(
         self,
         clients: "Clients",
-        registry: "Registry",
         assets: "Assets",
         transfer: Transfer,
         *,
@@ -39,7 +37,6 @@ class TransferBuilder:
     ) -> None:
         """Take the source's *table*, and what is known of the destination's without asking."""
         self.clients = clients
-        self.registry = registry
         self.assets = assets
         self.transfer = transfer
         self.table = table
@@ -54,7 +51,7 @@ class TransferBuilder:
         ChainUnreachable where a price that it needs could not be asked for.
         """
         if not self.transfer.is_local:
-            if find_route(self.transfer, self.registry, self.assets, fee_settled=False).needs_last_hop_fee:
+            if find_route(self.transfer, self.assets, fee_settled=False).needs_last_hop_fee:
                 return await self._build_in_one_signature()
             if pays_with_itself(self.transfer):
                 return await self._build_with_fee(sender)
@@ -83,12 +80,7 @@ class TransferBuilder:
         table = await self._destination_table()
         try:
             fee = await quote_last_hop_fee(
-                self.clients,
-                transfer,
-                self.table,
-                registry=self.registry,
-                assets=self.assets,
-                destination_table=table,
+                self.clients, transfer, self.table, assets=self.assets, destination_table=table
             )
         except Inconclusive as problem:
             raise ChainUnreachable(
@@ -191,12 +183,7 @@ class TransferBuilder:
 
     def _candidates(self, destination_table: "RuntimeTable | None", fee: int) -> "tuple[Draft, ...]":
         return build_candidates(
-            self.transfer,
-            self.table,
-            registry=self.registry,
-            assets=self.assets,
-            destination_table=destination_table,
-            native_fee=fee,
+            self.transfer, self.table, assets=self.assets, destination_table=destination_table, native_fee=fee
         )
 
     async def _check(self, draft: "Draft", sender: bytes) -> "Check":
@@ -204,7 +191,6 @@ class TransferBuilder:
 
         return await simulate_transfer(
             self.clients,
-            self.registry,
             self.assets,
             transfer=self.transfer,
             call=draft.call,
@@ -223,7 +209,6 @@ class TransferBuilder:
         return build_transfer(
             self.transfer,
             self.table,
-            registry=self.registry,
             assets=self.assets,
             destination_table=destination_table,
             last_hop_fee=last_hop_fee,

@@ -111,7 +111,7 @@ class Sender:
             amount=amount,
             beneficiary=fresh(32),
         )
-        return build_transfer(transfer, self.table, registry=self.app.registry, assets=self.app.assets).call
+        return build_transfer(transfer, self.table, assets=self.app.assets).call
 
     def acts_for(self, real: bytes, call: Call) -> Call:
         entry = [{"delegate": self.account, "proxy_type": "Any", "delay": 0}]

@@ -131,7 +131,7 @@ def fund_teleports(app: Application, relay: Chain, hub: Chain, key: Keypair) -> 
         beneficiary=key.public_key,
     )
     table = finish(app.client(relay).table())
-    draft = build_transfer(transfer, table, registry=app.registry, assets=app.assets)
+    draft = build_transfer(transfer, table, assets=app.assets)
     before, _ = finish(app.client(hub).head())
     send(app, relay, draft.call, key)
     for events in blocks_after(app, hub, before):

@@ -105,9 +105,7 @@ class Network:
             beneficiary=fresh(32),
         )
         table = finish(self.app.client(source).table())
-        return build_transfer(
-            transfer, table, registry=self.app.registry, assets=self.app.assets, **options
-        ).call
+        return build_transfer(transfer, table, assets=self.app.assets, **options).call
 
     def price(self) -> None:
         price_fees(self.app, self.dex)

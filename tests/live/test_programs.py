@@ -96,7 +96,7 @@ def actors(network: Network) -> Actors:
             amount=amount,
             beneficiary=to,
         )
-        return build_transfer(built, table, registry=app.registry, assets=app.assets).call
+        return build_transfer(built, table, assets=app.assets).call
 
     return Actors(
         a=fresh(32),

@@ -55,12 +55,7 @@ def assemble(
     for name, bare in forms:
         if verify_signature(name, bare, message, to_sign.account):
             return name, encode_signed_extrinsic(
-                table,
-                to_sign.call_data,
-                to_sign.extra,
-                account=to_sign.account,
-                scheme=name,
-                signature=bare,
+                table, to_sign.call_data, to_sign.extra, account=to_sign.account, scheme=name, signature=bare
             )
     raise InvalidRequest(_why_not(chain, table, to_sign, signature, forms, scheme))
 

@@ -80,9 +80,7 @@ def _fee_call(table: "RuntimeTable", charge: FeeCharge) -> bytes:
         # Fees are taken from what the sender can spend and stay alive; so is this.
         arguments = {"value": charge.amount, "keep_alive": True}
         return _dispatch_as(
-            table,
-            charge.sender,
-            table.encode_call(Call(pallet="Balances", method="burn", args=arguments)),
+            table, charge.sender, table.encode_call(Call(pallet="Balances", method="burn", args=arguments))
         )
     pallet, method = "Currencies", "update_balance"
     who = account_argument(table, pallet, method, "who", charge.sender)

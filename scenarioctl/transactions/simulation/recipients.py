@@ -23,7 +23,7 @@ from scenarioctl.transactions.xcm_programs import XCM_PALLETS, local_messages
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import Call
     from scenarioctl.transactions.events import Event
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
@@ -60,7 +60,6 @@ class RecipientCheck:
         self,
         findings: Findings,
         clients: "Clients",
-        registry: "Registry",
         assets: "Assets",
         hops: Sequence["DryRunResult"],
         *,
@@ -72,7 +71,6 @@ class RecipientCheck:
         """Take the accounts that the transaction names, and the chains on which it names places that are none."""
         self.findings = findings
         self.clients = clients
-        self.registry = registry
         self.assets = assets
         self.hops = hops
         self.sender = sender
@@ -263,7 +261,7 @@ class RecipientCheck:
             named = next(
                 (
                     each.name
-                    for each in self.registry.all()
+                    for each in self.assets.registry.all()
                     if each.relay == chain.relay and each.para_id == number
                 ),
                 f"parachain {number}",

@@ -10,25 +10,23 @@ from scenarioctl.transactions.xcm_programs import find_chain, onward_assets, par
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
-    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.xcm_programs import Instruction
 
 
-def check_reserves(
-    findings: Findings, instructions: Iterable["Instruction"], registry: "Registry", assets: "Assets"
-) -> None:
+def check_reserves(findings: Findings, instructions: Iterable["Instruction"], assets: "Assets") -> None:
     """Refuse what would go through over a chain that does not back the asset, whatever else a program holds."""
-    judge = _ReserveCheck(findings, registry, assets)
+    judge = _ReserveCheck(findings, assets)
     for instruction in instructions:
         judge.check_incoming(instruction)
         judge.check_outgoing(instruction)
 
 
 class _ReserveCheck:
-    def __init__(self, findings: Findings, registry: "Registry", assets: "Assets") -> None:
+    def __init__(self, findings: Findings, assets: "Assets") -> None:
         self.findings = findings
-        self.registry = registry
         self.assets = assets
+        self.registry = assets.registry
 
     def check_incoming(self, instruction: "Instruction") -> None:
         origin, chain = instruction.origin, instruction.chain

@@ -26,7 +26,7 @@ from scenarioctl.transactions.xcm_programs import gives_to_places, named_account
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import Call
     from scenarioctl.transactions.transfer.request import Transfer
     from scenarioctl.transactions.xcm_programs import Instruction
@@ -37,7 +37,6 @@ _FAILURES = frozenset(("Utility.BatchInterrupted", "Utility.BatchCompletedWithEr
 
 async def simulate_transfer(
     clients: Clients,
-    registry: "Registry",
     assets: "Assets",
     *,
     transfer: "Transfer",
@@ -49,7 +48,7 @@ async def simulate_transfer(
 
     *beside* is what leaves with it to pay the fee on the way: an asset of the source, and the raw amount.
     """
-    checker = Simulation(clients, registry, assets, transfer.source, sender, call)
+    checker = Simulation(clients, assets, transfer.source, sender, call)
     await checker.try_call(beneficiary=transfer.beneficiary)
     sent = [(transfer.asset, transfer.amount), *([beside] if beside else [])]
     await checker.check_costs(sent)
@@ -60,10 +59,10 @@ async def simulate_transfer(
 
 
 async def simulate_call(
-    clients: Clients, registry: "Registry", assets: "Assets", *, chain: "Chain", call: "Call", sender: bytes
+    clients: Clients, assets: "Assets", *, chain: "Chain", call: "Call", sender: bytes
 ) -> Check:
     """Return the verdict on any *call* by *sender*: each account that its messages name must be credited in the end."""
-    checker = Simulation(clients, registry, assets, chain, sender, call)
+    checker = Simulation(clients, assets, chain, sender, call)
     await checker.try_call()
     await checker.check_costs()
     await checker.check_receivers()
@@ -79,16 +78,9 @@ class Simulation:
     receivers: RecipientCheck
 
     def __init__(
-        self,
-        clients: Clients,
-        registry: "Registry",
-        assets: "Assets",
-        chain: "Chain",
-        sender: bytes,
-        call: "Call",
+        self, clients: Clients, assets: "Assets", chain: "Chain", sender: bytes, call: "Call"
     ) -> None:
         self.clients = clients
-        self.registry = registry
         self.assets = assets
         self.chain = chain
         self.sender = sender
@@ -141,7 +133,7 @@ class Simulation:
             self.hops = [DryRunResult(chain=self.chain, failure=self.costs.too_heavy)]
         else:
             self.hops = await trace_call(
-                self.clients, self.registry, self.chain, self.call, self.sender, charge=charge
+                self.clients, self.assets.registry, self.chain, self.call, self.sender, charge=charge
             )
         for hop in self.hops:
             if hop.failure:
@@ -151,9 +143,9 @@ class Simulation:
         failure = _inner_failure(self.hops[0])
         if failure:
             self.findings.refusals.append(failure)
-        check_trapped_assets(self.findings, self.hops, self.registry, self.assets, self.sender)
-        instructions = self.instructions = read_programs(self.call, self.hops, self.registry)
-        check_reserves(self.findings, instructions, self.registry, self.assets)
+        check_trapped_assets(self.findings, self.hops, self.assets, self.sender)
+        instructions = self.instructions = read_programs(self.call, self.hops, self.assets.registry)
+        check_reserves(self.findings, instructions, self.assets)
         await check_unsupported_instructions(self.findings, instructions, self.clients)
         named = {*named_accounts(self.call.args)}
         for hop in self.hops:
@@ -161,7 +153,6 @@ class Simulation:
         self.receivers = RecipientCheck(
             self.findings,
             self.clients,
-            self.registry,
             self.assets,
             self.hops,
             sender=self.sender,
@@ -200,9 +191,7 @@ class Simulation:
                     f"only the hash is given of the call that the multisig account {account} would make"
                 )
                 continue
-            later = Simulation(
-                self.clients, self.registry, self.assets, self.chain, pending.account, pending.call
-            )
+            later = Simulation(self.clients, self.assets, self.chain, pending.account, pending.call)
             await later.try_call(pays=False)
             await later.check_receivers()
             self._add_later(later, account)

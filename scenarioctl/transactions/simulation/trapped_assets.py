@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 
 def check_trapped_assets(
-    findings: Findings, hops: Sequence["DryRunResult"], registry: "Registry", assets: "Assets", sender: bytes
+    findings: Findings, hops: Sequence["DryRunResult"], assets: "Assets", sender: bytes
 ) -> None:
     """Refuse what would trap assets on any chain."""
     for hop in hops:
         for event in hop.events:
             if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
                 what = describe_assets(assets, hop.chain, event.fields["assets"])
-                claim = describe_claim(registry, hop.chain, event.pallet, event.fields["origin"], sender)
+                claim = describe_claim(
+                    assets.registry, hop.chain, event.pallet, event.fields["origin"], sender
+                )
                 findings.refusals.append(
                     f"{what} would be trapped on {hop.chain.name}: nobody would receive it. {claim}"
                 )

@@ -20,7 +20,7 @@ from scenarioctl.transactions.xcm_programs import read_instruction
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
-    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
 
 
@@ -113,7 +113,6 @@ async def quote_last_hop_fee(
     transfer: Transfer,
     table: "RuntimeTable",
     *,
-    registry: "Registry",
     assets: "Assets",
     destination_table: "RuntimeTable",
 ) -> int | None:
@@ -121,9 +120,7 @@ async def quote_last_hop_fee(
 
     None where the route has no such hop.
     """
-    found = last_hop_message(
-        transfer, table, registry=registry, assets=assets, destination_table=destination_table
-    )
+    found = last_hop_message(transfer, table, assets=assets, destination_table=destination_table)
     if found is None:
         return None
     return 2 * await _message_fee(clients(transfer.destination), found)

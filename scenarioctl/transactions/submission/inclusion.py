@@ -18,7 +18,7 @@ from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
-    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
 
 #: Events that tell of a fee in another asset: their fields that name the asset and the amount.
@@ -50,13 +50,7 @@ class Inclusion:
 
 
 async def read_inclusion(
-    client: "Client",
-    block_hash: str,
-    data: bytes,
-    *,
-    registry: "Registry",
-    assets: "Assets",
-    account: bytes | None = None,
+    client: "Client", block_hash: str, data: bytes, *, assets: "Assets", account: bytes | None = None
 ) -> Inclusion:
     """Return what the extrinsic *data* of *account* did in the block that holds it."""
     table = await client.table_at(block_hash)
@@ -85,7 +79,7 @@ async def read_inclusion(
         events=tuple(writer.value(event_type, value) for value in values),
         **_read_fees(client.chain, assets, events),
         error=_failure(table, events),
-        inner=tuple(_inner_failures(table, client.chain, registry, assets, events, account)),
+        inner=tuple(_inner_failures(table, client.chain, assets, events, account)),
     )
 
 
@@ -109,18 +103,13 @@ def _read_fees(chain: "Chain", assets: "Assets", events: Sequence[Event]) -> dic
 
 
 def _inner_failures(
-    table: "RuntimeTable",
-    chain: "Chain",
-    registry: "Registry",
-    assets: "Assets",
-    events: Sequence[Event],
-    account: bytes | None,
+    table: "RuntimeTable", chain: "Chain", assets: "Assets", events: Sequence[Event], account: bytes | None
 ) -> Iterator[str]:
     """Give what failed inside a call that succeeded as a whole, and what it left trapped."""
     for event in events:
         if event.pallet in XCM_PALLETS and event.name == "AssetsTrapped":
             what = describe_assets(assets, chain, event.fields["assets"])
-            claim = describe_claim(registry, chain, event.pallet, event.fields["origin"], account)
+            claim = describe_claim(assets.registry, chain, event.pallet, event.fields["origin"], account)
             yield f"{what} trapped on {chain.name}: nobody received it. {claim}"
         elif str(event) != "System.ExtrinsicFailed":
             yield from (f"{event}: {why}" for why in _inner_errors(table, event))

@@ -27,10 +27,7 @@ _INVALID = (
         "its era has ended, or starts further back than the chain remembers: make a new payload and sign that",
     ),
     (("exhaust the block", '"exhaustsresources"'), "it is too heavy for a block"),
-    (
-        ("call is not expected", '"call"'),
-        "the runtime does not accept such a call from outside",
-    ),
+    (("call is not expected", '"call"'), "the runtime does not accept such a call from outside"),
     (("invalid signing address", '"badsigner"'), "its signer is not an account that may sign"),
     (("mandatory", '"badmandatory"', '"mandatoryvalidation"'), "only block authors may make such a call"),
     (("could not lookup", '"cannotlookup"'), "the runtime cannot look up what it needs to validate it"),

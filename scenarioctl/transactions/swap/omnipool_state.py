@@ -55,13 +55,7 @@ class OmnipoolState:
     """The Omnipool, as the trades of one quote find and leave it."""
 
     def __init__(
-        self,
-        client: "Client",
-        table: "RuntimeTable",
-        at: str,
-        assets: "Sequence[Asset]",
-        *,
-        ahead: int = 1,
+        self, client: "Client", table: "RuntimeTable", at: str, assets: "Sequence[Asset]", *, ahead: int = 1
     ) -> None:
         if "Omnipool" not in table.pallets or "Router" not in table.pallets:
             raise InvalidRequest(f"{client.chain.name} runs {table}, which has no Omnipool")

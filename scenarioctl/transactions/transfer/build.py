@@ -8,19 +8,13 @@ from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.transfer import xcm_calls
 from scenarioctl.transactions.transfer.local_transfer import build_local_transfer
 from scenarioctl.transactions.transfer.request import Transfer, check_request
-from scenarioctl.transactions.transfer.routes import (
-    Route,
-    candidate_types,
-    find_route,
-    pays_with_itself,
-)
+from scenarioctl.transactions.transfer.routes import Route, candidate_types, find_route, pays_with_itself
 from scenarioctl.transactions.transfer.transfer_warnings import transfer_warnings
 from scenarioctl.transactions.transfer.xcm_calls import TransferContext
 from scenarioctl.transactions.transfer.xcm_versions import choose_xcm_version
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
-    from scenarioctl.chains.registry import Registry
     from scenarioctl.runtime.table import RuntimeTable
 
 
@@ -28,7 +22,6 @@ def build_transfer(
     transfer: Transfer,
     table: "RuntimeTable",
     *,
-    registry: "Registry",
     assets: "Assets",
     destination_table: "RuntimeTable | None" = None,
     last_hop_fee: int | None = None,
@@ -51,7 +44,7 @@ def build_transfer(
             )
         return build_local_transfer(transfer, table)
     fee_settled = native_fee > 0 or fee_accepted
-    route = find_route(transfer, registry, assets, fee_settled=fee_settled)
+    route = find_route(transfer, assets, fee_settled=fee_settled)
     version = choose_xcm_version(transfer, table, destination_table)
     warnings: tuple[str, ...] = ()
     if route.needs_last_hop_fee and last_hop_fee is None:
@@ -67,7 +60,6 @@ def build_transfer(
     warnings += transfer_warnings(
         transfer,
         route,
-        registry,
         assets,
         destination_table,
         last_hop_fee=0 if warnings else last_hop_fee or 0,
@@ -80,7 +72,6 @@ def build_candidates(
     transfer: Transfer,
     table: "RuntimeTable",
     *,
-    registry: "Registry",
     assets: "Assets",
     destination_table: "RuntimeTable | None" = None,
     native_fee: int = 0,
@@ -91,7 +82,7 @@ def build_candidates(
     the beneficiary's credit may open one.
     """
     check_request(transfer)
-    types = candidate_types(transfer, registry, assets)
+    types = candidate_types(transfer, assets)
     if not types:
         return ()
     version = choose_xcm_version(transfer, table, destination_table)
@@ -114,14 +105,13 @@ def last_hop_message(
     transfer: Transfer,
     table: "RuntimeTable",
     *,
-    registry: "Registry",
     assets: "Assets",
     destination_table: "RuntimeTable | None" = None,
 ) -> dict[str, Any] | None:
     """Return the message of the last hop as a VersionedXcm, to be weighed; None if no fee is set aside for it."""
     if transfer.is_local:
         return None
-    route = find_route(transfer, registry, assets, fee_settled=False)
+    route = find_route(transfer, assets, fee_settled=False)
     if not route.needs_last_hop_fee:
         return None
     return xcm_calls.last_hop_message(_context(transfer, route, table, destination_table))

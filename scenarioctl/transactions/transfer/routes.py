@@ -11,13 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from scenarioctl.chains.locations import absolute, seen_from
-from scenarioctl.chains.trust import (
-    ExecutionFees,
-    accepts_reserve,
-    accepts_teleport,
-    matches,
-    trust_of,
-)
+from scenarioctl.chains.trust import ExecutionFees, accepts_reserve, accepts_teleport, matches, trust_of
 from scenarioctl.transactions.transfer.request import Transfer, check_request, refusal
 
 if TYPE_CHECKING:
@@ -94,41 +88,31 @@ PROVEN = (
 )
 #: Ways that a check may open: a dry run of every hop that ends in the beneficiary's credit.
 CANDIDATES = (
-    Candidate(
-        source="hydration",
-        destination="asset_hub",
-        types=("Teleport", "LocalReserve"),
-    ),
-    Candidate(
-        source="asset_hub",
-        destination="hydration",
-        types=("Teleport", "DestinationReserve"),
-    ),
+    Candidate(source="hydration", destination="asset_hub", types=("Teleport", "LocalReserve")),
+    Candidate(source="asset_hub", destination="hydration", types=("Teleport", "DestinationReserve")),
 )
 
 
-def check_route(transfer: Transfer, registry: "Registry", assets: "Assets") -> None:
+def check_route(transfer: Transfer, assets: "Assets") -> None:
     """Refuse a transfer that no runtime could make safely, before a runtime is asked for."""
     check_request(transfer)
     if not transfer.is_local:
-        find_route(transfer, registry, assets, fee_settled=True)
+        find_route(transfer, assets, fee_settled=True)
 
 
-def find_route(transfer: Transfer, registry: "Registry", assets: "Assets", *, fee_settled: bool) -> Route:
+def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Route:
     """Return the way of *transfer* between two chains; InvalidRequest says why there is none.
 
     With *fee_settled* it is known what pays the fee on the destination.
     """
+    registry = assets.registry
     hub = check_chains(transfer, registry)
     route = _resolve(transfer, registry)
     if route is None:
         raise refusal(transfer, _explain(transfer, registry))
     proven = _find_proven(transfer, hub)
     if proven is None:
-        raise refusal(
-            transfer,
-            "no such transfer has been proven to arrive",
-        )
+        raise refusal(transfer, "no such transfer has been proven to arrive")
     if not fee_settled and pays_with_itself(transfer):
         arriving = assets.counterpart(transfer.asset, transfer.destination)
         if arriving is not None and arriving.pays_fees is False:
@@ -160,10 +144,10 @@ def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
     return hub
 
 
-def candidate_types(transfer: Transfer, registry: "Registry", assets: "Assets") -> tuple[TransferType, ...]:
+def candidate_types(transfer: Transfer, assets: "Assets") -> tuple[TransferType, ...]:
     """Return the forms in which a refused transfer might arrive after all; none for most."""
     source, destination = transfer.source, transfer.destination
-    hub = registry.asset_hub(source)
+    hub = assets.registry.asset_hub(source)
     if hub is None or hub not in (source, destination):
         return ()
     for candidate in CANDIDATES:

@@ -10,14 +10,12 @@ from scenarioctl.transactions.transfer.routes import Route, pays_with_itself
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.chains.registry import Registry
     from scenarioctl.runtime.table import RuntimeTable
 
 
 def transfer_warnings(
     transfer: Transfer,
     route: Route,
-    registry: "Registry",
     assets: "Assets",
     destination_table: "RuntimeTable | None",
     *,
@@ -32,7 +30,7 @@ def transfer_warnings(
             f"{transfer.destination.name} is not known to list asset {transfer.asset.label} of {transfer.source.name}. If it doesn't, the transfer is trapped there."
         )
     else:
-        warnings += _small_amount(transfer, route, registry, arriving, destination_table, last_hop_fee)
+        warnings += _small_amount(transfer, route, assets, arriving, destination_table, last_hop_fee)
     return (*warnings, *_fee_warnings(transfer, fee_settled=fee_settled))
 
 
@@ -49,7 +47,7 @@ def existential_deposit(asset: "Asset", table: "RuntimeTable | None") -> int | N
 def _small_amount(
     transfer: Transfer,
     route: Route,
-    registry: "Registry",
+    assets: "Assets",
     arriving: "Asset",
     destination_table: "RuntimeTable | None",
     last_hop_fee: int,
@@ -58,7 +56,7 @@ def _small_amount(
     deposit = existential_deposit(arriving, destination_table)
     if deposit is None:
         return []
-    relay = registry.relay_of(transfer.source)
+    relay = assets.registry.relay_of(transfer.source)
     expected = None
     if relay is not None and route.proven is not None:
         expected = expected_fees(relay.symbol, route.proven.name)

@@ -153,13 +153,7 @@ def _send_onward(context: TransferContext, via: "Chain") -> dict[str, Any]:
     destination = context.transfer.destination
     name = "InitiateTeleport" if context.route.onward == "Teleport" else "DepositReserveAsset"
     program = _pay_and_deposit(context, context.asset_on(destination), context.last_hop_fee)
-    return {
-        name: {
-            "assets": _all_counted(1),
-            "dest": context.chain(destination, via),
-            "xcm": program,
-        }
-    }
+    return {name: {"assets": _all_counted(1), "dest": context.chain(destination, via), "xcm": program}}
 
 
 def _pay_and_deposit(context: TransferContext, location: str, fee: int) -> list[dict[str, Any]]:

@@ -25,18 +25,18 @@ from scenarioctl.transactions.xcm_programs import XCM_PALLETS
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
-    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.extrinsic import Extrinsic
 
 
-def say_call(call: Call, chain: "Chain", registry: "Registry", assets: "Assets") -> str:
+def say_call(call: Call, chain: "Chain", assets: "Assets") -> str:
     """Return what *call* does on *chain*: `sells 2 DOT for at least 900 HDX on hydraDx`."""
-    return _say(Phrases(chain, registry, assets), call)
+    return _say(Phrases(chain, assets), call)
 
 
-def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", registry: "Registry", assets: "Assets") -> str:
+def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets") -> str:
     """Return what *extrinsic* does, and what its signer pays beside the plain fee: a tip, or the fee in another asset."""
-    said = say_call(extrinsic.call, chain, registry, assets)
+    said = say_call(extrinsic.call, chain, assets)
     for identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
         value = extrinsic.extensions.get(identifier)
         tip = value.get("tip") if isinstance(value, Mapping) else value

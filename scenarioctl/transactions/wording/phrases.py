@@ -8,7 +8,7 @@ from scenarioctl.chains.locations import write_location
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.chains.registry import Chain
 
 #: Calls and instructions inside others that one sentence tells of, all together …
 _ROOM = 24
@@ -37,16 +37,9 @@ class Phrases:
     """Words for the parts of calls on one chain."""
 
     def __init__(
-        self,
-        chain: "Chain",
-        registry: "Registry",
-        assets: "Assets",
-        *,
-        budget: Budget | None = None,
-        depth: int = 0,
+        self, chain: "Chain", assets: "Assets", *, budget: Budget | None = None, depth: int = 0
     ) -> None:
         self.chain = chain
-        self.registry = registry
         self.assets = assets
         self.budget = budget or Budget()
         self.depth = depth
@@ -56,9 +49,7 @@ class Phrases:
         if self.depth >= _DEPTH:
             # A sentence that nests deeper is read by nobody.
             self.budget.left = 0
-        return Phrases(
-            chain or self.chain, self.registry, self.assets, budget=self.budget, depth=self.depth + 1
-        )
+        return Phrases(chain or self.chain, self.assets, budget=self.budget, depth=self.depth + 1)
 
     def list(self, items: Sequence[Any], say: Callable[["Phrases", Any], str], noun: str) -> str:
         """Return what the first of *items* do, and how many more there are."""

@@ -46,7 +46,7 @@ def say_place(phrases: Phrases, location: Any, here: NamedPlace) -> NamedPlace:
     text = write_location(location)
     if not text:
         return NamedPlace(None, "an unknown location")
-    chain = chain_at(phrases.registry, here.chain, text) if here.chain is not None else None
+    chain = chain_at(phrases.assets.registry, here.chain, text) if here.chain is not None else None
     return NamedPlace(chain, chain.name if chain else f"the place {text} seen from {here.name}")
 
 
