@@ -38,10 +38,10 @@ def broadcast(tx: str, **fields: Any) -> None:
 
     tx = read_tx(tx)
     with shown_progress() if fields["wait"] else nullcontext():
-        result = perform("broadcasts.broadcast", "Broadcast", tx=tx, **fields)
+        result = perform(tx=tx, **fields)
     answer = result.answer
     if "block" not in answer:
-        print_answer(result, plain=answer["hash"])
+        print_answer(result, plain="hash")
         return
 
     def draw() -> None:

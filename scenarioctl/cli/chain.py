@@ -6,9 +6,8 @@ import click
 
 from scenarioctl.chains.registry import ROLES
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import asked_for_json, open_application, perform, run
+from scenarioctl.cli.execution import open_application, perform, print_table, run
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import draw_table, dump_json
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.operations.chains import SORT_KEYS, source_of
 from scenarioctl.operations.outcomes import OUTCOMES
@@ -41,24 +40,12 @@ def chain() -> None:
 )
 def list_(**fields: Any) -> None:
     """List the chains, including those in config.toml, and the local runtime table of each."""
-    listed = perform("chains.list_chains", "ListChains", **fields).answer
-    if asked_for_json():
-        click.echo(dump_json(listed))
-        return
-    draw_table(
+    listed = perform(**fields).answer
+    keys = ("name", "role", "symbol", "para_id", "spec_version", "source", "title")
+    print_table(
+        listed,
         ("chain", "role", "native", "para id", "runtime", "table", "title"),
-        [
-            (
-                row["name"],
-                row["role"],
-                row["symbol"],
-                "-" if row["para_id"] is None else row["para_id"],
-                row["spec_version"] or "-",
-                row["source"] or "-",
-                row["title"],
-            )
-            for row in listed["chains"]
-        ],
+        ([row[key] for key in keys] for row in listed["chains"]),
     )
 
 
@@ -78,13 +65,11 @@ def check(chains: tuple[str, ...]) -> None:
         raise ChainUnreachable("endpoints can't be asked offline: omit --offline")
     probes = run(probe(asked))
     rows = [_describe_state(app, each, [one for one in probes if one.chain == each.name]) for each in asked]
-    if asked_for_json():
-        click.echo(dump_json({"chains": rows}))
-    else:
-        draw_table(
-            ("chain", "endpoint", "latency", "block", "runtime", "table at hand", "state"),
-            [line for row in rows for line in _state_lines(row)],
-        )
+    print_table(
+        {"chains": rows},
+        ("chain", "endpoint", "latency", "block", "runtime", "table at hand", "state"),
+        (line for row in rows for line in _state_lines(row)),
+    )
     lost = [row["name"] for row in rows if not any(each["healthy"] for each in row["endpoints"])]
     if lost:
         click.echo(f"No endpoint answers for: {', '.join(lost)}", err=True)
@@ -102,12 +87,10 @@ def refresh(chains: tuple[str, ...]) -> None:
     app = open_application()
     asked = {each.name: each for each in [app.registry.find(name) for name in chains]}
     rows = [_refresh_one(app, each) for each in asked.values()]
-    if asked_for_json():
-        click.echo(dump_json({"chains": rows}))
-        return
-    draw_table(
+    print_table(
+        {"chains": rows},
         ("chain", "runtime", "endpoint", "confirmed by", "bundled", "kept in"),
-        [
+        (
             (
                 row["name"],
                 f"{row['spec_name']} {row['spec_version']}",
@@ -117,7 +100,7 @@ def refresh(chains: tuple[str, ...]) -> None:
                 row["path"] or "nowhere, its genesis hash is not known",
             )
             for row in rows
-        ],
+        ),
     )
 
 
@@ -202,12 +185,12 @@ def _state_lines(row: dict[str, Any]) -> list[tuple[object, ...]]:
         (
             row["name"],
             each["endpoint"],
-            "-" if each["latency_ms"] is None else f"{each['latency_ms']} ms",
-            "-" if each["block"] is None else each["block"],
-            "-" if each["spec_version"] is None else f"{each['spec_name']} {each['spec_version']}",
+            None if each["latency_ms"] is None else f"{each['latency_ms']} ms",
+            each["block"],
+            None if each["spec_version"] is None else f"{each['spec_name']} {each['spec_version']}",
             at_hand,
             each["reason"] or "healthy",
         )
         for each in row["endpoints"]
     ]
-    return lines or [(row["name"], "-", "-", "-", "-", at_hand, "no endpoints")]
+    return lines or [(row["name"], *[None] * 4, at_hand, "no endpoints")]

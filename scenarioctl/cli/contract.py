@@ -1,5 +1,7 @@
 """`scenarioctl contract`."""
 
+from typing import Any
+
 import click
 
 from scenarioctl.cli.commands import Group
@@ -32,27 +34,25 @@ def contract() -> None:
     help="The contracts chain on which to look for it (default: passetHub for ink! 6, else pop).",
 )
 @click.argument("address", metavar="ADDRESS")
-def info(abi: str, chain: str, address: str) -> None:
+def info(abi: str, **fields: Any) -> None:
     """List what a deployed contract can be called for: name, selector, whether it mutates, arguments."""
     from scenarioctl.formats.documents import parse_json
 
     metadata = parse_json(read_text(abi, field="abi", limit=ABI_LIMIT), field="abi")
-    result = perform(
-        "contracts.contract_info", "ContractInfo", abiJson=metadata, address=address, chain=chain
-    )
+    result = perform(abiJson=metadata, **fields)
 
     def draw() -> None:
         answer = result.answer
         draw_table(
             ("selector", "mutates", "function"),
-            [
+            (
                 (
                     each["selector"],
                     "yes" if each["mutates"] else "no",
                     f"{each['function_name']}({', '.join(each['args'])})",
                 )
                 for each in answer["description"]
-            ],
+            ),
         )
         known = {True: "yes", False: "no", None: "not known"}[answer["onchain"]]
         click.echo(f"a contract lives at the address: {known}")

@@ -78,16 +78,10 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
             context,
         )
     syntax = syntax or ("json" if flow.lower().endswith(".json") else "toml")
-    result = perform(
-        "creation.create_flow",
-        "CreateFlow",
-        flow=read_text(flow, field="file", limit=FLOW_LIMIT),
-        syntax=syntax,
-        check=check,
-        sender=sender,
-    )
+    text = read_text(flow, field="file", limit=FLOW_LIMIT)
+    result = perform(flow=text, syntax=syntax, check=check, sender=sender)
     show_check(result)
-    print_answer(result, plain=result.answer["result"])
+    print_answer(result, plain="result")
 
 
 @create.command(
@@ -102,9 +96,9 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
 @sender_option
 def scenario(**fields: Any) -> None:
     """Create a transfer scenario between two chains, or within one."""
-    result = perform("creation.create_scenario", "CreateScenario", **fields)
+    result = perform(**fields)
     show_check(result)
-    print_answer(result, plain=result.answer["result"])
+    print_answer(result, plain="result")
 
 
 @create.command(
@@ -135,9 +129,9 @@ def swap(**fields: Any) -> None:
 
     The id is printed; `--json` gives the unsigned transaction too.
     """
-    result = perform("creation.create_swap", "CreateSwap", **fields)
+    result = perform(**fields)
     show_check(result)
-    print_answer(result, plain=result.answer["swap"]["scenarioid"])
+    print_answer(result, plain="swap.scenarioid")
 
 
 @create.command(
@@ -151,9 +145,9 @@ def swap(**fields: Any) -> None:
 @sender_option
 def remark(**fields: Any) -> None:
     """Create a scenario that writes a text to a chain's history."""
-    result = perform("creation.create_remark", "CreateRemark", **fields)
+    result = perform(**fields)
     show_check(result)
-    print_answer(result, plain=result.answer["result"])
+    print_answer(result, plain="result")
 
 
 @create.command(
@@ -167,5 +161,4 @@ def remark(**fields: Any) -> None:
 @click.argument("params", metavar="[PARAM]...", nargs=-1)
 def query(**fields: Any) -> None:
     """Create a scenario that reads a chain: a storage entry, a constant, or a runtime call."""
-    result = perform("creation.create_query", "CreateQuery", **fields)
-    print_answer(result, plain=result.answer["result"])
+    print_answer(perform(**fields), plain="result")

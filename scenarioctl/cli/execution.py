@@ -1,12 +1,14 @@
 """Running an operation: settings and application of this command, its event loop, and its answer on stdout."""
 
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from scenarioctl.cli.output import dump_json, find_field, printable, say
+from scenarioctl.cli.output import draw_table, dump_json, find_field, printable, say
 
 if TYPE_CHECKING:
     import asyncio
@@ -67,24 +69,26 @@ def _open_runner() -> "asyncio.Runner":
     return runner
 
 
-def perform(operation: str, request_type: str, *, waits: bool = False, **fields: Any) -> Any:
-    """Run the operation `module.handler` with a request of *fields*, show its notes and warnings, return its result.
+def perform(*, waits: bool = False, **fields: Any) -> Any:
+    """Run the command's operation with a request of *fields*, show its notes and warnings, and return its result.
 
     With `--url` a daemon runs it; with *waits* it is given all the time it takes.
     """
     from importlib import import_module
+    from typing import get_type_hints
 
-    module_name, _, name = operation.partition(".")
-    module = import_module(f"scenarioctl.operations.{module_name}")
-    request = getattr(module, request_type)(**fields)
+    command: Any = click.get_current_context().command
+    module, _, name = command.operation.partition(".")
+    handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
+    request = get_type_hints(handler)["request"](**fields)
     settings = read_settings()
     result: Any
     if settings.url:
         from scenarioctl.cli.remote import ask
 
-        result = ask(settings, operation, request, waits=waits)
+        result = ask(settings, command.operation, request, waits=waits)
     else:
-        result = run(getattr(module, name)(open_application(), request))
+        result = run(handler(open_application(), request))
     for note in result.notes:
         click.echo(printable(note), err=True)
     for warning in result.warnings:
@@ -99,7 +103,7 @@ def asked_for_json() -> bool:
 def print_answer(result: Any, plain: str | None = None, draw: Callable[[], Any] | None = None) -> None:
     """Print a result on stdout.
 
-    With `--json` the documented answer; else *plain* where the answer is one value; else a drawing on a
+    With `--json` the documented answer; else the value at *plain*, like `swap.scenarioid`; else a drawing on a
     terminal, and indented JSON everywhere else.
     """
     field = click.get_current_context().meta.get("scenarioctl.field")
@@ -109,8 +113,18 @@ def print_answer(result: Any, plain: str | None = None, draw: Callable[[], Any] 
     elif asked_for_json():
         click.echo(dump_json(result.answer))
     elif plain is not None:
-        click.echo(printable(plain))
+        click.echo(printable(reduce(getitem, plain.split("."), result.answer)))
     elif draw is not None and sys.stdout.isatty():
         draw()
     else:
         click.echo(dump_json(result.answer, indent=2))
+
+
+def print_table(answer: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print an answer as a table, or with `--json` as it is; say on stderr how to get the next page."""
+    if asked_for_json():
+        click.echo(dump_json(answer))
+        return
+    draw_table(columns, rows)
+    if answer.get("total") and answer["next"]:
+        say(f"{answer['total']} in all; more with --after {answer['next']}")

@@ -28,7 +28,7 @@ def hrmp() -> None:
 @field_option
 def openchannels(**fields: Any) -> None:
     """List the parachains with open channels to or from PARAID."""
-    result = perform("channels.open_channels", "OpenChannels", **fields)
+    result = perform(**fields)
 
     def draw() -> None:
         answer = result.answer

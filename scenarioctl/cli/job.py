@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import asked_for_json, perform, print_answer
+from scenarioctl.cli.execution import asked_for_json, perform, print_answer, print_table
 from scenarioctl.cli.options import field_option, option
-from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say
+from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.errors import DaemonUnreachable, NotReady, ScenarioctlError, StoreBusy
 from scenarioctl.model.jobs import RUN_FAILED
 
@@ -25,7 +25,7 @@ def job() -> None:
 @job.command(
     operation="jobs.start_job", example="scenarioctl job start 3kf9Qz7aB --every 10m --pause-after 5"
 )
-@click.argument("scenario_id", metavar="ID")
+@click.argument("id", metavar="ID")
 @option(
     "--every",
     metavar="DURATION",
@@ -70,56 +70,51 @@ def job() -> None:
     default="",
     help="End a run that takes longer (default: run_seconds, 1h).",
 )
-def start(scenario_id: str, **fields: Any) -> None:
+def start(**fields: Any) -> None:
     """Run a scenario on a schedule: first at once, or at the next time of --cron."""
-    told = perform("jobs.start_job", "StartJob", id=scenario_id, **fields)
-    print_answer(told, plain=told.answer["result"])
+    print_answer(perform(**fields), plain="result")
 
 
 @job.command(operation="jobs.stop_job")
-@click.argument("scenario_id", metavar="ID")
-def stop(scenario_id: str) -> None:
+@click.argument("id", metavar="ID")
+def stop(**fields: Any) -> None:
     """Stop a job. A run in progress is allowed to finish."""
-    told = perform("jobs.stop_job", "StopJob", id=scenario_id)
-    print_answer(told, plain=told.answer["result"])
+    print_answer(perform(**fields), plain="result")
 
 
 @job.command(operation="jobs.run_job", example="scenarioctl job run 3kf9Qz7aB --timeout 2m")
-@click.argument("scenario_id", metavar="ID")
+@click.argument("id", metavar="ID")
 @option(
     "--timeout",
     metavar="DURATION",
     default="",
     help="End the run if it takes longer (default: run_seconds, 1h).",
 )
-def run(scenario_id: str, timeout: str) -> None:
+def run(**fields: Any) -> None:
     """Run a scenario once, now, and wait for its end.
 
     Prints the run's log. If a step fails, the exit code is that of its error, and the error is printed once, on stderr; with
     --json the error has the log and the drafts too.
     """
     try:
-        report = perform("jobs.run_job", "RunJob", waits=True, id=scenario_id, timeout=timeout).answer
+        report = perform(waits=True, **fields).answer
     except ScenarioctlError as error:
         lines = error.details.get("result")
         if isinstance(lines, (list, tuple)) and not asked_for_json():
-            _print_lines(line for line in lines if not _tells(str(line), str(error)))
+            _print_log({"result": [line for line in lines if not _tells(str(line), str(error))]})
         raise
-    if asked_for_json():
-        click.echo(dump_json(report))
-        return
-    _print_lines(report["result"])
+    _print_log(report)
 
 
 @job.command(operation="jobs.job_status", example="scenarioctl job status 3kf9Qz7aB --field state")
-@click.argument("scenario_id", metavar="ID")
+@click.argument("id", metavar="ID")
 @field_option
-def status(scenario_id: str) -> None:
+def status(**fields: Any) -> None:
     """Show a job: its schedule, next run, last runs and failures.
 
     The exit code is 7 if the last run failed, unless --field asks for one value.
     """
-    standing = perform("jobs.job_status", "JobStatus", id=scenario_id)
+    standing = perform(**fields)
 
     def draw() -> None:
         facts = standing.answer
@@ -128,14 +123,14 @@ def status(scenario_id: str) -> None:
         if runs:
             draw_table(
                 ("last runs", "finished", "outcome"),
-                [
+                (
                     (
-                        _short(run["started"]),
-                        _short(run["finished"]),
+                        short_time(run["started"]),
+                        short_time(run["finished"]),
                         f"{run['outcome']}: {run['failure']}" if run["failure"] else run["outcome"],
                     )
                     for run in runs
-                ],
+                ),
             )
 
     print_answer(standing, draw=draw)
@@ -158,33 +153,24 @@ def status(scenario_id: str) -> None:
 )
 def list_(**fields: Any) -> None:
     """List the jobs: id, state, schedule, next run, runs, failures in a row, how the last run ended."""
-    page = perform("jobs.list_jobs", "ListJobs", **fields).answer
-    if asked_for_json():
-        click.echo(dump_json(page))
-        return
-    draw_table(
-        ("id", "state", "schedule", "next run", "runs", "failures", "last run"),
-        [
-            (
-                *(
-                    row["id"],
-                    row["state"],
-                    row["schedule"],
-                    _short(row["next"]),
-                    row["runs"],
-                    row["failures"],
-                ),
-                row.get("outcome") or "-",
-            )
-            for row in page["jobs"]
-        ],
+    page = perform(**fields).answer
+    rows = (
+        (
+            row["id"],
+            row["state"],
+            row["schedule"],
+            short_time(row["next"]),
+            row["runs"],
+            row["failures"],
+            row.get("outcome") or None,
+        )
+        for row in page["jobs"]
     )
-    if page["next"]:
-        say(f"{page['total']} in all; more with --after {page['next']}")
+    print_table(page, ("id", "state", "schedule", "next run", "runs", "failures", "last run"), rows)
 
 
 @job.command(operation="jobs.job_log", example="scenarioctl job logs 3kf9Qz7aB --follow")
-@click.argument("scenario_id", metavar="ID")
+@click.argument("id", metavar="ID")
 @click.option("-f", "--follow", is_flag=True, help="Print new lines as they are written, until Ctrl-C.")
 @option(
     "--after",
@@ -193,22 +179,19 @@ def list_(**fields: Any) -> None:
     help="Only what follows `next` of an earlier answer (0 starts over).",
 )
 @option("--limit", metavar="N", default="", help="At most this many lines (default all).")
-def logs(scenario_id: str, follow: bool, after: str, limit: str) -> None:
+def logs(follow: bool, **fields: Any) -> None:
     """Print the log of a job, oldest line first."""
     if follow:
-        _follow(scenario_id, after or "0", limit)
+        _follow(**fields)
         return
-    answer = perform("jobs.job_log", "JobLog", id=scenario_id, after=after, limit=limit).answer
-    if asked_for_json():
-        click.echo(dump_json(answer))
-        return
-    _print_lines(answer["result"])
-    if limit and str(len(answer["result"])) == limit:
+    answer = perform(**fields).answer
+    _print_log(answer)
+    if not asked_for_json() and str(len(answer["result"])) == fields["limit"]:
         say(f"more with --after {answer['next']}")
 
 
 @job.command(operation="jobs.job_mempool", example="scenarioctl job mempool 3kf9Qz7aB --json")
-@click.argument("scenario_id", metavar="ID")
+@click.argument("id", metavar="ID")
 @option(
     "--after",
     metavar="SEQ",
@@ -216,19 +199,19 @@ def logs(scenario_id: str, follow: bool, after: str, limit: str) -> None:
     help="Only what follows `next` of an earlier answer (0 starts over), about 1 MiB at a time.",
 )
 @option("--limit", metavar="N", default="", help="At most this many drafts (default all, after SEQ 1000).")
-def mempool(scenario_id: str, after: str, limit: str) -> None:
+def mempool(**fields: Any) -> None:
     """Print the drafts of a job, oldest first."""
-    answer = perform("jobs.job_mempool", "JobMempool", id=scenario_id, after=after, limit=limit).answer
-    if asked_for_json():
-        click.echo(dump_json(answer))
-        return
-    draw_table(
+    answer = perform(**fields).answer
+    print_table(
+        answer,
         ("date", "type", "chain", "amount", "state", "transaction"),
-        [
+        (
             (each["Date"], each["txType"], each["chain"], each["amount"], each.get("state", ""), each["tx"])
             for each in answer["mempool"]
-        ],
+        ),
     )
+    if asked_for_json():
+        return
     for each in answer["mempool"]:
         if "flag" in each:
             say(f"Warning: {printable(each['Date'])}: {printable(each['flag'])}")
@@ -236,15 +219,16 @@ def mempool(scenario_id: str, after: str, limit: str) -> None:
         say(f"read on with --after {answer['next']}")
 
 
-def _follow(scenario_id: str, after: str, limit: str) -> None:
+def _follow(**fields: Any) -> None:
     """Print lines as they come; with `--json` each batch as an answer of its own."""
     import time
 
+    fields["after"] = fields["after"] or "0"
     seen = False
     lost: float | None = None
     while True:
         try:
-            answer = perform("jobs.job_log", "JobLog", id=scenario_id, after=after, limit=limit).answer
+            answer = perform(**fields).answer
         except (DaemonUnreachable, NotReady, StoreBusy) as error:
             now = time.monotonic()
             if not seen or (lost is not None and now - lost > PATIENCE):
@@ -258,13 +242,10 @@ def _follow(scenario_id: str, after: str, limit: str) -> None:
             lost = None
             say("following again")
         seen = True
-        lines = answer["result"]
-        if lines and asked_for_json():
-            click.echo(dump_json(answer))
-        elif lines:
-            _print_lines(lines)
-        after = answer["next"]
-        if not (lines and limit):
+        if answer["result"]:
+            _print_log(answer)
+        fields["after"] = answer["next"]
+        if not (answer["result"] and fields["limit"]):
             time.sleep(_LOOK)
 
 
@@ -273,10 +254,9 @@ def _tells(line: str, error: str) -> bool:
     return line == error or line.startswith(f"{RUN_FAILED}: ")
 
 
-def _print_lines(lines: Any) -> None:
-    for line in lines:
+def _print_log(answer: Any) -> None:
+    if asked_for_json():
+        click.echo(dump_json(answer))
+        return
+    for line in answer["result"]:
         click.echo(printable(line))
-
-
-def _short(moment: str | None) -> str:
-    return f"{moment[:19]}Z" if moment else "-"

@@ -108,6 +108,17 @@ def option(*names: str, **attributes: Any) -> Callable[[F], F]:
     return click.option(*names, cls=OneOption, **attributes)
 
 
+def together(*options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Return a decorator that adds several options in this order."""
+
+    def add(function: F) -> F:
+        for each in reversed(options):
+            function = each(function)
+        return function
+
+    return add
+
+
 class GlobalOptions:
     """`--json`, `--offline`, `--url`, …: accepted before and after the command, with one meaning."""
 

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,11 @@ def printable(value: object) -> str:
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def short_time(moment: str | None) -> str | None:
+    """Return a moment of an answer without fractions of a second."""
+    return moment and f"{moment[:19]}Z"
 
 
 def describe_amount(amount: Mapping[str, Any]) -> str:
@@ -90,11 +95,12 @@ def draw_facts(facts: Mapping[str, object]) -> None:
     Console(soft_wrap=False).print(table)
 
 
-def draw_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Draw a table on a terminal; tab-separated lines without a header everywhere else."""
+def draw_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Draw a table on a terminal; tab-separated lines without a header everywhere else.  None is shown as `-`."""
+    lines = ([printable("-" if cell is None else cell) for cell in row] for row in rows)
     if not sys.stdout.isatty():
-        for row in rows:
-            click.echo("\t".join(printable(cell) for cell in row))
+        for line in lines:
+            click.echo("\t".join(line))
         return
     from rich.console import Console
     from rich.table import Table
@@ -103,9 +109,9 @@ def draw_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
-    for row in rows:
+    for line in lines:
         # Text, not str: what people put in a diagram is not markup.
-        table.add_row(*(Text(printable(cell)) for cell in row))
+        table.add_row(*map(Text, line))
     Console().print(table)
 
 

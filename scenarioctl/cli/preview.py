@@ -60,8 +60,6 @@ def preview(
 
     def ask(form: str, **more: str) -> Any:
         return perform(
-            "previews.preview_scenario",
-            "PreviewScenario",
             scenario_id=scenario_id,
             format=form,
             **fields | more,

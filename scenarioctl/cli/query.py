@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +28,9 @@ from scenarioctl.errors import (
     ScenarioctlError,
     shorten,
 )
+
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
 
 #: How often a daemon is asked for the newest block: less than any chain's block takes.
 POLL_SECONDS = 2.0
@@ -79,13 +83,13 @@ def query(watch: bool, count: str, **fields: Any) -> None:
         raise InvalidRequest(
             "count is only for --watch, which prints that many changes: omit it, or add --watch"
         )
-    result = perform("queries.query_chain", "QueryChain", **fields)
+    result = perform(**fields)
     text = result.answer["result"]
     shown = _drawable(text) if sys.stdout.isatty() and not asked_for_json() else None
     if shown is not None:
         draw_json(shown)
     else:
-        print_answer(result, plain=text)
+        print_answer(result, plain="result")
 
 
 def _drawable(text: str) -> Any:
@@ -110,52 +114,61 @@ def _follow(count: int, **fields: Any) -> None:
         raise InvalidRequest(
             f"block {shorten(fields['block'])} is fixed, but --watch follows new blocks: omit one of them"
         )
-    warned = False
-    for printed, (block, text, warnings) in enumerate(
-        _remote_changes(fields) if read_settings().url else _changes(fields), 1
-    ):
-        if warnings and not warned:
-            click.echo(f"Warning: {printable(warnings[0])}", err=True)
-            warned = True
+    output = _Output(count)
+    if read_settings().url:
+        for change in _remote_changes(fields):
+            if output.is_full_after(*change):
+                return
+    else:
+        run(_print_changes(open_application(), output, fields))
+
+
+class _Output:
+    """Prints changes, one a line, until there are *count*; 0 is never."""
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+        self._warned = False
+
+    def is_full_after(self, block: int, text: str, warnings: Sequence[str]) -> bool:
+        """Print a change, and tell whether it was the last one."""
+        if warnings and not self._warned:
+            say(f"Warning: {printable(warnings[0])}")
+            self._warned = True
         if asked_for_json():
             click.echo(dump_json({"block": block, "result": text}))
         else:
             click.echo(f"{block}\t{printable(text)}")
-        if printed == count:
-            return
+        self._left -= 1
+        return self._left == 0
 
 
-def _changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Sequence[str]]]:
-    """Yield block, answer and warnings: of now, and at each new block that changes the answer."""
-    from scenarioctl.actions.query_watch import Change, Watch
+async def _print_changes(app: "Application", output: _Output, fields: Mapping[str, Any]) -> None:
+    """Print the answer of now, and at each new block that changes it."""
+    import asyncio
+
+    from scenarioctl.actions.query_watch import Watch
     from scenarioctl.operations.queries import QueryChain, entry_limit, read_request
 
-    app = open_application()
     app.tell = _tell
     request = QueryChain(**fields)
     watch = Watch(app, read_request(app, request), limit=entry_limit(request.limit))
     patience = Patience()
     while True:
-        changes = watch.changes()
-
-        async def following(changes: AsyncGenerator[Change] = changes) -> Change:
-            return await anext(changes)
-
         try:
-            while True:
-                change = run(following())
-                yield change.block, change.text, change.warnings
+            async with aclosing(watch.changes()) as changes:
+                async for change in changes:
+                    if output.is_full_after(change.block, change.text, change.warnings):
+                        return
         except ChainUnreachable as error:
             if watch.number is None:
                 raise
-            run(watch.leave())
-            patience.wait(error, watch.number)
-        finally:
-            run(changes.aclose())
+            await watch.leave()
+            await asyncio.sleep(patience.next_pause(error, watch.number))
 
 
 def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Sequence[str]]]:
-    """Yield the same of a daemon, which is asked for the chain's newest block again and again."""
+    """Yield block, answer and warnings of each change; the daemon is asked for the newest block again and again."""
     from time import sleep
 
     from scenarioctl.actions.query_watch import MOST_MISSED, Unread
@@ -194,7 +207,7 @@ def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Seque
         except (ChainUnreachable, DaemonUnreachable, NotReady) as error:
             if seen is None:
                 raise
-            patience.wait(error, seen)
+            sleep(patience.next_pause(error, seen))
             continue
         sleep(POLL_SECONDS)
 
@@ -223,9 +236,9 @@ class Patience:
         self._block: int | None = None
         self._pause = 0.0
 
-    def wait(self, error: ScenarioctlError, block: int) -> None:
-        """Pause before the next attempt to go on behind *block*; raises *error* where there have been enough."""
-        from time import monotonic, sleep
+    def next_pause(self, error: ScenarioctlError, block: int) -> float:
+        """Return the seconds until the next attempt to go on behind *block*; raise *error* after the last one."""
+        from time import monotonic
 
         now = monotonic()
         if self._block != block or now - self._tried > STOOD_SECONDS:
@@ -233,10 +246,11 @@ class Patience:
             _tell(f"lost after block {block}, trying again for {PATIENCE_SECONDS:g} seconds: {error}")
         elif now + self._pause - self._since > PATIENCE_SECONDS:
             raise type(error)(f"{error}; nothing new came for {PATIENCE_SECONDS:g} seconds")
-        sleep(self._pause)
-        self._pause = min(max(self._pause * 2, SHORTEST_PAUSE), LONGEST_PAUSE)
-        self._tried = monotonic()
+        pause = self._pause
+        self._pause = min(max(pause * 2, SHORTEST_PAUSE), LONGEST_PAUSE)
+        self._tried = now + pause
         self.waited = True
+        return pause
 
 
 def _tell(words: str) -> None:

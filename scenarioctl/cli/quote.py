@@ -31,7 +31,7 @@ def quote(**fields: Any) -> None:
 
     Nothing is built or stored: `create swap` asks again. Amounts are in the smallest unit, the price in whole tokens.
     """
-    result = perform("swap_quotes.quote_swap", "QuoteSwap", **fields)
+    result = perform(**fields)
     print_answer(result, draw=lambda: _draw(result.answer))
 
 

@@ -6,10 +6,10 @@ import click
 
 from scenarioctl.cli.check_report import check_option, show_check
 from scenarioctl.cli.commands import Command, Group
-from scenarioctl.cli.execution import asked_for_json, perform, print_answer
+from scenarioctl.cli.execution import asked_for_json, perform, print_answer, print_table
 from scenarioctl.cli.input import read_text
 from scenarioctl.cli.options import argument, field_option, option
-from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say
+from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.preview import preview
 from scenarioctl.cli.shared_options import yes_option
 from scenarioctl.cli.signing_options import transaction_options
@@ -51,28 +51,21 @@ def scenario() -> None:
 @click.option("--descending", is_flag=True, help="Reverse the order: newest or last first.")
 def list_(**fields: Any) -> None:
     """List the stored scenarios: id, date, summary."""
-    page = perform("scenarios.list_scenarios", "ListScenarios", **fields).answer
-    if asked_for_json():
-        click.echo(dump_json(page))
-        return
-    columns = ["id", "created", "name", "summary"]
-    if not any(row.get("name") for row in page["scenarios"]):
-        columns.remove("name")
-    cells = [
-        {**row, "created": row["created"][:19] + "Z", "name": row.get("name") or ""}
+    page = perform(**fields).answer
+    named = ("name",) if any(row.get("name") for row in page.get("scenarios", ())) else ()
+    rows = (
+        (row["id"], short_time(row["created"]), *(row.get(name) or "" for name in named), row["summary"])
         for row in page["scenarios"]
-    ]
-    draw_table(tuple(columns), [tuple(row[column] for column in columns) for row in cells])
-    if page["next"]:
-        say(f"{page['total']} in all; more with --after {page['next']}")
+    )
+    print_table(page, ("id", "created", *named, "summary"), rows)
 
 
 @scenario.command(operation="scenarios.show_scenario")
-@click.argument("scenario_id", metavar="ID")
+@click.argument("id", metavar="ID")
 @field_option
-def show(scenario_id: str) -> None:
+def show(**fields: Any) -> None:
     """Show the steps of a scenario and their problems."""
-    view = perform("scenarios.show_scenario", "ShowScenario", id=scenario_id)
+    view = perform(**fields)
 
     def draw() -> None:
         answer = view.answer
@@ -87,11 +80,10 @@ def show(scenario_id: str) -> None:
 
 
 @click.command("info", cls=Command, operation="scenarios.scenario_info", example="scenarioctl info 3kf9Qz7aB")
-@click.argument("scenario_id", metavar="ID")
-def info(scenario_id: str) -> None:
+@click.argument("id", metavar="ID")
+def info(**fields: Any) -> None:
     """Summarize a scenario in one line."""
-    result = perform("scenarios.scenario_info", "ScenarioInfo", id=scenario_id)
-    print_answer(result, plain=result.answer["result"])
+    print_answer(perform(**fields), plain="result")
 
 
 scenario.add_command(info)
@@ -101,14 +93,14 @@ scenario.add_command(preview)
 @scenario.command(
     operation="scenarios.full_scenario_info", example="scenarioctl --offline scenario full 3kf9Qz7aB"
 )
-@click.argument("scenario_id", metavar="ID")
+@click.argument("id", metavar="ID")
 @yes_option
 @check_option
 @transaction_options
 @field_option
-def full(scenario_id: str, **fields: Any) -> None:
+def full(**fields: Any) -> None:
     """Describe and draft the first transaction of a scenario; --json has all of them."""
-    result = perform("scenarios.full_scenario_info", "FullScenarioInfo", id=scenario_id, **fields)
+    result = perform(**fields)
     show_check(result)
 
     def draw() -> None:
@@ -140,8 +132,8 @@ def import_(source: str, **fields: Any) -> None:
     text = _read_source(source)
     entries = read_bagpipes_store(text, limit=IMPORT_LIMIT)
     if entries is None:
-        result = perform("scenarios.import_scenario", "ImportScenario", url=text, **fields)
-        print_answer(result, plain=result.answer["shortUrl"])
+        result = perform(url=text, **fields)
+        print_answer(result, plain="shortUrl")
         return
     if fields["id"]:
         raise InvalidRequest(
@@ -163,7 +155,7 @@ def _import_all(entries: "tuple[Entry, ...]") -> None:
                 raise InvalidRequest(f"{entry.place}.shortUrl is missing, expected the id of a scenario")  # noqa: TRY301
             if not isinstance(entry.share, str):
                 raise InvalidRequest(f"{entry.place}.longUrl is missing, expected a share string")  # noqa: TRY301
-            result = perform("scenarios.import_scenario", "ImportScenario", url=entry.share, id=entry.id)
+            result = perform(url=entry.share, id=entry.id)
         except (InvalidRequest, BadJson, Conflict, TooLarge) as error:
             # What is wrong with one entry; a store or a daemon that fails ends it all.
             say(f"Refused: {printable(str(error))}")
@@ -171,7 +163,7 @@ def _import_all(entries: "tuple[Entry, ...]") -> None:
         else:
             imported.append(entry.id)
             if not asked_for_json():
-                print_answer(result, plain=result.answer["shortUrl"])
+                print_answer(result, plain="shortUrl")
     if asked_for_json():
         click.echo(dump_json({"imported": imported, "refused": refused}))
         click.get_current_context().exit(OUTCOMES[InvalidRequest.code].exit if refused else 0)
@@ -200,7 +192,7 @@ def _read_source(source: str) -> str:
 @scenario.command(
     operation="scenarios.export_scenario", example="scenarioctl scenario export 3kf9Qz7aB --as json"
 )
-@click.argument("scenario_id", metavar="ID")
+@click.argument("id", metavar="ID")
 @option(
     "--as",
     "form",
@@ -209,23 +201,25 @@ def _read_source(source: str) -> str:
     default="share",
     help="Format: share (default; for the web editor) or json.",
 )
-def export(scenario_id: str, form: str) -> None:
+def export(form: str, **fields: Any) -> None:
     """Print a scenario as the editor's share string, or as JSON."""
     if form not in {"share", "json"}:
         raise InvalidRequest(f"as {shorten(form)} is not a form, expected share or json")
-    result = perform("scenarios.export_scenario", "ExportScenario", id=scenario_id)
-    share = result.answer["longUrl"]
+    result = perform(**fields)
     if form == "json":
         from scenarioctl.formats.share import read_share
 
-        click.echo(dump_json(read_share(share, field="longUrl"), indent=2))
+        click.echo(dump_json(read_share(result.answer["longUrl"], field="longUrl"), indent=2))
     else:
-        print_answer(result, plain=share)
+        print_answer(result, plain="longUrl")
 
 
 @scenario.command(operation="scenarios.delete_scenario")
-@click.argument("scenario_id", metavar="ID")
-def delete(scenario_id: str) -> None:
+@click.argument("id", metavar="ID")
+def delete(**fields: Any) -> None:
     """Remove a scenario from the store."""
-    result = perform("scenarios.delete_scenario", "DeleteScenario", id=scenario_id)
-    print_answer(result, plain=scenario_id)
+    result = perform(**fields)
+    if asked_for_json():
+        print_answer(result)
+    else:
+        click.echo(printable(fields["id"]))

@@ -1,13 +1,11 @@
 """Options that several commands take, spelled once: the fields of a transfer and of a swap."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from scenarioctl.cli.options import option
-
-F = TypeVar("F", bound=Callable[..., Any])
+from scenarioctl.cli.options import F, option, together
 
 #: Each field of a transfer with every spelling that is accepted for it.
 _SPELLINGS = {
@@ -29,7 +27,7 @@ def transfer_options(
     """
     presence: dict[str, Any] = {"required": True} if needed else {"default": ""}
     unit, explained = amount
-    options = (
+    return together(
         _option("source", source, metavar="CHAIN", help="Chain it leaves.", **presence),
         _option("destination", destination, metavar="CHAIN", help="Chain it reaches.", **presence),
         option(
@@ -49,7 +47,6 @@ def transfer_options(
             **presence,
         ),
     )
-    return _adding(options)
 
 
 #: Confirms a receiver that `transactions/keyless_accounts.py` refuses.
@@ -66,48 +63,35 @@ xcm_version_option = option(
 )
 
 
-def swap_options(function: F) -> F:
-    """Add what is sold, what for, how much and by which way."""
-    options = (
-        option(
-            "--assetin",
-            "--asset-in",
-            "assetin",
-            metavar="ASSET",
-            required=True,
-            help="Id or symbol of the asset sold.",
-        ),
-        option(
-            "--assetout",
-            "--asset-out",
-            "assetout",
-            metavar="ASSET",
-            required=True,
-            help="Id or symbol of the asset received.",
-        ),
-        option("--amount", metavar="TOKENS", required=True, help="Whole tokens sold, like 1.5."),
-        option("--slippage", metavar="PERCENT", help="How far below the quote the minimum lies (default 1)."),
-        option(
-            "--route",
-            metavar="HOPS",
-            help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list.",
-        ),
-        option(
-            "--chain", metavar="CHAIN", default="hydraDx", help="The exchange parachain (default hydraDx)."
-        ),
-    )
-    return _adding(options)(function)
+#: What is sold, what for, how much and by which way.
+swap_options = together(
+    option(
+        "--assetin",
+        "--asset-in",
+        "assetin",
+        metavar="ASSET",
+        required=True,
+        help="Id or symbol of the asset sold.",
+    ),
+    option(
+        "--assetout",
+        "--asset-out",
+        "assetout",
+        metavar="ASSET",
+        required=True,
+        help="Id or symbol of the asset received.",
+    ),
+    option("--amount", metavar="TOKENS", required=True, help="Whole tokens sold, like 1.5."),
+    option("--slippage", metavar="PERCENT", help="How far below the quote the minimum lies (default 1)."),
+    option(
+        "--route",
+        metavar="HOPS",
+        help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list.",
+    ),
+    option("--chain", metavar="CHAIN", default="hydraDx", help="The exchange parachain (default hydraDx)."),
+)
 
 
 def _option(kind: str, field: str, **attributes: Any) -> Callable[[F], F]:
     own = "--" + field.replace("_", "-")
     return option(own, *(each for each in _SPELLINGS[kind] if each != own), field, **attributes)
-
-
-def _adding(options: tuple[Callable[[Any], Any], ...]) -> Callable[[F], F]:
-    def add(function: F) -> F:
-        for each in reversed(options):
-            function = each(function)
-        return function
-
-    return add

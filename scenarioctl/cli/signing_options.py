@@ -1,11 +1,6 @@
 """Options of every command that answers with a transaction."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-from scenarioctl.cli.options import option
-
-F = TypeVar("F", bound=Callable[..., Any])
+from scenarioctl.cli.options import option, together
 
 #: The fields of `operations/signing_fields.py: Signer`, in its order.
 SIGNER = (
@@ -53,18 +48,7 @@ OUTPUT_FORMAT = option(
     help="extrinsic (default, bare, read by wallets), call (only the call data) or payload (what the sender signs).",
 )
 
-
-def signer_options(function: F) -> F:
-    """Add the options that say what a signature covers."""
-    return _add(function, SIGNER)
-
-
-def transaction_options(function: F) -> F:
-    """Add the output form, and what a payload needs."""
-    return _add(function, (OUTPUT_FORMAT, *SIGNER))
-
-
-def _add(function: F, options: tuple[Callable[[Any], Any], ...]) -> F:
-    for each in reversed(options):
-        function = each(function)
-    return function
+#: What a signature covers.
+signer_options = together(*SIGNER)
+#: The form of the output, and what a payload needs.
+transaction_options = together(OUTPUT_FORMAT, *SIGNER)

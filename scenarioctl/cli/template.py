@@ -1,5 +1,7 @@
 """`scenarioctl template`."""
 
+from typing import Any
+
 import click
 
 from scenarioctl.cli.commands import Group
@@ -14,7 +16,6 @@ def template() -> None:
 
 @template.command(operation="templates.count_templates", example="scenarioctl template stats hydraDx")
 @argument("chain", metavar="CHAIN")
-def stats(chain: str) -> None:
+def stats(**fields: Any) -> None:
     """Print how many stored scenarios use CHAIN."""
-    result = perform("templates.count_templates", "CountTemplates", chain=chain)
-    print_answer(result, plain=str(result.answer["Amount"]))
+    print_answer(perform(**fields), plain="Amount")

@@ -28,7 +28,7 @@ def tx() -> None:
 @field_option
 def decode(tx: str, **fields: Any) -> None:
     """Decode a transaction: an extrinsic, signed or not, or call data."""
-    result = perform("decoded_transactions.decode_transaction", "DecodeTransaction", tx=read_tx(tx), **fields)
+    result = perform(tx=read_tx(tx), **fields)
     print_answer(result, draw=lambda: draw_json(result.answer))
 
 
@@ -67,9 +67,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
         from scenarioctl.cli.qr_output import check_file
 
         check_file(qr_file)
-    result = perform(
-        "decoded_transactions.transaction_payload", "TransactionPayload", tx=read_tx(tx), **fields
-    )
+    result = perform(tx=read_tx(tx), **fields)
     structured = asked_for_json() or click.get_current_context().meta.get("scenarioctl.field") is not None
     if qr or qr_file is not None:
         from scenarioctl.cli.qr_output import draw_codes, write_files

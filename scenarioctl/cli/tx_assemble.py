@@ -48,11 +48,4 @@ def assemble(tx: str, payload: str | None, **fields: Any) -> None:
         from scenarioctl.formats.documents import parse_json
 
         given = parse_json(read_text(payload, field="payload", limit=TX_LIMIT), field="payload")
-    result = perform(
-        "signed_transactions.assemble_transaction",
-        "AssembleTransaction",
-        tx=read_tx(tx),
-        payload=given,
-        **fields,
-    )
-    print_answer(result, plain=result.answer["tx"])
+    print_answer(perform(tx=read_tx(tx), payload=given, **fields), plain="tx")

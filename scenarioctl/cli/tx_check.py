@@ -35,7 +35,7 @@ def check(tx: str, **fields: Any) -> None:
     """
     from scenarioctl.operations.outcomes import OUTCOMES
 
-    result = perform("transaction_checks.check_transaction", "CheckTransaction", tx=read_tx(tx), **fields)
+    result = perform(tx=read_tx(tx), **fields)
     print_answer(result, draw=lambda: draw_check(result.answer))
     verdict = result.answer["verdict"]
     if verdict != "ok":

@@ -5,10 +5,10 @@ from typing import Any
 import click
 
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import asked_for_json, perform, print_answer
+from scenarioctl.cli.execution import perform, print_answer, print_table
 from scenarioctl.cli.input import read_text
 from scenarioctl.cli.options import argument
-from scenarioctl.cli.output import draw_table, dump_json
+from scenarioctl.cli.output import dump_json, short_time
 
 #: Larger than any event that is taken: the setting webhook_limit says what is.
 _CONTENT_LIMIT = 16 * 1024 * 1024
@@ -30,21 +30,18 @@ def post(uuid: str, content: str) -> None:
     from scenarioctl.formats.documents import parse_json
 
     value = parse_json(read_text(content, field="content", limit=_CONTENT_LIMIT), field="content")
-    posted = perform("webhooks.post_event", "PostEvent", uuid=uuid, content=value)
-    print_answer(posted, plain=str(posted.answer["id"]))
+    print_answer(perform(uuid=uuid, content=value), plain="id")
 
 
 @webhook.command("list", operation="webhooks.list_events")
 @click.argument("uuid", metavar="UUID")
-def list_(uuid: str) -> None:
+def list_(**fields: Any) -> None:
     """List the stored events of a webhook, oldest first: number, date, content."""
-    answer = perform("webhooks.list_events", "ListEvents", uuid=uuid).answer
-    if asked_for_json():
-        click.echo(dump_json(answer))
-        return
-    draw_table(
+    answer = perform(**fields).answer
+    print_table(
+        answer,
         ("event", "received", "content"),
-        [(each["id"], each["received"][:19] + "Z", dump_json(each["content"])) for each in answer["events"]],
+        ((each["id"], short_time(each["received"]), dump_json(each["content"])) for each in answer["events"]),
     )
 
 
@@ -52,5 +49,4 @@ def list_(uuid: str) -> None:
 @click.argument("id", metavar="EVENT")
 def replay(**fields: Any) -> None:
     """Post the content of an earlier event again, as a new one; print its number."""
-    posted = perform("webhooks.replay_event", "ReplayEvent", **fields)
-    print_answer(posted, plain=str(posted.answer["id"]))
+    print_answer(perform(**fields), plain="id")

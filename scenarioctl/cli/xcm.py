@@ -28,6 +28,6 @@ def xcm() -> None:
 @transaction_options
 def asset_transfer(**fields: Any) -> None:
     """Print the unsigned transaction that sends an asset to another chain."""
-    result = perform("transfers.asset_transfer", "AssetTransfer", **fields)
+    result = perform(**fields)
     show_check(result)
-    print_answer(result, plain=result.answer["txdata"])
+    print_answer(result, plain="txdata")
