@@ -30,6 +30,7 @@ from scenarioctl.transactions.submission.validation import check_is_signed, deco
 from tests.conftest import DATA, Ended, Run
 from tests.messages import Says, says
 from tests.node import Feed, Gone, Node, Refusal
+from tests.runner import finish
 from tests.runtimes import ASSETS, REGISTRY, bundled, unhex
 from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
 from tests.test_cli import on_a_terminal, without_colours
@@ -1083,11 +1084,8 @@ WHO = b"\1" * 32
 )
 def test_a_fee_that_was_paid_in_another_asset_is_told(chain: str, event: Any, paid: Any) -> None:
     client: Any = _Block(chain, [event, SUCCESS])
-    reading = read_inclusion(client, "0xaa", b"\0", assets=ASSETS)
 
-    with pytest.raises(StopIteration) as done:
-        reading.send(None)
+    inclusion = finish(read_inclusion(client, "0xaa", b"\0", assets=ASSETS))
 
-    inclusion = done.value.value
     assert describe_inclusion(inclusion).get("fee_paid_in") == paid
     assert inclusion.inner == ()

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count, pairwise
@@ -36,6 +36,7 @@ from scenarioctl.operations.scenarios import ImportScenario, import_scenario
 from scenarioctl.worker.loop import Worker
 from tests.conftest import Run
 from tests.messages import says
+from tests.runner import finish
 
 #: 2026-11-21 12:00 UTC.
 NOON = 1_795_262_400 * SECOND
@@ -51,19 +52,12 @@ def application(tmp_path: Path) -> Iterator[Application]:
     try:
         yield app
     finally:
-        asyncio.run(app.close())
+        finish(app.close())
 
 
-def tell(story: Awaitable[Any]) -> Any:
-    async def told() -> Any:
-        return await story
-
-    return asyncio.run(told())
-
-
-def answers(tmp_path: Path, story: Callable[[Application], Awaitable[None]]) -> None:
+def answers(tmp_path: Path, story: Callable[[Application], Coroutine[Any, Any, None]]) -> None:
     with application(tmp_path) as app:
-        tell(story(app))
+        finish(story(app))
 
 
 async def remark(app: Application) -> str:

@@ -26,7 +26,8 @@ from scenarioctl.model.jobs import LogLine, MempoolEntry
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import read_duration
 from scenarioctl.stores import open_store
-from tests.test_jobs import REMARK, application, diagram, node, tell
+from tests.runner import finish
+from tests.test_jobs import REMARK, application, diagram, node
 
 #: A worker whose lease is short, so that a test need not wait for the end of a long one.
 WORKER = """
@@ -124,20 +125,20 @@ class Witness:
     def look(self) -> None:
         # At everything again now and then would find a line that came back changed; at the end it does.
         after = self.lines[-1].seq if self.lines else 0
-        self.lines += tell(self._store.read_log(None, after=after))
+        self.lines += finish(self._store.read_log(None, after=after))
         after = self.entries[-1].seq if self.entries else 0
-        self.entries += tell(self._store.read_mempool(None, after=after))
+        self.entries += finish(self._store.read_mempool(None, after=after))
 
     def compare(self) -> None:
         """Compare what was seen with what is there now."""
         self.look()
-        assert tell(self._store.read_log(None)) == self.lines
-        assert tell(self._store.read_mempool(None)) == self.entries
+        assert finish(self._store.read_log(None)) == self.lines
+        assert finish(self._store.read_mempool(None)) == self.entries
         for id in self.scenarios:
-            assert tell(self._store.get_scenario(id)).id == id
+            assert finish(self._store.get_scenario(id)).id == id
 
     def close(self) -> None:
-        tell(self._store.close())
+        finish(self._store.close())
 
 
 def prepare(folder: Path, count: int, *nodes: dict[str, Any], every: str = "1s") -> tuple[Path, list[str]]:
@@ -151,7 +152,7 @@ def prepare(folder: Path, count: int, *nodes: dict[str, Any], every: str = "1s")
 
     with application(folder) as app:
         app.clock = time.time_ns
-        ids: list[str] = tell(story(app))
+        ids: list[str] = finish(story(app))
         return Path(app.settings.store), ids
 
 

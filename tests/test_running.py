@@ -28,6 +28,7 @@ from tests import test_actions
 from tests.conftest import BOB, BOB_HEX, DATA, ROOT
 from tests.messages import Says, says
 from tests.network import FakeNetwork
+from tests.runner import finish
 from tests.test_actions import diagram, transfer_form
 from tests.test_samples import NEEDS_QUOTE, OURS, REAL, open_sample
 
@@ -65,12 +66,9 @@ class Stage:
         self.waits: list[str] = []
         given = {"offline": True, "store": path / "s.db", "cache": path / "r", **settings}
         self.app = Application(Settings(config=path / "c", **given), clock=lambda: NOW, sleep=self._sleep)
-        #: What one event loop opens, no other can close.
-        self.loop = asyncio.Runner()
 
     def close(self) -> None:
-        with self.loop:
-            self.loop.run(self.app.close())
+        finish(self.app.close())
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -97,7 +95,7 @@ class Stage:
             await running.go()
             return running
 
-        return self.loop.run(go())
+        return finish(go())
 
     async def keep(self, found: Diagram) -> None:
         await self.app.store.put_scenario(
@@ -295,7 +293,7 @@ class TestDrafts:
         monkeypatch.setattr("scenarioctl.actions.delay.read_delay", broken)
         running = Run(stage.app, "scenario1", diagram(remark("x"), ("delay", {"seconds": 1}), edges="ab"))
         with pytest.raises(ZeroDivisionError):
-            asyncio.run(running.go())
+            finish(running.go())
 
         assert len(running.lines) == len(running.drafts) == 1
 
@@ -316,7 +314,7 @@ class TestDrafts:
                 turns += 1
                 await asyncio.sleep(0)
 
-        asyncio.run(go())
+        finish(go())
 
         assert turns >= 8
 
@@ -426,7 +424,7 @@ class TestWebhook:
     ) -> None:
         asked = 0
         found = diagram(webhook(timeout="10"))
-        asyncio.run(stage.keep(found))
+        finish(stage.keep(found))
         newest = stage.app.store.newest_event
 
         async def count(*arguments: Any, **options: Any) -> Any:
@@ -435,7 +433,7 @@ class TestWebhook:
             return await newest(*arguments, **options)
 
         monkeypatch.setattr(stage.app.store, "newest_event", count)
-        asyncio.run(Run(stage.app, "scenario1", found).go())
+        finish(Run(stage.app, "scenario1", found).go())
 
         assert stage.slept == [0.5] * 20
         # At first, and a last time before it gives up.
@@ -522,7 +520,7 @@ class TestWebhook:
             await third.go()
             return first.used_events, second.failure, third.used_events
 
-        assert asyncio.run(go()) == (
+        assert finish(go()) == (
             {UUID: 1},
             says("webhook", "a", UUID, "1"),
             {UUID: 2},
@@ -548,7 +546,7 @@ class TestWebhook:
                 await work
             return running
 
-        running = asyncio.run(go())
+        running = finish(go())
 
         assert [draft.node for draft in running.drafts] == ["a"]
         assert running.lines[1:] == [says("POST", UUID, "3600")]
@@ -876,7 +874,7 @@ class TestPillsOfTheEditor:
         return stage.run(self.found(path, step), (UUID, {"who": "Ann"}), (OTHER, {"who": "Bob"}))
 
     def problem(self, stage: Stage, path: str, step: object) -> str:
-        (problem,) = asyncio.run(find_problems(stage.app, self.found(path, step)))
+        (problem,) = finish(find_problems(stage.app, self.found(path, step)))
         assert not problem.waiting
         return problem.sentence
 
@@ -945,7 +943,7 @@ class TestIndex:
             return (await stage.app.store.get_scenario(id)).webhooks
 
         assert webhooks_of(found) == (UUID, OTHER)
-        assert sorted(asyncio.run(go())) == sorted((UUID, OTHER))
+        assert sorted(finish(go())) == sorted((UUID, OTHER))
 
 
 def test_a_chain_that_refuses_is_told_of(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
