@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,17 @@ from scenarioctl.cli.main import cli
 from scenarioctl.cli.options import OneOption
 from scenarioctl.cli.pictures import WAYS
 from scenarioctl.config import SETTINGS
+from scenarioctl.model.jobs import JobState, Overlap
+from scenarioctl.operations.broadcasts import WAITS
+from scenarioctl.operations.channels import DIRECTIONS
+from scenarioctl.operations.previews import FORMATS
+from scenarioctl.operations.signing_fields import OUTPUT_FORMATS
+from scenarioctl.render.picture import THEMES
 from scenarioctl.server.access import SCOPES
+from scenarioctl.stores.validation import SORTS
+from scenarioctl.transactions.signing.signatures import SCHEMES
+from scenarioctl.transactions.signing.wallet_formats import KEYS
+from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS
 from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
 from tests.messages import says
 from tests.test_parity import commands
@@ -1034,6 +1045,33 @@ def test_what_has_a_fixed_set_of_values_is_completed(line: str, offered: list[st
     complete = BashComplete(cli, {}, "scenarioctl", "_SCENARIOCTL_COMPLETE")
 
     assert [each.value for each in complete.get_completions(before.split(), incomplete)] == offered
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "values"),
+    [
+        ("broadcast", "--wait", WAITS),
+        ("hrmp openchannels", "--direction", DIRECTIONS),
+        ("job list", "--state", JobState),
+        ("job start", "--overlap", Overlap),
+        ("scenario list", "--sort", SORTS),
+        ("scenario preview", "--format", FORMATS),
+        ("scenario preview", "--theme", THEMES),
+        ("tx assemble", "--scheme", SCHEMES),
+        ("tx payload", "--crypto", KEYS),
+        ("xcm asset-transfer", "--output-format", OUTPUT_FORMATS),
+        ("xcm asset-transfer", "--xcm-version", XCM_VERSIONS),
+    ],
+)
+def test_choices_are_those_of_the_operation(command: str, option: str, values: Iterable[object]) -> None:
+    """They are written down at the option, so that TAB imports no operation."""
+    (offered,) = (
+        each.choices
+        for each in commands()[command].params
+        if isinstance(each, OneOption) and option in each.opts
+    )
+
+    assert sorted(offered) == sorted(map(str, values))
 
 
 def test_choices_are_those_that_the_help_names() -> None:

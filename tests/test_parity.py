@@ -12,7 +12,7 @@ import pytest
 import scenarioctl.operations
 from scenarioctl import errors
 from scenarioctl.cli.main import COMMANDS, cli
-from scenarioctl.cli.options import GlobalOptions
+from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.operations.outcomes import OUTCOMES
 from scenarioctl.operations.results import Result
 from scenarioctl.server.endpoints import ENDPOINTS
@@ -105,7 +105,7 @@ def test_no_two_endpoints_share_a_path() -> None:
 def test_a_commands_parameters_are_the_requests_fields(words: str) -> None:
     command = commands()[words]
     operation = getattr(command, "operation", "")
-    own = {str(option.name) for option in GlobalOptions.OPTIONS} | {"help", "field"}
+    own = {str(option.name) for option in GLOBAL_OPTIONS} | {"help", "field"}
     names = {field.name for field in fields(request_of(operations()[operation]))}
     renamed = {ours: theirs for ours, theirs in RENAMED if ours not in names}
     parameters = {

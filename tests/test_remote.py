@@ -350,21 +350,21 @@ def test_an_error_that_is_not_known_here_is_told_by_its_status(
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        ("localhost:8080", "url 'localhost:8080' is not the address of a daemon; {expected}"),
-        ("ftp://h", "url 'ftp://h' is not the address of a daemon; {expected}"),
-        ("http://", "url 'http://' is not the address of a daemon; {expected}"),
-        ("http://h:x", "url 'http://h:x' is not the address of a daemon; {expected}"),
-        ("http://h:99999", "url 'http://h:99999' is not the address of a daemon; {expected}"),
-        ("http://[::1", "url 'http://[::1' is not the address of a daemon; {expected}"),
-        ("http://a b", "url 'http://a b' is not the address of a daemon; {expected}"),
-        ("unix://", "url 'unix://' is not the address of a daemon; {expected}"),
-        ("unix://a/b", "url 'unix://a/b' is not the address of a daemon; {expected}"),
-        ("http://h/?x=1", "url 'http://h/?x=1' has a query or a fragment; {expected}"),
-        ("http://h/#x", "url 'http://h/#x' has a query or a fragment; {expected}"),
+        ("localhost:8080", "url 'localhost:8080' is not the address of a daemon, {expected}"),
+        ("ftp://h", "url 'ftp://h' is not the address of a daemon, {expected}"),
+        ("http://", "url 'http://' is not the address of a daemon, {expected}"),
+        ("http://h:x", "url 'http://h:x' is not the address of a daemon, {expected}"),
+        ("http://h:99999", "url 'http://h:99999' is not the address of a daemon, {expected}"),
+        ("http://[::1", "url 'http://[::1' is not the address of a daemon, {expected}"),
+        ("http://a b", "url 'http://a b' is not the address of a daemon, {expected}"),
+        ("unix://", "url 'unix://' is not the address of a daemon, {expected}"),
+        ("unix://a/b", "url 'unix://a/b' is not the address of a daemon, {expected}"),
+        ("http://h/?x=1", "url 'http://h/?x=1' has a query or a fragment, {expected}"),
+        ("http://h/#x", "url 'http://h/#x' has a query or a fragment, {expected}"),
         *(
             (
                 url,
-                "url has a user name or a password before the host; expected neither. Put a token into "
+                "url has a user name or a password before the host, expected neither. Put a token into "
                 "SCENARIOCTL_TOKEN or config.toml",
             )
             for url in (
@@ -449,7 +449,7 @@ def test_a_host_or_a_socket_that_is_not_there_is_named(
     [
         (
             b"SSH-2.0-OpenSSH_9\r\n",
-            "{url} does not speak HTTP ('SSH-2.0-OpenSSH_9\\r\\n'); expected a scenarioctl daemon",
+            "{url} does not speak HTTP ('SSH-2.0-OpenSSH_9\\r\\n'), expected a scenarioctl daemon",
         ),
         (
             b"",
@@ -629,7 +629,7 @@ def test_a_token_that_no_header_holds_is_refused_without_being_shown(
 
     assert ended == Ended(
         out="",
-        err="Error: token (SCENARIOCTL_TOKEN) contains characters that no token has; expected letters, digits, - and _\n",
+        err="Error: token (SCENARIOCTL_TOKEN) contains characters that no token has, expected letters, digits, - and _\n",
         code=2,
     )
     assert script.asked == []

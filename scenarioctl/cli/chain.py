@@ -152,7 +152,7 @@ def _describe_state(app: "Application", each: "Chain", probes: "list[Probe]") ->
         tables += [load_cached(each.genesis, folder, spec_version=version) for _, version in runs]
     at_hand = [known for known in tables if known is not None]
     current = [known for known in at_hand if (known.spec_name, known.spec_version) in runs]
-    table = next(iter([*current, *at_hand]), None)
+    table = next(iter((*current, *at_hand)), None)
     state = "none" if table is None else "current" if current else "stale" if runs else "unknown"
     return {
         "name": each.name,

@@ -1,17 +1,14 @@
 """`--check` of the commands that build transactions, and how a check is drawn."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from scenarioctl.cli.execution import asked_for_json
 from scenarioctl.cli.options import option
-from scenarioctl.cli.output import describe_amount, printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from scenarioctl.cli.output import describe_amount, printable, say
 
 check_option = click.option(
     "--check",
@@ -37,12 +34,11 @@ def show_check(result: Any) -> None:
     """Draw the check of a transaction beside it: on stderr, and only where a person looks."""
     if sys.stderr.isatty() and not asked_for_json():
         answer = result.answer
-        for check in answer.get("checks", ()):
-            click.echo(printable(f"{check['step']}: {check['summary']}"), err=True)
-            draw_check({**check, "warnings": []}, err=True)
-        check = answer.get("check")
-        if check is not None:
-            # The warnings stand on stderr already, wherever that leads.
+        own = [answer["check"]] if answer.get("check") else []
+        for check in (*answer.get("checks", ()), *own):
+            if "step" in check:
+                say(printable(f"{check['step']}: {check['summary']}"))
+            # The warnings stand on stderr already.
             draw_check({**check, "warnings": []}, err=True)
 
 
@@ -52,42 +48,27 @@ def draw_check(check: Mapping[str, Any], *, err: bool = False) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(stderr=err, soft_wrap=False)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("chain", "what"):
-        table.add_column(column)
-    table.add_column("amount", justify="right")
-    table.add_column("smallest unit", justify="right")
+    steps = Table("chain", "what", box=None, header_style="bold", pad_edge=False)
+    steps.add_column("amount", justify="right")
+    steps.add_column("smallest unit", justify="right")
     for step in check["steps"]:
-        table.add_row(*(Text(printable(cell)) for cell in _cells(step)))
-    if check["steps"]:
-        console.print(table)
-        console.print()
-    _draw_credits(console, check["credits"])
+        cells = (step["chain"], _WORDS[step["what"]], step["human"] or step["asset"], step["value"])
+        steps.add_row(*(Text(printable(cell)) for cell in cells))
+    # What a chain's own accounts get, for fees or backing, stays in the JSON.
+    credits = Table("chain", box=None, header_style="bold", pad_edge=False)
+    # An account that is cut short could be anybody's.
+    credits.add_column("credited account", overflow="fold", min_width=48)
+    credits.add_column("amount", justify="right")
+    credits.add_column("who")
+    for credit in check["credits"]:
+        if not credit["system"]:
+            cells = (credit["chain"], credit["account"], describe_amount(credit), credit["role"] or "")
+            credits.add_row(*(Text(printable(cell)) for cell in cells))
+    console = Console(stderr=err, soft_wrap=False)
+    for table in (steps, credits):
+        if table.row_count:
+            console.print(table)
+            console.print()
     console.print(Text(check["verdict"], style=_STYLES[check["verdict"]]))
     for line in (*check["reasons"], *(f"Warning: {warning}" for warning in check["warnings"])):
         console.print(Text(printable(line)))
-
-
-def _draw_credits(console: "Console", credits: Sequence[Mapping[str, Any]]) -> None:
-    """Draw who gets what; what a chain's own accounts get, for fees or backing, stays in the JSON."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("chain")
-    # An account that is cut short could be anybody's.
-    table.add_column("credited account", overflow="fold", min_width=48)
-    table.add_column("amount", justify="right")
-    table.add_column("who")
-    for credit in credits:
-        if not credit["system"]:
-            cells = (credit["chain"], credit["account"], describe_amount(credit), credit["role"] or "")
-            table.add_row(*(Text(printable(cell)) for cell in cells))
-    if table.row_count:
-        console.print(table)
-        console.print()
-
-
-def _cells(step: Mapping[str, Any]) -> Sequence[str]:
-    return (step["chain"], _WORDS[step["what"]], step["human"] or step["asset"], step["value"])

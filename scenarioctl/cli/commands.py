@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.options import GlobalOptions
+from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 
 
@@ -20,7 +20,7 @@ def wants_json(arguments: Sequence[str], flags: Mapping[str, Any]) -> bool:
 def take_global_options(context: click.Context) -> None:
     """Keep the global flags given to *context*'s command; one after the command wins over one before it."""
     kept = context.find_root().ensure_object(dict)
-    for each in GlobalOptions.OPTIONS:
+    for each in GLOBAL_OPTIONS:
         value = context.params.pop(str(each.name), None)
         if value is not None:
             kept[each.name] = value
@@ -35,7 +35,7 @@ class Command(click.Command):
         self.operation = operation
         if example:
             self.epilog = f"\b\nExample:\n  {example}"
-        self.params = [*self.params, *GlobalOptions.OPTIONS]
+        self.params = [*self.params, *GLOBAL_OPTIONS]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # For an error, which may be one of the line.
@@ -62,7 +62,7 @@ class Group(click.Group):
         kwargs.setdefault("subcommand_metavar", "COMMAND [ARGS]...")
         kwargs["invoke_without_command"] = True
         super().__init__(*args, **kwargs)
-        self.params = [*self.params, *GlobalOptions.OPTIONS]
+        self.params = [*self.params, *GLOBAL_OPTIONS]
 
     def invoke(self, ctx: click.Context) -> Any:
         take_global_options(ctx)

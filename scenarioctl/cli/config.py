@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from scenarioctl.cli.commands import Group, wants_json
-from scenarioctl.cli.execution import asked_for_json, open_application
+from scenarioctl.cli.execution import open_application, print_table
 from scenarioctl.cli.options import complete_scopes, complete_settings, option
-from scenarioctl.cli.output import draw_table, dump_json, say
+from scenarioctl.cli.output import dump_json, say
 from scenarioctl.errors import Conflict, NotFound, shorten
 
 
@@ -24,42 +24,27 @@ def show() -> None:
     from scenarioctl.config import SETTINGS, without_password
 
     settings = open_application().settings
-    values = {
-        each.name: _hidden(getattr(settings, each.name))
-        if each.kind == "secret"
-        else getattr(settings, each.name)
-        for each in SETTINGS
+    values = {each.name: getattr(settings, each.name) for each in SETTINGS} | {
+        "store": without_password(settings.store),
+        "cache": str(settings.cache),
+        "token": "(set)" if settings.token else "",
     }
-    values["store"] = without_password(settings.store)
-    if asked_for_json():
-        shown = {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
-        click.echo(
-            dump_json(
-                {
-                    **shown,
-                    "config": str(settings.config),
-                    "chains": sorted(settings.chains),
-                    "tokens": sorted(settings.tokens),
-                }
-            )
-        )
-        return
-    rows = [(name, _in_words(value), settings.origins[name]) for name, value in values.items()]
-    rows += [(f"chains.{name}", "", "config.toml") for name in sorted(settings.chains)]
-    rows += [
-        (f"tokens.{name}", _scopes(table), "config.toml") for name, table in sorted(settings.tokens.items())
-    ]
-    draw_table(("setting", "value", "from"), rows)
+    chains, tokens = sorted(settings.chains), sorted(settings.tokens)
+    print_table(
+        {**values, "config": str(settings.config), "chains": chains, "tokens": tokens},
+        ("setting", "value", "from"),
+        (
+            *((name, _in_words(value), settings.origins[name]) for name, value in values.items()),
+            *((f"chains.{name}", "", "config.toml") for name in chains),
+            *((f"tokens.{name}", _scopes(settings.tokens[name]), "config.toml") for name in tokens),
+        ),
+    )
 
 
 def _scopes(table: Any) -> str:
     """Return what a token is good for, and nothing of its hash."""
     scopes = table.get("scopes") if isinstance(table, Mapping) else None
     return ", ".join(str(scope) for scope in scopes) if isinstance(scopes, list) else ""
-
-
-def _hidden(secret: str) -> str:
-    return "(set)" if secret else ""
 
 
 def _in_words(value: object) -> str:

@@ -12,11 +12,11 @@ from scenarioctl.cli.options import field_option, option
 from scenarioctl.cli.shared_options import (
     TOKENS,
     swap_options,
+    transaction_options,
     transfer_options,
     xcm_version_option,
     yes_option,
 )
-from scenarioctl.cli.signing_options import transaction_options
 from scenarioctl.errors import InvalidRequest
 
 #: A flow file is written by hand; one larger than this is something else.

@@ -61,50 +61,42 @@ def daemon(
                 f"{name} {given[0]} cannot be combined with --role {role}, which has no such server. Leave it out, or use {_OWN[role]}"
             )
     if print_unit or print_socket_unit:
-        from scenarioctl.server.systemd_units import (
-            interpreter,
-            program,
-            service_unit,
-            shut_folder,
-            socket_unit,
-        )
-
         if print_unit and print_socket_unit:
             raise InvalidRequest("--print-unit and --print-socket-unit print two files; pass one of them")
-        asked = _asked(role, listen, worker_listen, force=force)
-        if print_socket_unit and asked:
-            raise InvalidRequest(
-                f"{asked[0]} cannot be combined with --print-socket-unit. Change ListenStream= in the printed unit"
-            )
-        if print_socket_unit:
-            click.echo(socket_unit(), nl=False)
-            return
-        click.echo(service_unit(*program(), options=asked, python=interpreter()), nl=False)
-        shut = shut_folder(program()[0], interpreter())
-        if shut is not None:
-            say(
-                f"Warning: the service's user cannot enter {shut}, where the program or its Python is. "
-                "Install it where everyone can, like /opt/scenarioctl, and print the unit from there"
-            )
+        _print_unit(_asked(role, listen, worker_listen, force=force), socket=print_socket_unit)
         return
-    from scenarioctl.config import Settings, load_settings
+    from scenarioctl.config import load_settings
     from scenarioctl.server.daemon import run_daemon
     from scenarioctl.server.logs import ERROR, is_for_journal
 
     flags = dict(click.get_current_context().find_root().ensure_object(dict))
     flags |= {"listen": listen or None, "worker_listen": worker_listen or None}
-
-    def load() -> Settings:
-        return load_settings(flags)
-
-    for_journal = is_for_journal(sys.stderr, os.environ)
     try:
-        run_daemon(load, role=role, force=force, tell=say)
+        run_daemon(lambda: load_settings(flags), role=role, force=force, tell=say)
     except ScenarioctlError:
-        if for_journal:
+        if is_for_journal(sys.stderr, os.environ):
             # The prefix makes the error message that follows an error in the journal too.
             click.echo(ERROR, nl=False, err=True)
         raise
+
+
+def _print_unit(asked: tuple[str, ...], *, socket: bool) -> None:
+    from scenarioctl.server.systemd_units import interpreter, program, service_unit, shut_folder, socket_unit
+
+    if socket and asked:
+        raise InvalidRequest(
+            f"{asked[0]} cannot be combined with --print-socket-unit. Change ListenStream= in the printed unit"
+        )
+    if socket:
+        click.echo(socket_unit(), nl=False)
+        return
+    click.echo(service_unit(*program(), options=asked, python=interpreter()), nl=False)
+    shut = shut_folder(program()[0], interpreter())
+    if shut is not None:
+        say(
+            f"Warning: the service's user cannot enter {shut}, where the program or its Python is. "
+            "Install it where everyone can, like /opt/scenarioctl, and print the unit from there"
+        )
 
 
 def _asked(

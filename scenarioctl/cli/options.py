@@ -1,6 +1,6 @@
 """Options and arguments of commands, and what the shell completes for them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -22,13 +22,10 @@ class OneOption(click.Option):
         #: Values that the shell offers; the operation judges what is given.
         self.choices: tuple[str, ...] = attributes.pop("choices", ())
         if self.choices:
-            attributes["shell_complete"] = self._complete
+            attributes["shell_complete"] = _completing(lambda: self.choices)
         super().__init__(names, **{**attributes, "multiple": True})
         if self.is_needed and self.help:
             self.help += "  [required]"
-
-    def _complete(self, context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002
-        return [each for each in self.choices if each.startswith(incomplete)]
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         values = super().process_value(ctx, value)
@@ -44,6 +41,9 @@ class OneOption(click.Option):
         return values[0]
 
 
+Complete = Callable[[click.Context, click.Parameter, str], list[Any]]
+
+
 def complete_files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG001
     """Let the shell complete the names of files."""
     from click.shell_completion import CompletionItem
@@ -51,18 +51,28 @@ def complete_files(context: click.Context, parameter: click.Parameter, incomplet
     return [CompletionItem(incomplete, type="file")]
 
 
-def complete_chains(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """Complete the names of the chains that are built in."""
+def _completing(find: Callable[[], Iterable[str]]) -> Complete:
+    """Return what completes a value to those that *find* returns, which the shell has to ask for."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
+        return [each for each in find() if each.lower().startswith(incomplete.lower())]
+
+    return complete
+
+
+def _chains(*roles: str) -> list[str]:
     from scenarioctl.chains.registry import CHAINS
 
-    return [chain.name for chain in CHAINS if chain.name.lower().startswith(incomplete.lower())]
+    return [chain.name for chain in CHAINS if chain.role in roles or not roles]
 
 
-def complete_settings(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """Complete the names of the settings."""
+def _settings() -> list[str]:
     from scenarioctl.config import SETTINGS
 
-    return [each.name for each in SETTINGS if each.name.startswith(incomplete)]
+    return [each.name for each in SETTINGS]
+
+
+complete_settings = _completing(_settings)
 
 
 def complete_scopes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
@@ -74,24 +84,11 @@ def complete_scopes(context: click.Context, parameter: click.Parameter, incomple
     return [f"{before}{comma}{each}" for each in SCOPES if each.startswith(last) and each not in given]
 
 
-def complete_relays(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the names of the relay chains that are built in."""
-    from scenarioctl.chains.registry import CHAINS
-
-    relays = {chain.name for chain in CHAINS if chain.role == "relay"}
-    return [name for name in complete_chains(context, parameter, incomplete) if name in relays]
-
-
 #: Metavar -> what completes it.
-COMPLETIONS: Mapping[str, Callable[[click.Context, click.Parameter, str], list[Any]]] = {
-    "FILE": complete_files,
-    "PATH|-|STRING": complete_files,
-    "FILE|-": complete_files,
-    "FILE.png": complete_files,
-    "CHAIN": complete_chains,
-    "CHAIN...": complete_chains,
-    "[CHAIN]...": complete_chains,
-    "RELAY": complete_relays,
+COMPLETIONS: Mapping[str, Complete] = {
+    **dict.fromkeys(("FILE", "PATH|-|STRING", "FILE|-", "FILE.png"), complete_files),
+    **dict.fromkeys(("CHAIN", "CHAIN...", "[CHAIN]..."), _completing(_chains)),
+    "RELAY": _completing(lambda: _chains("relay")),
 }
 
 
@@ -119,35 +116,32 @@ def together(*options: Callable[[Any], Any]) -> Callable[[F], F]:
     return add
 
 
-class GlobalOptions:
-    """`--json`, `--offline`, `--url`, …: accepted before and after the command, with one meaning."""
-
-    OPTIONS = (
-        click.Option(
-            ["--json"], is_flag=True, default=None, help="Print the JSON that the HTTP endpoint answers."
-        ),
-        click.Option(
-            ["--offline"],
-            is_flag=True,
-            default=None,
-            help="Never connect to a node; use local runtime tables.",
-        ),
-        click.Option(
-            ["--config"],
-            metavar="FILE",
-            shell_complete=complete_files,
-            help="Read the settings from FILE instead of config.toml.",
-        ),
-        click.Option(
-            ["--store"], metavar="FILE", shell_complete=complete_files, help="Use FILE as the scenario store."
-        ),
-        click.Option(
-            ["--url"],
-            metavar="URL",
-            help="Send the command to the daemon at URL: http://…, https://…, unix:///…",
-        ),
-    )
-
+#: Accepted before and after the command, with one meaning.
+GLOBAL_OPTIONS = (
+    click.Option(
+        ["--json"], is_flag=True, default=None, help="Print the JSON that the HTTP endpoint answers."
+    ),
+    click.Option(
+        ["--offline"],
+        is_flag=True,
+        default=None,
+        help="Never connect to a node; use local runtime tables.",
+    ),
+    click.Option(
+        ["--config"],
+        metavar="FILE",
+        shell_complete=complete_files,
+        help="Read the settings from FILE instead of config.toml.",
+    ),
+    click.Option(
+        ["--store"], metavar="FILE", shell_complete=complete_files, help="Use FILE as the scenario store."
+    ),
+    click.Option(
+        ["--url"],
+        metavar="URL",
+        help="Send the command to the daemon at URL: http://…, https://…, unix:///…",
+    ),
+)
 
 #: Prints one value of a structured answer, bare, for scripts.
 field_option = option("--field", metavar="NAME", help="Print only this field.")

@@ -10,6 +10,7 @@ from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import asked_for_json, perform
 from scenarioctl.cli.options import option
 from scenarioctl.cli.output import dump_json, printable, say
+from scenarioctl.cli.pictures import WAYS, find_way, show, text_for, write_whole
 from scenarioctl.errors import InvalidRequest, shorten
 
 _ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}
@@ -40,27 +41,20 @@ _ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}
 @option(
     "--draw",
     metavar="WAY",
-    choices=("kitty", "iterm2", "text"),
+    choices=WAYS,
     help="How this terminal shows pictures: kitty, iterm2, or text.",
 )
-def preview(
-    scenario_id: str,
-    output: str | None,
-    format: str | None,
-    draw: str | None,
-    **fields: Any,
-) -> None:
+def preview(output: str | None, format: str | None, draw: str | None, **fields: Any) -> None:
     """Draw a scenario on the terminal or into a file.
 
     Without a file, the terminal shows the picture if it can; otherwise it is drawn as text.
     """
     form = _choose_format(output, format)
-    if draw is not None:
-        _check_way(draw)
+    if draw is not None and draw not in WAYS:
+        raise InvalidRequest(f"draw {shorten(draw)} is unknown, expected one of: {', '.join(WAYS)}")
 
     def ask(form: str, **more: str) -> Any:
         return perform(
-            scenario_id=scenario_id,
             format=form,
             **fields | more,
         ).answer
@@ -69,8 +63,6 @@ def preview(
         # Refused in the words of the endpoint.
         ask(form)
     elif output is not None and output != "-":
-        from scenarioctl.cli.pictures import write_whole
-
         answer = ask(form or "png")
         write_whole(output, b64decode(answer["img"]), field="output")
         if asked_for_json():
@@ -82,7 +74,7 @@ def preview(
             raise InvalidRequest("output '-' and --json both write to stdout: omit one of them")
         click.echo(dump_json(ask(form or "png")))
     elif form in ("png", "svg") and (form == "svg" or not sys.stdout.isatty()):
-        _write_bytes(b64decode(ask(form)["img"]))
+        click.echo(b64decode(ask(form)["img"]), nl=False)
     else:
         _show(ask, draw, form, fields)
 
@@ -106,17 +98,8 @@ def _choose_format(output: str | None, given: str | None) -> str | None:
     return given
 
 
-def _check_way(draw: str) -> None:
-    from scenarioctl.cli.pictures import WAYS
-
-    if draw not in WAYS:
-        raise InvalidRequest(f"draw {shorten(draw)} is unknown, expected one of: {', '.join(WAYS)}")
-
-
 def _show(ask: Any, draw: str | None, form: str | None, fields: dict[str, Any]) -> None:
     """Draw on stdout: a picture where the terminal can show one, else text."""
-    from scenarioctl.cli.pictures import find_way, show, text_for
-
     way = "text" if form == "text" else draw or find_way()
     if way == "text" and form == "png":
         raise InvalidRequest(
@@ -131,9 +114,3 @@ def _show(ask: Any, draw: str | None, form: str | None, fields: dict[str, Any]) 
     columns = fields["width"] or str(max(40, min(1000, get_terminal_size().columns)))
     drawing = b64decode(ask("text", width=columns)["img"]).decode()
     click.echo(text_for(sys.stdout, drawing), nl=False)
-
-
-def _write_bytes(data: bytes) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()

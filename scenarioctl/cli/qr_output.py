@@ -2,11 +2,11 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from scenarioctl.cli.pictures import write_whole
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.render.qr import BORDER, make_codes
 
@@ -40,11 +40,7 @@ def write_files(path: str, frames: Sequence[bytes]) -> list[str]:
         name = path if len(frames) == 1 else f"{path[:-4]}-{number}{path[-4:]}"
         picture = BytesIO()
         code.save(picture, kind="png", scale=SCALE, border=BORDER)
-        try:
-            Path(name).write_bytes(picture.getvalue())
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "a path cannot contain a NUL character"
-            raise InvalidRequest(f"qr_file {shorten(name, 200)} cannot be written: {reason}") from None
+        write_whole(name, picture.getvalue(), field="qr_file")
         written.append(name)
     return written
 

@@ -91,20 +91,20 @@ def parse_url(url: str) -> Daemon:
     if _USER.match(url):
         # Don't show the URL: it may contain a password.
         raise InvalidRequest(
-            "url has a user name or a password before the host; expected neither. Put a token into SCENARIOCTL_TOKEN or config.toml"
+            "url has a user name or a password before the host, expected neither. Put a token into SCENARIOCTL_TOKEN or config.toml"
         )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon; {_EXPECTED}") from None
+        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon, {_EXPECTED}") from None
     if parts.query or parts.fragment or "?" in url or "#" in url:
-        raise InvalidRequest(f"url {shorten(url)} has a query or a fragment; {_EXPECTED}")
+        raise InvalidRequest(f"url {shorten(url)} has a query or a fragment, {_EXPECTED}")
     if parts.scheme == "unix" and not parts.netloc and len(parts.path) > 1:
         return Daemon(url=url, scheme="unix", path=unquote(parts.path))
     host = parts.hostname or ""
     if parts.scheme not in ("http", "https") or not host or not _is_plain(host) or not _is_plain(parts.path):
-        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon; {_EXPECTED}")
+        raise InvalidRequest(f"url {shorten(url)} is not the address of a daemon, {_EXPECTED}")
     return Daemon(url=url, scheme=parts.scheme, host=host, port=port, prefix=parts.path.rstrip("/"))
 
 
@@ -207,7 +207,7 @@ def _headers(settings: "Settings", daemon: Daemon, body: bytes | None) -> dict[s
     if settings.token and _is_meant_for(settings):
         if not _is_plain(settings.token):
             raise InvalidRequest(
-                f"token ({settings.origins.get('token')}) contains characters that no token has; expected letters, digits, - and _"
+                f"token ({settings.origins.get('token')}) contains characters that no token has, expected letters, digits, - and _"
             )
         if daemon.scheme == "http" and not daemon.is_local:
             say(f"Warning: the token is sent to {printable(daemon.host)} without encryption. Use https.")
@@ -234,10 +234,10 @@ def _connect(settings: "Settings", daemon: Daemon) -> http.client.HTTPConnection
     connection: http.client.HTTPConnection
     if daemon.scheme == "unix":
         connection = _UnixConnection(daemon.path, CONNECTING)
-    elif daemon.scheme == "https":
-        connection = http.client.HTTPSConnection(daemon.host, daemon.port, timeout=CONNECTING)
     else:
-        connection = http.client.HTTPConnection(daemon.host, daemon.port, timeout=CONNECTING)
+        secure = daemon.scheme == "https"
+        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        connection = kind(daemon.host, daemon.port, timeout=CONNECTING)
     try:
         connection.connect()
     except TimeoutError:
@@ -300,7 +300,7 @@ def _broken(daemon: Daemon, endpoint: Endpoint, error: Exception) -> DaemonUnrea
             f"the daemon at {daemon.url} closed the connection before its answer was complete ({_reason(error)}){_doubt(endpoint)}"
         )
     return DaemonUnreachable(
-        f"{daemon.url} does not speak HTTP ({shorten(str(error))}); expected a scenarioctl daemon"
+        f"{daemon.url} does not speak HTTP ({shorten(str(error))}), expected a scenarioctl daemon"
     )
 
 

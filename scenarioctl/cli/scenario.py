@@ -11,8 +11,7 @@ from scenarioctl.cli.input import read_text
 from scenarioctl.cli.options import argument, field_option, option
 from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.preview import preview
-from scenarioctl.cli.shared_options import yes_option
-from scenarioctl.cli.signing_options import transaction_options
+from scenarioctl.cli.shared_options import transaction_options, yes_option
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge, shorten
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Options that several commands take, spelled once: the fields of a transfer and of a swap."""
+"""Options that several commands take, spelled once: the fields of a transfer, a swap and a signature."""
 
 from collections.abc import Callable
 from typing import Any
@@ -89,6 +89,57 @@ swap_options = together(
         help="Pools to go through: 5>omnipool>102>stableswap:102>10, or a JSON list.",
     ),
     option("--chain", metavar="CHAIN", default="hydraDx", help="The exchange parachain (default hydraDx)."),
+)
+
+
+#: What a signature covers: the fields of `operations/signing_fields.py: Signer`, in its order.
+signer_options = together(
+    option("--sender", metavar="ADDRESS", default="", help="Account that will sign: SS58 or 0x public key."),
+    option(
+        "--nonce",
+        metavar="N",
+        help="The sender's nonce. Read from the chain; required with --offline.",
+    ),
+    option(
+        "--era",
+        metavar="ERA",
+        choices=("immortal",),
+        default="",
+        help="immortal, a period in blocks, or the era's 0x hex. Default: 64; with --offline immortal, or 64 with --block and --block-hash.",
+    ),
+    option(
+        "--block",
+        metavar="N",
+        help="Number of the block that a mortal era starts from. Default: the finalized block.",
+    ),
+    option(
+        "--block-hash",
+        metavar="0xHASH",
+        default="",
+        help="Hash of that block. Read from the chain; required with --offline and a mortal era.",
+    ),
+    option("--tip", metavar="RAW", default=0, help="Tip in the native asset's smallest unit."),
+    option(
+        "--metadata-hash",
+        metavar="auto|off|0xHASH",
+        choices=("auto", "off"),
+        default="",
+        help="Commit the signature to the runtime's metadata (CheckMetadataHash); auto computes its hash. "
+        "Default: auto if the connected chain supports it; with --offline off.",
+    ),
+    option("--genesis", metavar="0xHASH", default="", help="Override the chain's genesis hash."),
+)
+
+#: The form of the output, and what a payload needs.
+transaction_options = together(
+    option(
+        "--output-format",
+        metavar="FORM",
+        choices=("extrinsic", "call", "payload"),
+        default="extrinsic",
+        help="extrinsic (default, bare, read by wallets), call (only the call data) or payload (what the sender signs).",
+    ),
+    signer_options,
 )
 
 

@@ -4,14 +4,19 @@ from typing import Any
 
 import click
 
+from scenarioctl.cli.check_report import draw_check
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import asked_for_json, perform, print_answer
-from scenarioctl.cli.input import read_tx
+from scenarioctl.cli.input import TX_LIMIT, read_text, read_tx
 from scenarioctl.cli.options import field_option, option
 from scenarioctl.cli.output import draw_json, printable
-from scenarioctl.cli.signing_options import signer_options
-from scenarioctl.cli.tx_assemble import assemble
-from scenarioctl.cli.tx_check import check
+from scenarioctl.cli.shared_options import (
+    RAW,
+    signer_options,
+    transfer_options,
+    xcm_version_option,
+    yes_option,
+)
 
 
 @click.group(cls=Group)
@@ -83,5 +88,69 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
         print_answer(result, draw=lambda: draw_json(result.answer))
 
 
-tx.add_command(check)
-tx.add_command(assemble)
+@tx.command(
+    operation="transaction_checks.check_transaction",
+    example="scenarioctl tx check --from polkadot --to assetHub --assetid DOT --amount 15000000000 \\\n"
+    "    --destinationaddress 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 \\\n"
+    "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
+)
+@click.argument("tx", metavar="[HEX|-]", default="")
+@option("--chain", metavar="CHAIN", default="", help="Chain of HEX.")
+@option("--sender", metavar="ADDRESS", required=True, help="Account that will sign: SS58 or 0x public key.")
+@transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW, needed=False)
+@yes_option
+@xcm_version_option
+@field_option
+def check(tx: str, **fields: Any) -> None:
+    """Simulate a transaction on every chain it touches, before it is signed.
+
+    Pass HEX (an unsigned extrinsic or call data) with --chain, or a transfer. The exit code is 6 if the verdict is
+    refused, and 5 if it is unknown.
+    """
+    from scenarioctl.operations.outcomes import OUTCOMES
+
+    result = perform(tx=read_tx(tx), **fields)
+    print_answer(result, draw=lambda: draw_check(result.answer))
+    verdict = result.answer["verdict"]
+    if verdict != "ok":
+        code = "chain_refused" if verdict == "refused" else "chain_unreachable"
+        click.get_current_context().exit(OUTCOMES[code].exit)
+
+
+@tx.command(
+    operation="signed_transactions.assemble_transaction",
+    example="scenarioctl tx payload 0x00071468656c6c6f --chain polkadot \\\n"
+    "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 --json > payload.json\n"
+    "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl broadcast polkadot -",
+)
+@click.argument("tx", metavar="[HEX|-]", default="")
+@option(
+    "--chain", metavar="CHAIN", default="", help="Chain it is signed for. Not needed if --payload names it."
+)
+@option(
+    "--payload",
+    metavar="FILE",
+    help="The answer of tx payload, or SignerPayloadJSON. - reads stdin.",
+)
+@option("--signature", metavar="0xHEX", required=True, help="The signature, made by any wallet.")
+@option(
+    "--scheme",
+    metavar="KIND",
+    choices=("sr25519", "ed25519", "ecdsa"),
+    default="",
+    help="sr25519, ed25519 or ecdsa. Default: the one that matches.",
+)
+@signer_options
+@field_option
+def assemble(tx: str, payload: str | None, **fields: Any) -> None:
+    """Join a transaction and its signature, and print the signed transaction.
+
+    Pass what was signed: --payload, the payload's hex, or the transaction with the options that made its payload.
+    A signature that does not match is refused.
+    """
+    given = None
+    if payload is not None:
+        from scenarioctl.formats.documents import parse_json
+
+        given = parse_json(read_text(payload, field="payload", limit=TX_LIMIT), field="payload")
+    print_answer(perform(tx=read_tx(tx), payload=given, **fields), plain="tx")

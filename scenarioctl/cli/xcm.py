@@ -7,8 +7,13 @@ import click
 from scenarioctl.cli.check_report import check_option, show_check
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.shared_options import RAW, transfer_options, xcm_version_option, yes_option
-from scenarioctl.cli.signing_options import transaction_options
+from scenarioctl.cli.shared_options import (
+    RAW,
+    transaction_options,
+    transfer_options,
+    xcm_version_option,
+    yes_option,
+)
 
 
 @click.group(cls=Group)

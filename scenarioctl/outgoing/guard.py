@@ -70,7 +70,7 @@ class Guard:
         name = _plain(text)
         if not name or "/" in text or not _HOST_CHARACTERS.issuperset(name):
             raise InvalidRequest(
-                f"private_targets {shorten(target)} is not a host or a network; expected one like 10.1.2.0/24 or printer.lan"
+                f"private_targets {shorten(target)} is not a host or a network, expected one like 10.1.2.0/24 or printer.lan"
             )
         self._hosts.add(name)
 
