@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= auto
+# The tests start hundreds of processes, and none should compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test messages acceptance check soak live bench bench-live generate clean
 
@@ -41,11 +43,11 @@ live: $(VENV)/.developed
 bench: $(VENV)/.developed
 	test -x $(VENV)-bench/bin/python || $(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall .
-	env -u PYTHONDONTWRITEBYTECODE $(VENV)-bench/bin/python -m benchmarks.run
+	$(VENV)-bench/bin/python -m benchmarks.run
 
 # The same for connected commands; the environment names the endpoints, see docs/live.md.
 bench-live: bench
-	env -u PYTHONDONTWRITEBYTECODE $(VENV)-bench/bin/python -m benchmarks.live
+	$(VENV)-bench/bin/python -m benchmarks.live
 
 generate: $(VENV)/.developed
 	$(BIN)/python tools/generate.py
