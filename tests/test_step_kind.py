@@ -76,7 +76,7 @@ def test_the_new_step_has_a_card_and_an_icon(scenarioctl: Run, scenario: str, tm
     picture = svg.read_text()
     assert 'class="node note ok"' in picture
     assert 'd="M5 5h14v10"' in picture
-    assert f'stroke="{COLORS["rose"].ink.light}"' in picture
+    assert f'stroke="{COLORS["rose"]["light"][0]}"' in picture
     assert ">noted<" in picture
 
 

@@ -347,12 +347,7 @@ def test_every_text_can_be_read_on_its_ground() -> None:
         assert contrast(theme.problem, theme.problem_back) >= 4.5
         assert contrast(theme.waiting, theme.waiting_back) >= 4.5
         for color in COLORS.values():
-            ink, back = (
-                (color.ink.dark, color.back.dark)
-                if theme.name == "dark"
-                else (color.ink.light, color.back.light)
-            )
-            assert contrast(ink, back) >= 4.5
+            assert contrast(*color[theme.name]) >= 4.5
     for ground in CHAIN_COLORS.values():
         assert contrast(BADGE_TEXT_COLOR, ground) >= 4.5
 

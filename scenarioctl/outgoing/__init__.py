@@ -37,3 +37,16 @@ class WebAnswer:
     body: Any = field(repr=False)
     milliseconds: int = 0
     tries: int = 1
+
+
+class AttemptFailed(Exception):
+    """A failed try. The sentence goes into the log of the job."""
+
+    def __init__(self, sentence: str, *, sent: bool, passing: bool, pause: float | None = None) -> None:
+        super().__init__(sentence)
+        #: The server may have received the request.
+        self.sent = sent
+        #: The failure may be temporary.
+        self.passing = passing
+        #: Seconds of the server's `Retry-After`.
+        self.pause = pause

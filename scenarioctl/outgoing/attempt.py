@@ -15,8 +15,7 @@ from yarl import URL
 
 from scenarioctl import __version__
 from scenarioctl.errors import RequestFailed
-from scenarioctl.outgoing import WebRequest
-from scenarioctl.outgoing.failures import AttemptFailed
+from scenarioctl.outgoing import AttemptFailed, WebRequest
 from scenarioctl.outgoing.guard import Guard
 from scenarioctl.outgoing.metering import MeteredConnector, RoundRobin
 from scenarioctl.outgoing.response_body import Body, read_body

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scenarioctl.errors import RequestFailed
-from scenarioctl.outgoing import WebAnswer, WebRequest
-from scenarioctl.outgoing.failures import AttemptFailed
+from scenarioctl.outgoing import AttemptFailed, WebAnswer, WebRequest
 from scenarioctl.outgoing.guard import Guard
 
 if TYPE_CHECKING:

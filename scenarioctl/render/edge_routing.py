@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any
 
 from scenarioctl.render.geometry import Box, Leg, curve
 from scenarioctl.render.layered_graph import Edge, LayeredGraph
@@ -13,37 +14,29 @@ _MOST_LANES = 40
 class _Lanes:
     """Vertical lanes in the gutter between two columns: of edges that leave, and of edges that arrive."""
 
-    def __init__(self) -> None:
-        self.leaving = 0
-        self.arriving = 0
-        #: Room for labels.
-        self.room = 0.0
-        self.left = 0.0
-        self.right = 0.0
+    leaving = arriving = 0
+    #: Room for labels.
+    room = 0.0
+    left = right = 0.0
 
 
 class _Turn:
     """A route outside the columns: down a gutter, along below a band, and up or down another gutter."""
 
-    def __init__(self, *, start: int, end: int, first: int, last: int) -> None:
-        self.start = start
-        self.end = end
+    leave = arrive = lane = last_lane = 0
+    margin = -1
+
+    def __init__(self, start: int, end: int, first: int, last: int) -> None:
+        self.start, self.end = start, end
         #: The band below which it runs first, and the one below which it ends if it passes the margin.
-        self.first = first
-        self.last = last
-        self.leave = 0
-        self.arrive = 0
-        self.lane = 0
-        self.last_lane = 0
-        self.margin = -1
+        self.first, self.last = first, last
 
 
-class RoutedGraph:
+class RoutedGraph(LayeredGraph):
     """A layered graph with routes for its edges."""
 
-    def __init__(self, graph: LayeredGraph) -> None:
-        self.graph = graph
-        self.spacing = graph.spacing
+    def __init__(self, *graph: Any) -> None:
+        super().__init__(*graph)
         self.width = self.height = 0.0
         self._find_turns()
         self._measure()
@@ -52,10 +45,10 @@ class RoutedGraph:
         """Assign lanes to all vertical lines between columns and horizontal lines below bands."""
         self.gutters: dict[tuple[int, int], _Lanes] = {
             (band, place): _Lanes()
-            for band, columns in enumerate(self.graph.bands)
+            for band, columns in enumerate(self.bands)
             for place in range(len(columns) + 1)
         }
-        self.corridors = [0] * len(self.graph.bands)
+        self.corridors = [0] * len(self.bands)
         self.margin = 0
         #: Number of edges routed around the columns.
         self.around = 0
@@ -64,23 +57,18 @@ class RoutedGraph:
         #: Edge and vertex -> the route to the next band after that vertex.
         self.wraps: dict[tuple[int, int], _Turn] = {}
         #: Column -> its place in its band.
-        self.place = {column: place for columns in self.graph.bands for place, column in enumerate(columns)}
+        self.place = {column: place for columns in self.bands for place, column in enumerate(columns)}
         wraps: dict[int, list[_Turn]] = {}
         legs: dict[tuple[int, int], dict[int, list[int]]] = {}
-        for edge in self.graph.edges:
+        for edge in self.edges:
             for source, target in pairwise(edge.through):
-                if self.graph.band_of[source] == self.graph.band_of[target]:
+                if self.band_of[source] == self.band_of[target]:
                     gutter = self._gutter(target, arriving=True)
                     legs.setdefault(gutter, {}).setdefault(source, []).append(target)
                     lanes = self.gutters[gutter]
-                    lanes.room = max(lanes.room, self.graph.gaps[edge.number])
+                    lanes.room = max(lanes.room, self.gaps[edge.number])
                     continue
-                turn = _Turn(
-                    start=source,
-                    end=target,
-                    first=self.graph.band_of[source],
-                    last=self.graph.band_of[source],
-                )
+                turn = _Turn(source, target, self.band_of[source], self.band_of[source])
                 self.wraps[edge.number, source] = turn
                 wraps.setdefault(turn.first, []).append(turn)
         self.direct: dict[int, int] = {}
@@ -88,28 +76,19 @@ class RoutedGraph:
             self._give_direct_lanes(legs)
         for band, turns in wraps.items():
             self._give_wrap_lanes(band, turns)
-        for edge in self.graph.edges:
+        for edge in self.edges:
             if not edge.through:
                 self._give_way_around(edge)
 
     def _give_direct_lanes(self, legs: dict[tuple[int, int], dict[int, list[int]]]) -> None:
         """Assign one lane to each source with a bent edge; the order avoids crossings."""
         for gutter, sources in legs.items():
-            bent = {
-                source: max(
-                    targets, key=lambda target: abs(self.graph.line[target] - self.graph.line[source])
-                )
+            bend = {
+                source: max((self.line[target] - self.line[source] for target in targets), key=abs)
                 for source, targets in sources.items()
-                if any(self.graph.line[target] != self.graph.line[source] for target in targets)
             }
-            down = sorted(
-                (s for s, t in bent.items() if self.graph.line[t] > self.graph.line[s]),
-                key=lambda s: -self.graph.line[s],
-            )
-            up = sorted(
-                (s for s, t in bent.items() if self.graph.line[t] < self.graph.line[s]),
-                key=lambda s: self.graph.line[s],
-            )
+            down = sorted((s for s in bend if bend[s] > 0), key=lambda s: -self.line[s])
+            up = sorted((s for s in bend if bend[s] < 0), key=lambda s: self.line[s])
             for source in (*down, *up):
                 lanes = self.gutters[gutter]
                 self.direct[source] = _shared(lanes.leaving)
@@ -117,11 +96,11 @@ class RoutedGraph:
 
     def _give_wrap_lanes(self, band: int, turns: list[_Turn]) -> None:
         """Nest the edges to the next band so that they do not cross each other."""
-        sources = sorted({turn.start for turn in turns}, key=lambda vertex: self.graph.line[vertex])
-        targets = sorted({turn.end for turn in turns}, key=lambda vertex: self.graph.line[vertex])
+        sources = sorted({turn.start for turn in turns}, key=lambda vertex: self.line[vertex])
+        targets = sorted({turn.end for turn in turns}, key=lambda vertex: self.line[vertex])
         leaving = self.gutters[self._gutter(sources[0], arriving=False)]
         arriving = self.gutters[self._gutter(targets[0], arriving=True)]
-        ordered = sorted(turns, key=lambda turn: (self.graph.line[turn.start], -self.graph.line[turn.end]))
+        ordered = sorted(turns, key=lambda turn: (self.line[turn.start], -self.line[turn.end]))
         for number, turn in enumerate(ordered):
             turn.leave = _shared(leaving.leaving + len(sources) - 1 - sources.index(turn.start))
             turn.arrive = _shared(arriving.arriving + targets.index(turn.end))
@@ -131,52 +110,44 @@ class RoutedGraph:
         self.corridors[band] = min(_MOST_LANES, self.corridors[band] + len(ordered))
 
     def _give_way_around(self, edge: Edge) -> None:
-        turn = _Turn(
-            start=edge.source,
-            end=edge.target,
-            first=self.graph.band_of[edge.source],
-            last=self.graph.band_of[edge.target],
-        )
+        turn = _Turn(edge.source, edge.target, self.band_of[edge.source], self.band_of[edge.target])
         self.arounds[edge.number] = turn
         leaving = self.gutters[self._gutter(turn.start, arriving=False)]
         arriving = self.gutters[self._gutter(turn.end, arriving=True)]
         self.around += 1
-        turn.leave = self._next_lane(leaving.leaving)
-        turn.arrive = self._next_lane(arriving.arriving)
-        leaving.leaving = max(leaving.leaving, turn.leave + 1)
-        arriving.arriving = max(arriving.arriving, turn.arrive + 1)
-        turn.lane = turn.last_lane = self._next_lane(self.corridors[turn.first])
-        self.corridors[turn.first] = max(self.corridors[turn.first], turn.lane + 1)
+        turn.leave, leaving.leaving = self._take_lane(leaving.leaving)
+        turn.arrive, arriving.arriving = self._take_lane(arriving.arriving)
+        turn.lane, self.corridors[turn.first] = self._take_lane(self.corridors[turn.first])
+        turn.last_lane = turn.lane
         if turn.first != turn.last:
-            turn.last_lane = self._next_lane(self.corridors[turn.last])
-            self.corridors[turn.last] = max(self.corridors[turn.last], turn.last_lane + 1)
-            turn.margin = self._next_lane(self.margin)
-            self.margin = max(self.margin, turn.margin + 1)
+            turn.last_lane, self.corridors[turn.last] = self._take_lane(self.corridors[turn.last])
+            turn.margin, self.margin = self._take_lane(self.margin)
 
-    def _next_lane(self, used: int) -> int:
-        """Return a free lane, or share them in turn if all are taken."""
-        return used if used < _MOST_LANES else self.around % _MOST_LANES
+    def _take_lane(self, used: int) -> tuple[int, int]:
+        """Return a free lane, or share them in turn if all are taken; and how many are used then."""
+        lane = used if used < _MOST_LANES else self.around % _MOST_LANES
+        return lane, max(used, lane + 1)
 
     def _gutter(self, vertex: int, *, arriving: bool) -> tuple[int, int]:
         """Return the gutter before *vertex*, or after it."""
-        return self.graph.band_of[vertex], self.place[self.graph.column[vertex]] + (0 if arriving else 1)
+        return self.band_of[vertex], self.place[self.column[vertex]] + (0 if arriving else 1)
 
     def _measure(self) -> None:
         """Compute coordinates from lanes."""
         spacing = self.spacing
-        first = max((self.gutters[band, 0].arriving for band in range(len(self.graph.bands))), default=0)
+        first = max((self.gutters[band, 0].arriving for band in range(len(self.bands))), default=0)
         self.left = self.margin * spacing.lane + (
             spacing.arrive + first * spacing.lane if first or self.margin else 0
         )
-        self.x = [0.0] * len(self.graph.columns)
+        self.x = [0.0] * len(self.columns)
         self.top: list[float] = []
         y = 0.0
-        for band, columns in enumerate(self.graph.bands):
+        for band, columns in enumerate(self.bands):
             x = self.left
             self.gutters[band, 0].right = x
             for place, column in enumerate(columns):
                 self.x[column] = x
-                x += max(self.graph.sizes[vertex].width for vertex in self.graph.columns[column])
+                x += max(self.sizes[vertex].width for vertex in self.columns[column])
                 lanes = self.gutters[band, place + 1]
                 lanes.left = x
                 last = place + 1 == len(columns)
@@ -186,12 +157,10 @@ class RoutedGraph:
                 x += used if last else max(used, spacing.column, lanes.room)
                 lanes.right = x
             self.width = max(self.width, x)
-            vertices = [vertex for column in columns for vertex in self.graph.columns[column]]
+            vertices = [vertex for column in columns for vertex in self.columns[column]]
             self.top.append(y)
             y += max(
-                self.graph.line[vertex]
-                + self.graph.sizes[vertex].height
-                - self.graph.anchor(self.graph.sizes[vertex])
+                self.line[vertex] + self.sizes[vertex].height - self.anchor(self.sizes[vertex])
                 for vertex in vertices
             )
             y += self._corridor_height(band)
@@ -200,27 +169,25 @@ class RoutedGraph:
     def _corridor_height(self, band: int) -> float:
         spacing = self.spacing
         lines = self.corridors[band] * spacing.corridor
-        if band + 1 < len(self.graph.bands):
-            return spacing.band + lines
-        return lines
+        return lines if band + 1 == len(self.bands) else spacing.band + lines
 
     def move_to(self, x: float, y: float, boxes: list[Box | None], ways: list[tuple[Leg, ...]]) -> None:
         """Write the boxes and routes of this part, moved by (x, y), into the whole layout."""
-        placed = [self._box(vertex, x, y) for vertex in range(len(self.graph.sizes))]
-        for card, box in zip(self.graph.cards, placed, strict=False):
+        placed = [self._box(vertex, x, y) for vertex in range(len(self.sizes))]
+        for card, box in zip(self.cards, placed, strict=False):
             boxes[card] = box
-        for edge in self.graph.edges:
+        for edge in self.edges:
             ways[edge.number] = tuple(self._way(edge, placed, x, y))
 
     def _box(self, vertex: int, x: float, y: float) -> Box:
-        size = self.graph.sizes[vertex]
-        column = self.graph.column[vertex]
+        size = self.sizes[vertex]
+        column = self.column[vertex]
         width = size.width
-        if vertex >= len(self.graph.cards):
-            width = max(self.graph.sizes[other].width for other in self.graph.columns[column])
-        line = y + self.top[self.graph.band_of[vertex]] + self.graph.line[vertex]
+        if vertex >= len(self.cards):
+            width = max(self.sizes[other].width for other in self.columns[column])
+        line = y + self.top[self.band_of[vertex]] + self.line[vertex]
         return Box(
-            x=x + self.x[column], y=line - self.graph.anchor(size), width=width, height=size.height, port=line
+            x=x + self.x[column], y=line - self.anchor(size), width=width, height=size.height, port=line
         )
 
     def _way(self, edge: Edge, placed: list[Box], x: float, y: float) -> Iterable[Leg]:
@@ -228,7 +195,7 @@ class RoutedGraph:
             yield self._turn(self.arounds[edge.number], placed, x, y)
         for source, target in pairwise(edge.through):
             start, end = placed[source], placed[target]
-            if source >= len(self.graph.cards):
+            if source >= len(self.cards):
                 yield Leg(points=((start.x, start.port), (start.right, start.port)))
             turn = self.wraps.get((edge.number, source))
             if turn is not None:
@@ -265,14 +232,10 @@ class RoutedGraph:
 
     def _corridor(self, band: int, lane: int) -> float:
         spacing = self.spacing
-        bottom = self.top[band + 1] if band + 1 < len(self.graph.bands) else self.height
-        above = spacing.band / 2 if band + 1 < len(self.graph.bands) else 0
-        return (
-            bottom
-            - self._corridor_height(band)
-            + above
-            + (lane + (0.5 if not spacing.square else 0)) * spacing.corridor
-        )
+        last = band + 1 == len(self.bands)
+        bottom, above = (self.height, 0) if last else (self.top[band + 1], spacing.band / 2)
+        along = lane if spacing.square else lane + 0.5
+        return bottom - self._corridor_height(band) + above + along * spacing.corridor
 
 
 def _shared(lane: int) -> int:

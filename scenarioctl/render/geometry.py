@@ -93,7 +93,7 @@ def curve(start: Point, end: Point, *, upright: bool = False) -> Leg:
 
 
 def moved(box: Box, x: float, y: float) -> Box:
-    return Box(x=box.x + x, y=box.y + y, width=box.width, height=box.height, port=box.port + y)
+    return box._replace(x=box.x + x, y=box.y + y, port=box.port + y)
 
 
 def shifted(leg: Leg, x: float, y: float) -> Leg:

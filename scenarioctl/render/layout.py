@@ -10,7 +10,6 @@ from math import sqrt
 
 from scenarioctl.render.edge_routing import RoutedGraph
 from scenarioctl.render.geometry import Box, Layout, Leg, Size, Spacing
-from scenarioctl.render.layered_graph import LayeredGraph
 
 
 def lay_out(
@@ -25,7 +24,7 @@ def lay_out(
     """
     gaps = gaps or [0.0] * len(edges)
     parts = [
-        RoutedGraph(LayeredGraph(sizes, edges, gaps, cards, between, spacing))
+        RoutedGraph(sizes, edges, gaps, cards, between, spacing)
         for cards, between in _split(len(sizes), edges)
     ]
     width = _shelf_width(parts, spacing)

@@ -133,15 +133,12 @@ def _label_room(arrow: Arrow) -> float:
     return min(measure(arrow.label, 11), _FLOW_WIDTH) + 16 + _FLOW_ROOM
 
 
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
+
+
 def escape(text: str) -> str:
     """Return *text* escaped for XML, in text or in an attribute."""
-    return (
-        text.replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace('"', "&quot;")
-        .replace("'", "&#39;")
-    )
+    return text.translate(_ESCAPES)
 
 
 class _SvgWriter:
@@ -154,7 +151,6 @@ class _SvgWriter:
         self.boxes = boxes
         self.outlines = outlines
         self.letters = letters
-        self.dark = theme.name == "dark"
         #: Rendering thousands of long dashed lines takes minutes.
         self.dashes = sum(arrow.unfinished for arrow in picture.arrows) <= _MOST_DASHED
         #: Where edges leave each card.
@@ -198,7 +194,7 @@ class _SvgWriter:
 
     def _edge(self, arrow: Arrow, way: Sequence[Leg]) -> Iterator[str]:
         theme = self.theme
-        colour = theme.problem if arrow.unfinished else theme.line
+        color = theme.problem if arrow.unfinished else theme.line
         dash = ' stroke-dasharray="5 5"' if arrow.unfinished and self.dashes else ""
         source, target = (self.picture.cards[number].id for number in (arrow.source, arrow.target))
         tip, back = way[-1].points[-1], way[-1].points[-2]
@@ -206,9 +202,9 @@ class _SvgWriter:
         yield (
             f'<g class="edge{" unfinished" if arrow.unfinished else ""}" '
             f'data-source="{escape(source)}" data-target="{escape(target)}">'
-            f'<path d="{edge_path(way, towards)}" fill="none" stroke="{colour}" stroke-width="1.75" '
+            f'<path d="{edge_path(way, towards)}" fill="none" stroke="{color}" stroke-width="1.75" '
             f'stroke-linecap="round"{dash}/>'
-            f'<path d="{arrowhead(tip, towards)}" fill="{colour}" stroke="{colour}" stroke-width="1.5" '
+            f'<path d="{arrowhead(tip, towards)}" fill="{color}" stroke="{color}" stroke-width="1.5" '
             f'stroke-linejoin="round"/></g>\n'
         )
 
@@ -296,10 +292,7 @@ class _SvgWriter:
                 anchor="middle",
             )
         else:
-            color = COLORS[card.look.color]
-            ink, back = (
-                (color.ink.dark, color.back.dark) if self.dark else (color.ink.light, color.back.light)
-            )
+            ink, back = COLORS[card.look.color][theme.name]
             if card.unfinished and not card.is_step:
                 ink, back = theme.problem, theme.problem_back
             yield (
@@ -346,7 +339,7 @@ class _SvgWriter:
         x: float,
         y: float,
         size: float,
-        colour: str,
+        color: str,
         *,
         bold: bool = False,
         anchor: str = "",
@@ -362,7 +355,7 @@ class _SvgWriter:
             scale = size / drawn.units_per_em
             left = x - scale * drawn.width / 2 if anchor else x
             return (
-                f'<path transform="matrix({scale:.6f} 0 0 {-scale:.6f} {left:.2f} {number_text(y)})" fill="{colour}" '
+                f'<path transform="matrix({scale:.6f} 0 0 {-scale:.6f} {left:.2f} {number_text(y)})" fill="{color}" '
                 f'd="{drawn.path}"/>'
             )
         weight = ' font-weight="600"' if bold else ""
@@ -382,7 +375,7 @@ class _SvgWriter:
                 else escape(piece)
                 for second, piece in pieces
             )
-        return f'<text x="{number_text(x)}" y="{number_text(y)}" font-size="{number_text(size)}"{weight}{place} fill="{colour}">{inner}</text>'
+        return f'<text x="{number_text(x)}" y="{number_text(y)}" font-size="{number_text(size)}"{weight}{place} fill="{color}">{inner}</text>'
 
 
 def _sign(title: str) -> str:

@@ -3,13 +3,6 @@
 from typing import NamedTuple
 
 
-class Ink(NamedTuple):
-    """A color by theme."""
-
-    light: str
-    dark: str
-
-
 class Theme(NamedTuple):
     """The colors of a picture that do not depend on the step type."""
 
@@ -62,21 +55,14 @@ THEMES = {
 }
 
 
-class Color(NamedTuple):
-    """The color of an icon, and of the square behind it."""
-
-    ink: Ink
-    back: Ink
-
-
-#: Colors of icons, by `Look.color`.
+#: Colors of icons and of the squares behind them, by `Look.color` and theme.
 COLORS = {
-    "blue": Color(Ink("#2456d6", "#86abff"), Ink("#e9effe", "#1b2a4d")),
-    "violet": Color(Ink("#6b3fd4", "#b69bff"), Ink("#f0ebfd", "#2a2149")),
-    "teal": Color(Ink("#0b7269", "#5cd6c9"), Ink("#e2f5f2", "#12332f")),
-    "amber": Color(Ink("#93590a", "#f0bd62"), Ink("#fcf2dc", "#352a14")),
-    "rose": Color(Ink("#b4245d", "#ff94bd"), Ink("#fdeaf2", "#3b1b2a")),
-    "slate": Color(Ink("#4b5468", "#b3bccf"), Ink("#edf0f5", "#262e3e")),
+    "blue": {"light": ("#2456d6", "#e9effe"), "dark": ("#86abff", "#1b2a4d")},
+    "violet": {"light": ("#6b3fd4", "#f0ebfd"), "dark": ("#b69bff", "#2a2149")},
+    "teal": {"light": ("#0b7269", "#e2f5f2"), "dark": ("#5cd6c9", "#12332f")},
+    "amber": {"light": ("#93590a", "#fcf2dc"), "dark": ("#f0bd62", "#352a14")},
+    "rose": {"light": ("#b4245d", "#fdeaf2"), "dark": ("#ff94bd", "#3b1b2a")},
+    "slate": {"light": ("#4b5468", "#edf0f5"), "dark": ("#b3bccf", "#262e3e")},
 }
 
 #: Background of a chain's badge; white letters on it are readable.

@@ -8,7 +8,7 @@ from scenarioctl.actions.cards import Card
 from scenarioctl.render.geometry import Box, Layout, Size, Spacing
 from scenarioctl.render.layout import lay_out
 from scenarioctl.render.picture import Picture
-from scenarioctl.render.text_metrics import clean
+from scenarioctl.render.text_metrics import clean, wrap_words
 
 DEFAULT_COLUMNS = 80
 
@@ -89,18 +89,8 @@ def _fit(text: str, columns: int) -> str:
     return text
 
 
-def _wrap(text: str, columns: int, most: int) -> list[str]:
-    words = text.split(" ")
-    lines: list[str] = []
-    while words and len(lines) < most - 1:
-        taken = 1
-        while taken < len(words) and width_of(" ".join(words[: taken + 1])) <= columns:
-            taken += 1
-        lines.append(_fit(" ".join(words[:taken]), columns))
-        words = words[taken:]
-    if words:
-        lines.append(_fit(" ".join(words), columns))
-    return lines
+def _wrap(text: str, columns: int) -> list[str]:
+    return wrap_words(text, _NOTE_LINES, lambda line: _fit(line, columns))
 
 
 def _lines_of(card: Card, inner: int) -> list[str]:
@@ -110,15 +100,14 @@ def _lines_of(card: Card, inner: int) -> list[str]:
         lines.append(_fit(card.caption, inner))
     for row in card.rows:
         if not row.label and not row.strong:
-            lines += _wrap(clean(row.text), inner, _NOTE_LINES)
+            lines += _wrap(clean(row.text), inner)
             continue
         label = f"{row.label.lower()} " if row.label and row.label != "Account" else ""
         lines.append(_fit(label + clean(row.text), inner))
     if card.note:
         sign = "~ " if card.state == "waiting" else "! "
         lines += [
-            (sign if not number else "  ") + line
-            for number, line in enumerate(_wrap(card.note, inner - 2, _NOTE_LINES))
+            (sign if not number else "  ") + line for number, line in enumerate(_wrap(card.note, inner - 2))
         ]
     return [clean_line(line) for line in lines]
 

@@ -6,7 +6,7 @@ kerning, so that a text is rather a bit narrower than it is said to be.
 
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -111,17 +111,22 @@ def fit(text: str, width: float, size: float, *, bold: bool = False) -> str:
 
 def wrap(text: str, width: float, size: float, lines: int) -> tuple[str, ...]:
     """Return *text* in at most so many lines, broken between words; the last one is cut where it does not fit."""
+    return tuple(wrap_words(text, lines, lambda line: fit(line, width, size)))
+
+
+def wrap_words(text: str, lines: int, cut: Callable[[str], str]) -> list[str]:
+    """Return *text* in at most so many lines; *cut* returns a line as it is if it fits."""
     words = text.split(" ")
     found: list[str] = []
     while words and len(found) < lines - 1:
         taken = 1
-        while taken < len(words) and measure(" ".join(words[: taken + 1]), size) <= width:
+        while taken < len(words) and cut(line := " ".join(words[: taken + 1])) == line:
             taken += 1
-        found.append(fit(" ".join(words[:taken]), width, size))
+        found.append(cut(" ".join(words[:taken])))
         words = words[taken:]
     if words:
-        found.append(fit(" ".join(words), width, size))
-    return tuple(found)
+        found.append(cut(" ".join(words)))
+    return found
 
 
 def _is_known(letter: str) -> bool:
