@@ -6,13 +6,14 @@ nowhere else.  Times are nanoseconds since 1970, UTC.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.jobs import SECOND, Overlap, Schedule
+from scenarioctl.model.request_values import read_choice, read_number
 
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
@@ -41,55 +42,29 @@ _NICKNAMES = {
 }
 
 
-def read_schedule(
-    *,
-    every: object = "",
-    cron: object = "",
-    timezone: object = "",
-    jitter: object = "",
-    overlap: object = "",
-    catchup: object = "",
-    pause_after: object = "",
-    timeout: object = "",
-) -> Schedule:
+def read_schedule(**fields: object) -> Schedule:
     """Return the schedule that these fields describe; an empty one is its default.  InvalidRequest names the field."""
-    default = Schedule()
-    line = _read_cron(cron) if not _is_empty(cron) else ""
-    if line and not _is_empty(every):
+    given = {name: value for name, value in fields.items() if value is not None and value != ""}
+    every, cron = given.get("every"), given.get("cron")
+    if every is not None and cron is not None:
         raise InvalidRequest(
             f"every {shorten(every)} and cron {shorten(cron)} are both given, expected one of them"
         )
-    if not line and not _is_empty(timezone):
+    if cron is None and "timezone" in given:
         raise InvalidRequest(
-            f"timezone {shorten(timezone)} is given without cron: only cron lines have a time zone"
+            f"timezone {shorten(given['timezone'])} is given without cron: only cron lines have a time zone"
         )
-    zone = _read_zone(timezone) if not _is_empty(timezone) else default.timezone
-    if line:
-        interval = 0
-        if next(_ticks(line, zone, 0), None) is None:
-            raise InvalidRequest(
-                f"cron {shorten(cron)} names a time that never occurs, expected {_CRON_EXPECTED}"
-            )
-    else:
-        interval = (
-            read_duration(every, field="every", least=SECOND) if not _is_empty(every) else default.every
-        )
-    spread = read_duration(jitter, field="jitter") if not _is_empty(jitter) else default.jitter
-    if interval and spread >= interval:
+    default = Schedule() if cron is None else Schedule(every=0)
+    schedule = replace(default, **{name: _READERS[name](value) for name, value in given.items()})
+    if schedule.cron and next(_ticks(schedule.cron, schedule.timezone, 0), None) is None:
         raise InvalidRequest(
-            f"jitter {shorten(jitter)} is not shorter than the interval, expected less than {write_duration(interval)}"
+            f"cron {shorten(cron)} names a time that never occurs, expected {_CRON_EXPECTED}"
         )
-    limit = read_duration(timeout, field="timeout") if not _is_empty(timeout) else default.timeout
-    return Schedule(
-        every=interval,
-        cron=line,
-        timezone=zone,
-        jitter=spread,
-        overlap=_read_overlap(overlap) if not _is_empty(overlap) else default.overlap,
-        catchup=read_duration(catchup, field="catchup") if not _is_empty(catchup) else default.catchup,
-        pause_after=_read_count(pause_after) if not _is_empty(pause_after) else default.pause_after,
-        timeout=limit,
-    )
+    if schedule.every and schedule.jitter >= schedule.every:
+        raise InvalidRequest(
+            f"jitter {shorten(given['jitter'])} is not shorter than the interval, expected less than {write_duration(schedule.every)}"
+        )
+    return schedule
 
 
 def read_duration(value: object, *, field: str, least: int = 0) -> int:
@@ -299,20 +274,24 @@ def _read_zone(value: object) -> str:
 
 
 def _read_overlap(value: object) -> Overlap:
-    try:
-        return Overlap(value.strip().lower() if isinstance(value, str) else "")
-    except ValueError:
-        raise InvalidRequest(f"overlap {shorten(value)} is unknown, expected skip or queue") from None
-
-
-def _read_count(value: object) -> int:
-    text = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
-    if text.isascii() and text.isdigit() and len(text) < 8 and int(text) <= PAUSE_MAX:
-        return int(text)
-    raise InvalidRequest(
-        f"pause_after {shorten(value)} is not a number of failures, expected 0 (never) to {PAUSE_MAX}"
+    return Overlap(
+        read_choice(value, field="overlap", choices=list(Overlap), fold=lambda text: text.strip().lower())
     )
 
 
-def _is_empty(value: object) -> bool:
-    return value is None or value == ""
+def _read_count(value: object) -> int:
+    text = value.strip() if isinstance(value, str) else value
+    expected = f"a number of failures, expected 0 (never) to {PAUSE_MAX}"
+    return read_number(text, field="pause_after", expected=expected, most=PAUSE_MAX)
+
+
+_READERS: Mapping[str, Callable[[object], Any]] = {
+    "every": partial(read_duration, field="every", least=SECOND),
+    "cron": _read_cron,
+    "timezone": _read_zone,
+    "jitter": partial(read_duration, field="jitter"),
+    "timeout": partial(read_duration, field="timeout"),
+    "overlap": _read_overlap,
+    "catchup": partial(read_duration, field="catchup"),
+    "pause_after": _read_count,
+}

@@ -1,6 +1,7 @@
 """The node `chainQuery`: reads a storage entry, a constant or a runtime call."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,9 +22,10 @@ from scenarioctl.actions.placeholders import (
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.request_values import read_number
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
@@ -317,23 +319,10 @@ def parse_block(value: object, *, field: str) -> str:
     """Return the hash of a block in lower case, or its number as digits; empty for the newest."""
     if value is None or value == "":
         return ""
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**32:
-        return str(value)
-    if (
-        isinstance(value, str)
-        and value.isascii()
-        and value.isdigit()
-        and len(value) <= 10
-        and int(value) < 2**32
-    ):
-        return str(int(value))
-    if isinstance(value, str) and value[:2] == "0x" and len(value) == 66:
-        digits = value[2:].lower()
-        if all(digit in "0123456789abcdef" for digit in digits):
-            return "0x" + digits
-    raise InvalidRequest(
-        f"{field} {shorten(value, 80)} is not a block, expected its hash (0x and 64 hex digits) or its number"
-    )
+    if isinstance(value, str) and re.fullmatch("0x[0-9A-Fa-f]{64}", value):
+        return value.lower()
+    expected = "a block, expected its hash (0x and 64 hex digits) or its number"
+    return str(read_number(value, field=field, expected=expected, most=2**32 - 1))
 
 
 STEP = StepKind(

@@ -15,6 +15,7 @@ from scenarioctl.errors import BadJson, InvalidRequest, shorten
 from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.formats.documents import decode_text, parse_json
 from scenarioctl.model.diagram import MAX_NAME, check_depth, find_cycle, name_of, sort_by_edges
+from scenarioctl.model.request_values import read_choice
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -100,8 +101,7 @@ def read_flow(content: object, *, syntax: str = "toml") -> Flow:
 def _parse(text: str | bytes, syntax: str) -> object:
     if syntax == "json":
         return parse_json(text, field="flow", limit=MAX_BYTES)
-    if syntax != "toml":
-        raise InvalidRequest(f"syntax {shorten(syntax)} is unknown, expected toml or json")
+    read_choice(syntax, field="syntax", choices=("toml", "json"))
     from tomllib import TOMLDecodeError
 
     from scenarioctl.model.toml import parse_toml

@@ -27,6 +27,7 @@ from scenarioctl.errors import InvalidRequest, RequestFailed, shorten
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node, name_of
+from scenarioctl.model.request_values import read_choice, read_number
 from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest
 
 if TYPE_CHECKING:
@@ -246,12 +247,7 @@ def parse_method(value: object, *, field: str) -> str:
     """Return the request's method in upper case; GET if there is none."""
     if value is None or value == "":
         return "GET"
-    method = value.upper() if isinstance(value, str) else ""
-    if method not in METHODS:
-        raise InvalidRequest(
-            f"{field} {shorten(value)} is not a method, expected one of: {', '.join(METHODS)}"
-        )
-    return method
+    return read_choice(value, field=field, choices=METHODS, fold=str.upper)
 
 
 def _headers(value: object) -> tuple[tuple[str, str], ...]:
@@ -330,14 +326,8 @@ def _timeout(value: object, field: str) -> float:
 def _retries(value: object, field: str) -> int:
     if value is None or value == "":
         return DEFAULT_RETRIES
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or not (
-        text.isascii() and text.isdigit() and len(text) < 3 and int(text) <= _MOST_RETRIES
-    ):
-        raise InvalidRequest(
-            f"{field} {shorten(value)} is not a number of retries, expected 0 to {_MOST_RETRIES}"
-        )
-    return int(text)
+    expected = f"a number of retries, expected 0 to {_MOST_RETRIES}"
+    return read_number(value, field=field, expected=expected, most=_MOST_RETRIES)
 
 
 STEP = StepKind(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, TypeVar
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex
+from scenarioctl.model.request_values import read_choice, read_number
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import read_aside
 from scenarioctl.transactions.hex_fields import parse_hex
@@ -158,20 +159,16 @@ def _kind_of(error: ChainUnreachable | ChainRefused) -> type[ChainUnreachable | 
 
 
 def _check_waiting(request: Broadcast) -> float:
-    if request.wait not in ("", *WAITS):
-        raise InvalidRequest(f"wait {shorten(request.wait)} is unknown, expected one of: {', '.join(WAITS)}")
+    if request.wait != "":
+        read_choice(request.wait, field="wait", choices=WAITS)
     if request.timeout in (None, ""):
         return PATIENCE
     if not request.wait:
         raise InvalidRequest(
             f"timeout {shorten(request.timeout)} needs wait, expected wait in-block or finalized with it"
         )
-    text = str(request.timeout) if not isinstance(request.timeout, bool) else ""
-    if not (text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) <= _LONGEST):
-        raise InvalidRequest(
-            f"timeout {shorten(request.timeout)} is invalid, expected whole seconds from 1 to {_LONGEST}"
-        )
-    return int(text)
+    expected = f"a whole number of seconds from 1 to {_LONGEST}"
+    return read_number(request.timeout, field="timeout", expected=expected, least=1, most=_LONGEST)
 
 
 def _other_chains(app: Application, chain: "Chain") -> Any:

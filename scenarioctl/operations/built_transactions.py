@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
-from scenarioctl.errors import InvalidRequest
-from scenarioctl.operations.signing_fields import TransactionFields
+from scenarioctl.model.json_types import CheckAnswer
+from scenarioctl.operations.signing_fields import TransactionFields, parse_sender
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
-    from scenarioctl.model.checks import Check
+    from scenarioctl.runtime.table import RuntimeTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,24 +27,29 @@ class RuntimeUsed(TypedDict):
     offline: NotRequired[Literal[True]]
 
 
+class Checked(TypedDict):
+    """The check of a transaction, if one was asked for."""
+
+    check: NotRequired[CheckAnswer]
+
+
+def runtime_used(built: "UnsignedTransaction | RuntimeTable", *, offline: bool) -> RuntimeUsed:
+    used: RuntimeUsed = {"spec_version": built.spec_version}
+    if offline:
+        used["offline"] = True
+    return used
+
+
 def check_sender(check: bool, sender: str) -> bytes | None:
     """Return the account that a check is made for; None where none is asked for."""
     return parse_sender(sender) if check else None
 
 
-def parse_sender(sender: str) -> bytes:
-    """Return the account that will sign; there is no check without one."""
-    from scenarioctl.chains.addresses import parse_account
+def passed_check(transaction: "UnsignedTransaction") -> Checked:
+    """Return the check of *transaction*, which must pass; nothing if none was asked for."""
+    if transaction.check is None:
+        return {}
+    from scenarioctl.actions.drafting import require_ok
 
-    if not sender:
-        raise InvalidRequest("sender is missing, expected the account that will sign")
-    return parse_account(sender, field="sender")
-
-
-def passed_check(transaction: "UnsignedTransaction") -> "Check | None":
-    """Return the check of *transaction*, which passed; None where none was asked for."""
-    if transaction.check is not None:
-        from scenarioctl.actions.drafting import require_ok
-
-        require_ok(transaction.check)
-    return transaction.check
+    require_ok(transaction.check)
+    return {"check": transaction.check.answer()}

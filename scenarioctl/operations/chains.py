@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.json_types import Hex
+from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -64,11 +65,7 @@ async def list_chains(app: Application, request: ListChains) -> Result[ChainList
             )
     rows = [_describe(app, chain) for chain in chains]
     if request.sort:
-        if request.sort not in SORT_KEYS:
-            raise InvalidRequest(
-                f"sort {shorten(request.sort)} is unknown; expected one of: {', '.join(SORT_KEYS)}"
-            )
-        key = request.sort
+        key = read_choice(request.sort, field="sort", choices=SORT_KEYS)
         rows.sort(key=lambda row: (row.get(key) is None, row.get(key)))
     return Result(answer={"chains": rows})
 

@@ -5,6 +5,7 @@ from typing import TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.request_values import read_choice, read_number
 from scenarioctl.operations.results import Result
 
 __all__ = ["open_channels"]
@@ -42,12 +43,9 @@ async def open_channels(app: Application, request: OpenChannels) -> Result[Chann
         raise InvalidRequest(
             f"relay {shorten(request.relay)} is not a relay chain, which alone knows of channels: expected one of: {relays}"
         )
-    paraid = parse_paraid(request.paraid)
-    entries = DIRECTIONS.get(request.direction) if isinstance(request.direction, str) else None
-    if entries is None:
-        raise InvalidRequest(
-            f"direction {shorten(request.direction)} is not known, expected one of: {', '.join(DIRECTIONS)}"
-        )
+    expected = f"the number of a parachain, expected 0 to {2**32 - 1}, like 1000"
+    paraid = read_number(request.paraid, field="paraid", expected=expected, most=2**32 - 1)
+    entries = DIRECTIONS[read_choice(request.direction, field="direction", choices=DIRECTIONS)]
     client = app.client(relay)
     wanted = [("Hrmp", entry, (paraid,)) for entry in entries]
     *found, lifecycle = await client.storages([*wanted, ("Paras", "ParaLifecycles", (paraid,))])
@@ -56,14 +54,3 @@ async def open_channels(app: Application, request: OpenChannels) -> Result[Chann
     if not channels and lifecycle is None:
         warnings = (f"{relay.name} has no parachain {paraid}",)
     return Result(answer={"open_hrmp_channels": channels, "sourcechain": paraid}, warnings=warnings)
-
-
-def parse_paraid(value: object) -> int:
-    """Return the number of a parachain, a u32."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**32:
-        return value
-    raise InvalidRequest(
-        f"paraid {shorten(value)} is not the number of a parachain, expected 0 to {2**32 - 1}, like 1000"
-    )

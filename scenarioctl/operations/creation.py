@@ -7,7 +7,14 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId
-from scenarioctl.operations.built_transactions import CheckableFields, RuntimeUsed, check_sender, passed_check
+from scenarioctl.operations.built_transactions import (
+    CheckableFields,
+    Checked,
+    RuntimeUsed,
+    check_sender,
+    passed_check,
+    runtime_used,
+)
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.operations.stored_diagrams import store_document
@@ -46,9 +53,8 @@ class CreateScenario:
     sender: str = ""
 
 
-class CreatedScenario(TypedDict):
+class CreatedScenario(Checked):
     result: "ScenarioId"
-    check: NotRequired[CheckAnswer]
 
 
 async def create_scenario(app: Application, request: CreateScenario) -> Result[CreatedScenario]:
@@ -101,10 +107,9 @@ class SwapTransaction(RuntimeUsed):
     scenarioid: "ScenarioId"
 
 
-class CreatedSwap(TypedDict):
+class CreatedSwap(Checked):
     success: Literal[True]
     swap: SwapTransaction
-    check: NotRequired[CheckAnswer]
 
 
 async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSwap]:
@@ -132,15 +137,10 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     swap: SwapTransaction = {
         "swap_tx": await write_transaction(app, transaction, request),
         "scenarioid": await store_document(app, document),
-        "spec_version": transaction.spec_version,
+        **runtime_used(transaction, offline=transaction.offline),
     }
-    if transaction.offline:
-        swap["offline"] = True
-    answer: CreatedSwap = {"success": True, "swap": swap}
-    if check is not None:
-        answer["check"] = check.answer()
     return Result(
-        answer=answer,
+        answer={"success": True, "swap": swap, **check},
         notes=transaction.notes,
         warnings=(*transaction.warnings, *payload_warnings(app, request)),
     )
@@ -280,9 +280,9 @@ async def _store_checked_flow(
                 check = passed_check(outcome.transaction)
             except ScenarioctlError as error:
                 raise type(error)(drawn.explain(node, str(error))) from None
-            if check is not None:
+            if "check" in check:
                 checks.append(
-                    {"step": name, "node": outcome.node, "summary": outcome.summary, **check.answer()}
+                    {"step": name, "node": outcome.node, "summary": outcome.summary, **check["check"]}
                 )
             notes += [f"{name}: {note}" for note in outcome.transaction.notes]
             warnings += [f"{name}: {warning}" for warning in outcome.transaction.warnings]
@@ -322,14 +322,14 @@ async def _store_drafted(
     Without a *sender* no node is asked. A scenario can be written without a network: if the chain's runtime is not known
     here, the first run judges it.
     """
-    transaction = None
     try:
         transaction = await draft(app if sender is not None else app.unconnected())
     except ChainUnreachable:
         if sender is not None:
             raise
-    check = None if transaction is None else passed_check(transaction)
-    answer: CreatedScenario = {"result": await store_document(app, document, diagram)}
-    if check is not None:
-        answer["check"] = check.answer()
-    return Result(answer=answer, warnings=() if transaction is None else transaction.warnings)
+        return Result(answer={"result": await store_document(app, document, diagram)})
+    check = passed_check(transaction)
+    return Result(
+        answer={"result": await store_document(app, document, diagram), **check},
+        warnings=transaction.warnings,
+    )

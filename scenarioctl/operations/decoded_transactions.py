@@ -1,13 +1,13 @@
 """Decode transactions, and make the payloads that are signed."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import Hex
-from scenarioctl.operations.built_transactions import RuntimeUsed
+from scenarioctl.operations.built_transactions import RuntimeUsed, runtime_used
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import (
     SignerFields,
@@ -37,7 +37,11 @@ class DecodeTransaction:
 TransactionForm: TypeAlias = Literal["extrinsic", "signed extrinsic", "call"]
 
 
-class DecodedTransaction(RuntimeUsed):
+class _Signed(TypedDict, total=False):
+    signature: dict[str, Any]
+
+
+class DecodedTransaction(RuntimeUsed, _Signed):
     chain: str
     form: TransactionForm
     #: What it does, in one sentence, as far as that is understood.
@@ -45,7 +49,6 @@ class DecodedTransaction(RuntimeUsed):
     call: dict[str, Any]
     call_data: "Hex"
     call_hash: "Hex"
-    signature: NotRequired[dict[str, Any]]
 
 
 async def decode_transaction(app: Application, request: DecodeTransaction) -> Result[DecodedTransaction]:
@@ -65,7 +68,7 @@ def _decode(
 
     extrinsic = read_transaction(table, chain, data)
     form: TransactionForm = "call"
-    signature = None
+    signature: _Signed = {}
     if isinstance(extrinsic, Call):
         call = extrinsic
         says = say_call(call, chain, app.assets)
@@ -73,7 +76,7 @@ def _decode(
         form, call = "extrinsic", extrinsic.call
         says = say_extrinsic(extrinsic, chain, app.assets)
         if extrinsic.signer is not None:
-            form, signature = "signed extrinsic", describe_signature(extrinsic, chain)
+            form, signature = "signed extrinsic", {"signature": describe_signature(extrinsic, chain)}
     call_data = table.encode_call(call)
     answer: DecodedTransaction = {
         "chain": chain.name,
@@ -82,12 +85,9 @@ def _decode(
         "call": describe_call(table, chain, call, app.assets),
         "call_data": "0x" + call_data.hex(),
         "call_hash": "0x" + blake2b(call_data, digest_size=32).hexdigest(),
-        "spec_version": table.spec_version,
+        **signature,
+        **runtime_used(table, offline=app.settings.offline),
     }
-    if signature is not None:
-        answer["signature"] = signature
-    if app.settings.offline:
-        answer["offline"] = True
     return Result(answer=answer, warnings=app.runtime_warnings(chain, table))
 
 
@@ -139,11 +139,9 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
         "parts": payload.describe(),
         "signer_payload": signer_payload(table, payload, options, address=address),
         "vault_payload": "0x" + vault.hex(),
-        "spec_version": table.spec_version,
         "transaction_version": table.transaction_version,
+        **runtime_used(table, offline=app.settings.offline),
     }
-    if app.settings.offline:
-        answer["offline"] = True
     return Result(
         answer=answer,
         warnings=(*app.runtime_warnings(chain, table), *signing_warnings(app, request)),

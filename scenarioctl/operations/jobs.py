@@ -6,7 +6,7 @@ from functools import partial
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     FinishedRun,
@@ -18,8 +18,8 @@ from scenarioctl.model.jobs import (
     Schedule,
 )
 from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
-from scenarioctl.operations.request_fields import read_number, read_page_size
-from scenarioctl.operations.results import Done, Result
+from scenarioctl.model.request_values import read_choice, read_number
+from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of
 from scenarioctl.operations.stored_diagrams import open_blob
 
@@ -61,16 +61,7 @@ class StartJob:
 async def start_job(app: Application, request: StartJob) -> Result[Done]:
     from scenarioctl.schedules import describe_schedule, first_times, read_schedule
 
-    fields = {
-        "every": request.every,
-        "cron": request.cron,
-        "timezone": request.timezone,
-        "jitter": request.jitter,
-        "overlap": request.overlap,
-        "catchup": request.catchup,
-        "pause_after": request.pause_after,
-        "timeout": request.timeout,
-    }
+    fields = {name: value for name, value in vars(request).items() if name != "id"}
     schedule = read_schedule(**fields)
     now = app.clock()
     times = first_times(schedule, now)
@@ -422,13 +413,9 @@ def _moment(nanoseconds: int | None) -> str | None:
 
 
 def _read_state(state: str) -> JobState | None:
-    if not state:
-        return None
-    try:
-        return JobState(state.lower())
-    except ValueError:
-        known = ", ".join(JobState)
-        raise InvalidRequest(f"state {shorten(state)} is unknown; expected one of: {known}") from None
+    return (
+        JobState(read_choice(state, field="state", choices=list(JobState), fold=str.lower)) if state else None
+    )
 
 
 def _read_cursor(request: JobLog | JobMempool) -> tuple[int, int]:

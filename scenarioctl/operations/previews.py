@@ -7,10 +7,9 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypedDict, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.diagram import Diagram, Problem
 from scenarioctl.model.json_types import Base64
-from scenarioctl.operations.request_fields import read_number
+from scenarioctl.model.request_values import read_choice, read_number
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.stored_diagrams import read_blob
 
@@ -135,15 +134,11 @@ def _draw(
 def _read(request: PreviewScenario) -> _Wanted:
     from scenarioctl.render.picture import THEMES
 
-    if request.format not in FORMATS:
-        raise InvalidRequest(
-            f"format {shorten(request.format)} is unknown; expected one of: {', '.join(FORMATS)}"
-        )
-    if request.theme not in THEMES:
-        raise InvalidRequest(
-            f"theme {shorten(request.theme)} is unknown; expected one of: {', '.join(THEMES)}"
-        )
-    return _Wanted(format=request.format, theme=request.theme, width=_read_width(request))
+    return _Wanted(
+        format=read_choice(request.format, field="format", choices=FORMATS),
+        theme=read_choice(request.theme, field="theme", choices=THEMES),
+        width=_read_width(request),
+    )
 
 
 def _read_width(request: PreviewScenario) -> int:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.operations.request_fields import read_number
+from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:

@@ -1,7 +1,9 @@
-"""What handlers return."""
+"""What handlers return, and the size of a page of it."""
 
 from dataclasses import dataclass
 from typing import Generic, Literal, TypedDict, TypeVar
+
+from scenarioctl.model.request_values import read_number
 
 T = TypeVar("T")
 
@@ -22,3 +24,8 @@ class Done(TypedDict):
     success: Literal[True]
     #: What was done, in a few words.
     result: str
+
+
+def read_page_size(value: int | str) -> int:
+    """Return the largest number of rows of a page; the store refuses a number that is too large."""
+    return read_number(value, field="limit", expected="a page size; expected 1 to 1000")

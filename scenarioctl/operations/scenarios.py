@@ -8,9 +8,8 @@ from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
-from scenarioctl.operations.built_transactions import CheckableFields, check_sender, passed_check
-from scenarioctl.operations.request_fields import read_page_size
-from scenarioctl.operations.results import Done, Result
+from scenarioctl.operations.built_transactions import CheckableFields, Checked, check_sender, passed_check
+from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.operations.stored_diagrams import open_blob, pack_diagram, read_blob, store_as, store_new
 from scenarioctl.stores import StoredScenario
@@ -92,9 +91,8 @@ class FirstTransaction(DescribedTransaction):
     transactions: NotRequired[list[StepTransaction]]
 
 
-class FullScenario(TypedDict):
+class FullScenario(Checked):
     result: FirstTransaction
-    check: NotRequired[CheckAnswer]
 
 
 async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Result[FullScenario]:
@@ -119,10 +117,7 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     async with aclosing(draft_each(app, diagram, sender=sender, after=first.node)) as drafting:
         async for node, outcome in drafting:
             others.append(await _transaction_of(app, node, outcome, request))
-    answer: FullScenario = {"result": result}
     check = passed_check(transaction)
-    if check is not None:
-        answer["check"] = check.answer()
     notes = transaction.notes
     if others:
         result["transactions"] = [_step_transaction(first, described), *others]
@@ -130,7 +125,9 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
             said = "Every payload has the sender's current nonce. Submit one transaction before you prepare the next."
             notes = (*notes, said)
     return Result(
-        answer=answer, notes=notes, warnings=(*transaction.warnings, *payload_warnings(app, request))
+        answer={"result": result, **check},
+        notes=notes,
+        warnings=(*transaction.warnings, *payload_warnings(app, request)),
     )
 
 
@@ -162,11 +159,13 @@ async def _transaction_of(
 
 def _step_transaction(drafted: "Drafted", described: DescribedTransaction) -> StepTransaction:
     transaction = drafted.transaction
-    step = cast("StepTransaction", {"node": drafted.node, **described})
-    step["warnings"] = list(transaction.warnings)
-    if transaction.check is not None:
-        step["check"] = transaction.check.answer()
-    return step
+    step = {
+        "node": drafted.node,
+        **described,
+        "warnings": list(transaction.warnings),
+        **passed_check(transaction),
+    }
+    return cast("StepTransaction", step)
 
 
 @dataclass(frozen=True, kw_only=True)

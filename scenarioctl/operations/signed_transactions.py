@@ -8,7 +8,8 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import Hex
-from scenarioctl.operations.built_transactions import RuntimeUsed
+from scenarioctl.model.request_values import read_choice
+from scenarioctl.operations.built_transactions import RuntimeUsed, runtime_used
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import (
     SignerFields,
@@ -57,10 +58,12 @@ class SignedTransaction(RuntimeUsed):
 async def assemble_transaction(app: Application, request: AssembleTransaction) -> Result[SignedTransaction]:
     """Return the signed extrinsic; InvalidRequest for a signature that is not the sender's under this payload."""
     from scenarioctl.operations.broadcasts import hash_of
+    from scenarioctl.transactions.signing.signatures import SCHEMES
     from scenarioctl.transactions.signing.signed_transaction import assemble
 
     signature = parse_hex(request.signature, field="signature")
-    _check_scheme(request.scheme)
+    if request.scheme != "":
+        read_choice(request.scheme, field="scheme", choices=SCHEMES)
     if request.payload is not None:
         chain, to_sign, table = await _read_wallet_payload(app, request)
     else:
@@ -68,23 +71,15 @@ async def assemble_transaction(app: Application, request: AssembleTransaction) -
     scheme, data = await read_aside(
         app, to_sign.payload, assemble, table, chain, to_sign, signature, scheme=request.scheme
     )
-    answer: SignedTransaction = {
-        "chain": chain.name,
-        "tx": "0x" + data.hex(),
-        "hash": hash_of(data),
-        "scheme": scheme,
-        "spec_version": table.spec_version,
-    }
-    if app.settings.offline:
-        answer["offline"] = True
-    return Result(answer=answer)
-
-
-def _check_scheme(scheme: object) -> None:
-    from scenarioctl.transactions.signing.signatures import SCHEMES
-
-    if scheme not in ("", *SCHEMES):
-        raise InvalidRequest(f"scheme {shorten(scheme)} is unknown, expected one of: {', '.join(SCHEMES)}")
+    return Result(
+        answer={
+            "chain": chain.name,
+            "tx": "0x" + data.hex(),
+            "hash": hash_of(data),
+            "scheme": scheme,
+            **runtime_used(table, offline=app.settings.offline),
+        }
+    )
 
 
 async def _read_tx(

@@ -8,6 +8,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import parse_raw
 from scenarioctl.model.calls import UnsignedTransaction
+from scenarioctl.model.request_values import read_choice, read_number
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -79,10 +80,7 @@ async def write_transaction(
 
 def check_output_format(value: str) -> None:
     """Refuse a form that there is not, before any work is done for it."""
-    if value not in OUTPUT_FORMATS:
-        raise InvalidRequest(
-            f"output_format {shorten(value)} is unknown, expected one of: {', '.join(OUTPUT_FORMATS)}"
-        )
+    read_choice(value, field="output_format", choices=OUTPUT_FORMATS)
 
 
 def payload_warnings(app: Application, request: TransactionFields) -> tuple[str, ...]:
@@ -92,15 +90,12 @@ def payload_warnings(app: Application, request: TransactionFields) -> tuple[str,
 
 async def signing_options(app: Application, chain: "Chain", request: SignerFields) -> "SigningOptions":
     """Return what a signature on *chain* covers, judged, and completed from the chain where one is connected."""
-    from scenarioctl.chains.addresses import parse_account
     from scenarioctl.transactions.signing.payload import SigningOptions
     from scenarioctl.transactions.signing.signing_context import read_signing_context
 
     offline = app.settings.offline
-    if not request.sender:
-        raise InvalidRequest("sender is missing, expected the account that will sign")
-    account = parse_account(request.sender, field="sender")
-    nonce = None if request.nonce in (None, "") else parse_count(request.nonce, field="nonce")
+    account = parse_sender(request.sender)
+    nonce = _read_u32(request.nonce, field="nonce")
     genesis_hash = _parse_genesis(chain, request, offline=offline)
     metadata_hash = parse_metadata_hash(request.metadata_hash)
     era = parse_era_choice(request.era or (default_era(request) if offline else PERIOD))
@@ -131,6 +126,15 @@ async def signing_options(app: Application, chain: "Chain", request: SignerField
         mode=1 if digest else 0,
         metadata_hash=digest,
     )
+
+
+def parse_sender(sender: str) -> bytes:
+    """Return the account that will sign."""
+    from scenarioctl.chains.addresses import parse_account
+
+    if not sender:
+        raise InvalidRequest("sender is missing, expected the account that will sign")
+    return parse_account(sender, field="sender")
 
 
 def default_era(request: SignerFields) -> str | int:
@@ -187,10 +191,7 @@ def _parse_block(
 
     block_hash = parse_hash(request.block_hash, field="block_hash") if request.block_hash else None
     if era != b"\0":
-        return (
-            None if request.block in (None, "") else parse_count(request.block, field="block"),
-            block_hash,
-        )
+        return _read_u32(request.block, field="block"), block_hash
     if request.block not in (None, ""):
         raise InvalidRequest(
             f"block {shorten(request.block)} cannot be combined with an immortal era, which starts at the genesis block: "
@@ -283,11 +284,8 @@ async def read_aside(
     return await app.aside(work, *args, **kwargs)
 
 
-def parse_count(value: object, *, field: str) -> int:
-    """Return *value*, a number or its digits, as chains count transactions and blocks: in a u32."""
-    text = str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
-    if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < 2**32):
-        raise InvalidRequest(
-            f"{field} {shorten(value)} is invalid, expected a whole number from 0 to 4294967295"
-        )
-    return int(text)
+def _read_u32(value: object, *, field: str) -> int | None:
+    """Return a count of transactions or the number of a block; None if it is left out."""
+    if value is None or value == "":
+        return None
+    return read_number(value, field=field, expected="a whole number from 0 to 4294967295", most=2**32 - 1)

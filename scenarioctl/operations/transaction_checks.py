@@ -7,9 +7,8 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import CheckAnswer, Hex
-from scenarioctl.operations.built_transactions import parse_sender
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.signing_fields import read_aside
+from scenarioctl.operations.signing_fields import parse_sender, read_aside
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:

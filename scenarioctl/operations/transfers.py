@@ -1,14 +1,21 @@
 """Transfers of an asset between connected chains, in raw amounts."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NotRequired
+from typing import TYPE_CHECKING
 
 from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.actions.fields import note_native, read_xcm_version
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import parse_raw
-from scenarioctl.model.json_types import CheckAnswer, Hex
-from scenarioctl.operations.built_transactions import CheckableFields, RuntimeUsed, check_sender, passed_check
+from scenarioctl.model.json_types import Hex
+from scenarioctl.operations.built_transactions import (
+    CheckableFields,
+    Checked,
+    RuntimeUsed,
+    check_sender,
+    passed_check,
+    runtime_used,
+)
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.transactions.keyless_accounts import read_receiver
@@ -39,9 +46,8 @@ class AssetTransfer(CheckableFields):
     xcm_version: str | int | None = None
 
 
-class TransferTransaction(RuntimeUsed):
+class TransferTransaction(RuntimeUsed, Checked):
     txdata: "Hex"
-    check: NotRequired[CheckAnswer]
 
 
 async def asset_transfer(app: Application, request: AssetTransfer) -> Result[TransferTransaction]:
@@ -49,16 +55,12 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> Result[Tra
     sender = check_sender(request.check, request.sender)
     transaction = await draft_requested(app, request, sender)
     check = passed_check(transaction)
-    answer: TransferTransaction = {
-        "txdata": await write_transaction(app, transaction, request),
-        "spec_version": transaction.spec_version,
-    }
-    if transaction.offline:
-        answer["offline"] = True
-    if check is not None:
-        answer["check"] = check.answer()
     return Result(
-        answer=answer,
+        answer={
+            "txdata": await write_transaction(app, transaction, request),
+            **runtime_used(transaction, offline=transaction.offline),
+            **check,
+        },
         notes=transaction.notes,
         warnings=(*transaction.warnings, *payload_warnings(app, request)),
     )

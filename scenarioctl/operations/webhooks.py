@@ -10,7 +10,7 @@ from scenarioctl.errors import InvalidRequest, NotFound, RateLimited, TooLarge, 
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.jobs import SECOND, WebhookEvent
 from scenarioctl.model.json_types import Timestamp, timestamp
-from scenarioctl.operations.request_fields import read_number
+from scenarioctl.model.request_values import read_number
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.runs import retention_of
 from scenarioctl.stores import Store

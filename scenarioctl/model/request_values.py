@@ -1,0 +1,24 @@
+"""Values of a request: whole numbers, and choices."""
+
+from collections.abc import Callable, Collection
+
+from scenarioctl.errors import InvalidRequest, shorten
+
+
+def read_number(value: object, *, field: str, expected: str, least: int = 0, most: int = 10**18 - 1) -> int:
+    """Return *value*, a whole number or its digits; InvalidRequest says that it is not *expected*."""
+    number = value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= len(str(most)):
+        number = int(value)
+    if isinstance(number, int) and not isinstance(number, bool) and least <= number <= most:
+        return number
+    raise InvalidRequest(f"{field} {shorten(value)} is not {expected}")
+
+
+def read_choice(
+    value: object, *, field: str, choices: Collection[str], fold: Callable[[str], str] = str
+) -> str:
+    """Return *value* once *fold* has changed its case, which must be one of *choices*."""
+    if isinstance(value, str) and (choice := fold(value)) in choices:
+        return choice
+    raise InvalidRequest(f"{field} {shorten(value)} is unknown, expected one of: {', '.join(choices)}")
