@@ -71,6 +71,7 @@ def round_trip(app: Application) -> None:
 def warm(app: Application) -> None:
     """Time a transfer from its inputs to bytes in a process that is connected."""
     from scenarioctl.actions.drafting import draft_transfer
+    from scenarioctl.transactions.transfer.request import Transfer
 
     source, destination = app.registry.find("liveRelay"), app.registry.find("liveHub")
     asset = app.assets.native(source)
@@ -79,11 +80,13 @@ def warm(app: Application) -> None:
         return RUNNER.run(
             draft_transfer(
                 app,
-                source=source,
-                destination=destination,
-                asset=asset,
-                amount=12345678900,
-                beneficiary=ACCOUNT,
+                Transfer(
+                    source=source,
+                    destination=destination,
+                    asset=asset,
+                    amount=12345678900,
+                    beneficiary=ACCOUNT,
+                ),
             )
         )
 

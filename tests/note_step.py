@@ -1,8 +1,5 @@
 """A step type of its own, for test_step_kind.py: all that the program knows of it is in this module."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.fields import Fields
@@ -37,19 +34,14 @@ async def draft(app: Application, diagram: Diagram, node: Node, sender: bytes | 
         node=node.id,
         txtype="Note",
         summary="a note on polkadot",
-        asset="",
-        amount="0",
-        raw_amount=0,
         source_chain=chain.name,
         dest_chain=chain.name,
         transaction=await draft_remark(app, chain=chain, text=words, plain=True),
     )
 
 
-def draw(
-    builder: DiagramBuilder, app: Application, values: Mapping[str, Any], place: str, start: str
-) -> tuple[str, str]:
-    node = builder.add(BOX, {"words": Fields(values, place).text("words")})
+def draw(builder: DiagramBuilder, app: Application, fields: Fields, start: str) -> tuple[str, str]:
+    node = builder.add(BOX, {"words": fields.text("words")})
     return node, node
 
 

@@ -70,6 +70,7 @@ def draft(
     sender: bytes | None = None,
 ) -> UnsignedTransaction:
     from scenarioctl.actions.drafting import draft_transfer
+    from scenarioctl.transactions.transfer.request import Transfer
 
     app = Application(load_settings({"config": str(network.config)}, {}))
     chain = app.registry.find(source)
@@ -77,11 +78,13 @@ def draft(
         return finish(
             draft_transfer(
                 app,
-                source=chain,
-                destination=app.registry.find(destination),
-                asset=app.assets.find(chain, asset_id),
-                amount=amount,
-                beneficiary=BOB_KEY,
+                Transfer(
+                    source=chain,
+                    destination=app.registry.find(destination),
+                    asset=app.assets.find(chain, asset_id),
+                    amount=amount,
+                    beneficiary=BOB_KEY,
+                ),
                 sender=sender,
             )
         )

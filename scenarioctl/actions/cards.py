@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scenarioctl.actions.form_text import chain_text
+from scenarioctl.actions.form_text import chain_text, side_texts
 from scenarioctl.actions.placeholders import has_placeholder
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -93,6 +94,12 @@ def known(text: str) -> str:
 
 def tokens(amount: str, symbol: str) -> str:
     return f"{known(amount)} {known(symbol)}".strip()
+
+
+def source_tokens(app: "Application", diagram: Diagram, node: Node) -> str:
+    """Return the amount that an action takes from its source."""
+    source, _ = side_texts(app, diagram, node)
+    return tokens(source["amount"], source["short"])
 
 
 def mark_rows(identity: str, mark: str) -> list[Row]:

@@ -68,10 +68,6 @@ def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     return f"{pallet or '?'}.{method or '?'}({params}) on {chain}"
 
 
-def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
-    return outline_chain(app, node.form.get("selectedChain"))
-
-
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     literal, rows = item_rows(app, node)
     params = node.form.get("methodInput")
@@ -224,10 +220,7 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     return {**fill_any(read, data), "methodInput": params}
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
-) -> tuple[str, str]:
-    fields = Fields(values, place)
+def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     params = fields.get("params", ())
     if not isinstance(params, (list, tuple)):
         raise InvalidRequest(f"{fields.name('params')} is {name_of(params)}, expected a list")
@@ -346,7 +339,7 @@ STEP = StepKind(
         draw=draw,
     ),
     tx_type="ChainQuery",
-    outline=outline,
+    outline=outline_chain,
     check=check,
     run=run,
     data=DATA,

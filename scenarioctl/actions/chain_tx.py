@@ -63,10 +63,6 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     return Card(title="Transaction", rows=tuple(rows), chain=literal)
 
 
-def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
-    return outline_chain(app, node.form.get("selectedChain"))
-
-
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     form = node.form
     if not form:
@@ -81,9 +77,6 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         node=node.id,
         txtype=TX_TYPE,
         summary=f"{chain.name} > ChainTx > {chain.name}",
-        asset="",
-        amount="0",
-        raw_amount=0,
         source_chain=chain.name,
         dest_chain=chain.name,
         transaction=transaction,
@@ -103,10 +96,7 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     return {**fill_any(read, data), "params": params}
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
-) -> tuple[str, str]:
-    fields = Fields(values, place)
+def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     params = fields.get("params", {})
     if not isinstance(params, dict):
         raise InvalidRequest(
@@ -175,7 +165,7 @@ STEP = StepKind(
         draw=draw,
     ),
     tx_type=TX_TYPE,
-    outline=outline,
+    outline=outline_chain,
     draft=draft,
     read_form=read_form,
     fill=fill,

@@ -1,13 +1,12 @@
 """The node `delay`: the run pauses."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import one_line
-from scenarioctl.actions.placeholders import has_placeholder, require_value
+from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.formats.diagram_builder import EditorBox
@@ -68,16 +67,14 @@ def read_delay(node: Node) -> Decimal:
     return parse_seconds(seconds, field="seconds")
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
-) -> tuple[str, str]:
-    fields = Fields(values, place)
-    seconds = fields.get("seconds")
-    if not has_placeholder(seconds):
-        text = to_text(parse_seconds(seconds, field=fields.name("seconds")))
-        seconds = int(text) if text.isdigit() else text
-    node = builder.add(BOX, {"seconds": seconds})
+def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+    node = builder.add(BOX, {"seconds": fields.open("seconds", _write_seconds)})
     return node, node
+
+
+def _write_seconds(value: object, field: str) -> int | str:
+    text = to_text(parse_seconds(value, field=field))
+    return int(text) if text.isdigit() else text
 
 
 def parse_seconds(value: object, *, field: str) -> Decimal:
@@ -94,6 +91,10 @@ def parse_timeout(value: object, *, field: str, longest: int = LONGEST) -> Decim
     if seconds > longest:
         raise InvalidRequest(f"{field} {shorten(value)} is too long, expected at most {longest} seconds")
     return seconds
+
+
+def write_timeout(value: object, field: str, longest: int = LONGEST) -> str:
+    return to_text(parse_timeout(value, field=field, longest=longest))
 
 
 STEP = StepKind(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.swap.route import RouteHop
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
+    from scenarioctl.transactions.transfer.request import Transfer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,45 +33,29 @@ class Drafted:
     #: `polkadot > xTransfer > assetHub`.
     summary: str
     #: The id on the source chain; empty where no asset moves.
-    asset: str
-    #: Whole tokens; `0` where no asset moves.
-    amount: str
+    asset: str = ""
+    #: Whole tokens.
+    amount: str = "0"
     #: The same in the smallest unit.
-    raw_amount: int
+    raw_amount: int = 0
     source_chain: str
     dest_chain: str
     transaction: UnsignedTransaction
 
 
 async def draft_transfer(
-    app: "Application",
-    *,
-    source: "Chain",
-    destination: "Chain",
-    asset: "Asset",
-    amount: int,
-    beneficiary: bytes,
-    xcm_version: int | None = None,
-    sender: bytes | None = None,
+    app: "Application", transfer: "Transfer", *, sender: bytes | None = None
 ) -> UnsignedTransaction:
-    """Return the transaction that sends *amount* smallest units of *asset* to *beneficiary*.
+    """Return the transaction of *transfer*.
 
     With a *sender* it is checked on the chains, and the verdict is in its `check`.  InvalidRequest says why where no
-    safe route exists, ChainUnreachable where *source* has no runtime table.
+    safe route exists, ChainUnreachable where the source has no runtime table.
     """
     from scenarioctl.transactions.transfer.build import build_transfer
-    from scenarioctl.transactions.transfer.request import Transfer
     from scenarioctl.transactions.transfer.routes import check_chains, check_route
 
-    transfer = Transfer(
-        source=source,
-        destination=destination,
-        asset=asset,
-        amount=amount,
-        beneficiary=beneficiary,
-        xcm_version=xcm_version,
-    )
-    if sender is not None and source.name != destination.name:
+    source, destination = transfer.source, transfer.destination
+    if sender is not None and not transfer.is_local:
         # A check may open a route for an asset that has none without it.
         check_chains(transfer, app.registry)
     elif sender is None or not app.settings.offline:
@@ -78,8 +63,8 @@ async def draft_transfer(
         check_route(transfer, app.assets)
     table = await app.runtime(source)
     # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
-    destination_table = app.known_runtime(destination) if destination.name != source.name else None
-    if app.settings.offline or (sender is None and source.name == destination.name):
+    destination_table = None if transfer.is_local else app.known_runtime(destination)
+    if app.settings.offline or (sender is None and transfer.is_local):
         if sender is not None:
             app.client(source)
         draft = build_transfer(transfer, table, assets=app.assets, destination_table=destination_table)

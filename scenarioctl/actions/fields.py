@@ -1,7 +1,7 @@
 """The fields of a request, of a flow file's step, or of a form: one parser for chains, assets, amounts and accounts."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.errors import InvalidRequest, shorten
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
 
+T = TypeVar("T")
+
 
 class Fields:
     """Values by their keys; errors name `steps[0].amount`, `source.amount`, or `amount` alone.
@@ -21,7 +23,7 @@ class Fields:
     side of a form that is drafted now: a placeholder is refused, and so is a chain, an asset or an amount that is missing.
     """
 
-    def __init__(self, values: Mapping[str, Any], place: str, *, final: bool = False) -> None:
+    def __init__(self, values: Mapping[str, Any], place: str = "", *, final: bool = False) -> None:
         self.values = values
         self._place = place
         self._final = final
@@ -80,6 +82,11 @@ class Fields:
         value = self._given(key, "the receiver's address")
         account = chain.account_format.parse(value, field=self.name(key))
         return str(value), account
+
+    def open(self, key: str, parse: Callable[[Any, str], T]) -> T | str | None:
+        """Return what *parse* makes of the value and its name; a placeholder as it is, None where there is no value."""
+        value = self.get(key)
+        return value if value is None or has_placeholder(value) else parse(value, self.name(key))
 
     def open_asset(self, app: "Application", chain: "Chain", key: str) -> "Asset | str":
         """Return the asset, or the text with the placeholder that will name it."""

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import all_steps, load_step
+from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import rename
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import BadJson, InvalidRequest, shorten
@@ -223,7 +224,7 @@ def draw_flow(app: "Application", flow: Flow, *, builder: DiagramBuilder | None 
         start = before[0] if len(before) == 1 and followers[step.after[0]] == 1 else ""
         values = {name: rename(value, names) for name, value in step.values.items() if value is not None}
         drawn = len(builder.drawn)
-        first, last[number] = keys_of(step.kind).draw(builder, app, values, step.place, start)
+        first, last[number] = keys_of(step.kind).draw(builder, app, Fields(values, step.place), start)
         steps |= dict.fromkeys(builder.drawn[drawn:], step)
         if first != start:
             for source in before:
@@ -236,10 +237,11 @@ def draw_flow(app: "Application", flow: Flow, *, builder: DiagramBuilder | None 
 def draw_single(
     app: "Application", name: str, /, *, builder: DiagramBuilder | None = None, **values: Any
 ) -> dict[str, Any]:
-    """Return the diagram of one step, of the type *name*; *values* by the keys of a flow file, None left out."""
+    """Return the diagram of one step of the type *name*, from those of *values* that are its keys in a flow file."""
     builder = builder or DiagramBuilder()
-    given = {key: value for key, value in values.items() if value is not None}
-    keys_of(load_step(name)).draw(builder, app, given, "", "")
+    keys = keys_of(load_step(name))
+    given = {key: values[key] for key in (*keys.required, *keys.optional) if values.get(key) is not None}
+    keys.draw(builder, app, Fields(given), "")
     return builder.document()
 
 

@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row
-from scenarioctl.actions.delay import parse_timeout
+from scenarioctl.actions.delay import parse_timeout, write_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import one_line
 from scenarioctl.actions.http_bodies import content_type_of, fill_body
@@ -18,14 +19,12 @@ from scenarioctl.actions.placeholders import (
     find_placeholders,
     has_placeholder,
     is_placeholder,
-    require_filled,
     unfilled,
 )
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.errors import InvalidRequest, RequestFailed, shorten
 from scenarioctl.formats.diagram_builder import EditorBox
-from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node, name_of
 from scenarioctl.model.request_values import read_choice, read_number
 from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest
@@ -165,26 +164,22 @@ def _steps_up(url: str) -> bool:
 
 def read_request(node: Node) -> WebRequest:
     """Return the request that *node*'s form describes; InvalidRequest names the invalid field."""
-    form = node.form
-    if not form:
+    if not node.form:
         raise InvalidRequest("the http step has no form, expected a url and a method")
-    content_type = require_filled(form.get("contentType"), field="contentType") or ""
-    body = require_filled(form.get("requestContent"), field="requestContent")
+    form = Fields(node.form, final=True)
+    content_type, body = form.get("contentType") or "", form.get("requestContent")
     return WebRequest(
-        method=parse_method(require_filled(form.get("method"), field="method"), field="method"),
-        url=parse_url(require_filled(form.get("url"), field="url"), field="url"),
-        headers=_headers(require_filled(form.get("headers"), field="headers")),
+        method=parse_method(form.get("method"), field="method"),
+        url=parse_url(form.get("url"), field="url"),
+        headers=_headers(form.get("headers")),
         body=_body(body),
         content_type=_header_value(content_type, "contentType"),
-        timeout=_timeout(require_filled(form.get("timeout"), field="timeout"), "timeout"),
-        retries=_retries(require_filled(form.get("retries"), field="retries"), "retries"),
+        timeout=_timeout(form.get("timeout"), "timeout"),
+        retries=_retries(form.get("retries"), "retries"),
     )
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
-) -> tuple[str, str]:
-    fields = Fields(values, place)
+def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     url, headers = fields.filled("url"), fields.get("headers", {})
     if not has_placeholder(url):
         parse_url(url, field=fields.name("url"))
@@ -206,16 +201,11 @@ def draw(
         "contentType": fields.text("content_type", "application/json" if body else ""),
         "parseResponse": "yes",
     }
-    timeout, retries = fields.get("timeout"), fields.get("retries")
-    if timeout is not None:
-        form["timeout"] = timeout
-        if not has_placeholder(timeout):
-            form["timeout"] = to_text(
-                parse_timeout(timeout, field=fields.name("timeout"), longest=_LONGEST_TIMEOUT)
-            )
-    if retries is not None:
-        form["retries"] = retries if has_placeholder(retries) else _retries(retries, fields.name("retries"))
-    node = builder.add(BOX, form)
+    limits = {
+        "timeout": fields.open("timeout", partial(write_timeout, longest=_LONGEST_TIMEOUT)),
+        "retries": fields.open("retries", _retries),
+    }
+    node = builder.add(BOX, form | {name: value for name, value in limits.items() if value is not None})
     return node, node
 
 

@@ -267,27 +267,27 @@ def rename(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def _rename_in_text(text: str, names: Mapping[str, str]) -> str:
-    parts = []
-    at = 0
-    for placeholder in _find(text):
+    def write(placeholder: Placeholder) -> str:
         name = names.get(placeholder.path[0])
-        if name is not None and placeholder.step is None:
-            parts += [text[at : placeholder.start], f"{{{{ {'.'.join((name, *placeholder.path[1:]))} }}}}"]
-            at = placeholder.end
-    parts.append(text[at:])
-    return "".join(parts)
+        if name is None or placeholder.step is not None:
+            return text[placeholder.start : placeholder.end]
+        return f"{{{{ {'.'.join((name, *placeholder.path[1:]))} }}}}"
+
+    return _replace(text, write)
 
 
 def display(text: str) -> str:
     """Return *text* with the editor's placeholders written as `{{ path }}`."""
+    return _replace(text, lambda placeholder: f"{{{{ {placeholder.shown} }}}}").strip(_INVISIBLE)
+
+
+def _replace(text: str, write: Callable[["Placeholder"], str]) -> str:
     parts = []
     at = 0
     for placeholder in _find(text):
-        parts.append(text[at : placeholder.start])
-        parts.append(f"{{{{ {placeholder.shown} }}}}")
+        parts += [text[at : placeholder.start], write(placeholder)]
         at = placeholder.end
-    parts.append(text[at:])
-    return "".join(parts).strip(_INVISIBLE)
+    return "".join((*parts, text[at:]))
 
 
 class Placeholder(NamedTuple):

@@ -64,9 +64,6 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         node=node.id,
         txtype=TX_TYPE,
         summary=f"{chain.name} > Remark > {chain.name}",
-        asset="",
-        amount="0",
-        raw_amount=0,
         source_chain=chain.name,
         dest_chain=chain.name,
         transaction=await draft_remark(app, chain=chain, text=text, plain=bool(plain)),
@@ -85,10 +82,7 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     return filled
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
-) -> tuple[str, str]:
-    fields = Fields(values, place)
+def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     chain = fields.chain(app, "chain")
     text = fields.text("text")
     if not text:

@@ -234,12 +234,9 @@ class Run:
                 await step.draft(self.app, self._diagram, node, None)
             elif step.check is not None:
                 step.check(self.app, self._diagram, node)
-        except WaitsForData:
-            pass
-        except InvalidRequest as error:
-            self._keep_failure(step, self._diagram, node, error)
-        except ScenarioctlError:
-            pass
+        except ScenarioctlError as error:
+            if isinstance(error, InvalidRequest) and not isinstance(error, WaitsForData):
+                self._keep_failure(step, self._diagram, node, error)
 
     def _fail(self, sentence: str, error: ScenarioctlError) -> None:
         self.say(sentence)

@@ -74,9 +74,9 @@ def outline_source(app: "Application", diagram: Diagram, node: Node) -> tuple[st
     return name, amount
 
 
-def outline_chain(app: "Application", name: object) -> tuple[str, str]:
-    """Return the literal of the chain that *name* means, empty if it means none, and that nothing moves."""
+def outline_chain(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
+    """Return the chain that a query or a call is for, empty if its form names none, and that nothing moves."""
     try:
-        return app.registry.find(require_filled(name, field="chain")).name, "0"
+        return app.registry.find(require_filled(node.form.get("selectedChain"), field="chain")).name, "0"
     except ScenarioctlError:
         return "", "0"

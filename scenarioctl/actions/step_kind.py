@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look
+from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import Data
 from scenarioctl.actions.placeholders import fill as fill_form
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
@@ -30,9 +31,9 @@ class FlowKeys:
     optional: tuple[str, ...] = ()
     #: Field of the form -> the key that sets it, to name the key in an error message.
     fields: Mapping[str, str]
-    #: (builder, app, values, place, start) -> ids of the first and the last box drawn.  *place* is `steps[0]` or empty;
-    #: *start* is the box of the step before, which serves as the first box if it shows the same chain and asset.
-    draw: Callable[[DiagramBuilder, "Application", Mapping[str, Any], str, str], tuple[str, str]]
+    #: (builder, app, fields, start) -> ids of the first and the last box drawn.  *start* is the box of the step before,
+    #: which serves as the first box if it shows the same chain and asset.
+    draw: Callable[[DiagramBuilder, "Application", Fields, str], tuple[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_rows, tokens
+from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_rows, source_tokens, tokens
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields
@@ -69,11 +69,6 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     return Card(title="Swap", rows=rows, chain=literal)
 
 
-def incoming(app: "Application", diagram: Diagram, node: Node) -> str:
-    source, _ = side_texts(app, diagram, node)
-    return tokens(source["amount"], source["short"])
-
-
 def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
     return minimum_text(app, diagram, node) or known(side_texts(app, diagram, node)[1]["short"])
 
@@ -134,10 +129,7 @@ class _RouteEncoder(Encoder):
         return text
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
-) -> tuple[str, str]:
-    fields = Fields(values, place)
+def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     chain = fields.chain(app, "chain", default="hydraDx")
     check_exchange(app, chain, fields.name("chain"))
     asset_in, asset_out = fields.open_asset(app, chain, "assetin"), fields.open_asset(app, chain, "assetout")
@@ -171,29 +163,18 @@ def draw(
 
 def _options(fields: Fields) -> dict[str, Any]:
     """Return what bounds and routes the swap, as `actionData` keeps it; nothing where nothing is given."""
-    kept: dict[str, Any] = {}
-    minimum, slippage, impact, route = (
-        fields.get(key) for key in ("min_amount_out", "slippage", "max_impact", "route")
-    )
-    if has_placeholder(minimum):
-        kept["minAmountOut"] = minimum
-    elif minimum is not None:
-        kept["minAmountOut"] = str(_minimum(minimum, fields.name("min_amount_out")))
-    if has_placeholder(slippage):
-        kept["slippage"] = slippage
-    elif slippage is not None:
-        kept["slippage"] = to_text(read_slippage(slippage, fields.name("slippage")))
-    if has_placeholder(impact):
-        kept["maxImpact"] = impact
-    elif impact is not None:
-        kept["maxImpact"] = to_text(_max_impact(impact, fields.name("max_impact")))
+    kept: dict[str, Any] = {
+        "minAmountOut": fields.open(
+            "min_amount_out", lambda value, field: str(parse_raw(value, field=field))
+        ),
+        "slippage": fields.open("slippage", lambda value, field: to_text(read_slippage(value, field))),
+        "maxImpact": fields.open("max_impact", lambda value, field: to_text(_max_impact(value, field))),
+    }
     if fields.flag("exact_minimum"):
-        _check_exact(
-            minimum,
-            slippage,
-            names={name: fields.name(name) for name in ("min_amount_out", "slippage", "exact_minimum")},
-        )
+        names = {name: fields.name(name) for name in ("min_amount_out", "slippage", "exact_minimum")}
+        _check_exact(fields.get("min_amount_out"), fields.get("slippage"), names=names)
         kept["exactMinimum"] = True
+    route = fields.get("route")
     if route is not None:
         if isinstance(route, str) and route.lstrip().startswith("["):
             from scenarioctl.formats.documents import parse_json
@@ -202,7 +183,7 @@ def _options(fields: Fields) -> dict[str, Any]:
         if not has_placeholder(route):
             read_route(route, fields.name("route"))
         kept["route"] = route
-    return kept
+    return {name: value for name, value in kept.items() if value is not None}
 
 
 def check_exchange(app: "Application", chain: "Chain", field: str) -> None:
@@ -224,9 +205,9 @@ def _read_bounds(options: Mapping[str, Any]) -> "SwapLimits":
     """Return what `actionData` sets for the swap."""
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
 
-    minimum, slippage, impact, exact = (
-        require_filled(options.get(name), field=name)
-        for name in ("minAmountOut", "slippage", "maxImpact", "exactMinimum")
+    given = Fields(options, final=True)
+    minimum, slippage, impact, exact = map(
+        given.get, ("minAmountOut", "slippage", "maxImpact", "exactMinimum")
     )
     if exact is None:
         exact = False
@@ -236,7 +217,7 @@ def _read_bounds(options: Mapping[str, Any]) -> "SwapLimits":
         names = {"min_amount_out": "minAmountOut", "slippage": "slippage", "exact_minimum": "exactMinimum"}
         _check_exact(minimum, slippage, names=names)
     return SwapLimits(
-        minimum=_minimum(minimum, "minAmountOut"),
+        minimum=None if minimum is None or minimum == "" else parse_raw(minimum, field="minAmountOut"),
         exact=exact,
         slippage=read_slippage(slippage, "slippage"),
         max_impact=_max_impact(impact, "maxImpact"),
@@ -253,10 +234,6 @@ def _check_exact(minimum: object, slippage: object, *, names: Mapping[str, str])
         raise InvalidRequest(
             f"{names['exact_minimum']} takes {names['min_amount_out']} as it stands, expected no {names['slippage']} beside it"
         )
-
-
-def _minimum(value: object, field: str) -> int | None:
-    return None if value is None or value == "" else parse_raw(value, field=field)
 
 
 #: Per cent below the quote that a swap may still bring, where nothing else is said.
@@ -303,7 +280,7 @@ STEP = StepKind(
     look=Look(name="swap", color="violet", icon="M5 8h13M14 4l4 4l-4 4M19 16H6M10 12l-4 4l4 4"),
     describe=describe,
     card=card,
-    incoming=incoming,
+    incoming=source_tokens,
     outgoing=outgoing,
     flow=FlowKeys(
         required=("assetin", "assetout", "amount"),

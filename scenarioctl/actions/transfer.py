@@ -1,11 +1,20 @@
 """The action `xTransfer`: an asset goes to an account, on another chain or on the same one."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_rows, shorten_middle, tokens
+from scenarioctl.actions.cards import (
+    Card,
+    Look,
+    Row,
+    chain_title,
+    known,
+    mark_rows,
+    shorten_middle,
+    source_tokens,
+    tokens,
+)
 from scenarioctl.actions.chain import draw_chain, editor_id
 from scenarioctl.actions.drafting import Drafted, draft_transfer
 from scenarioctl.actions.fields import Fields, note_native, read_xcm_version
@@ -17,6 +26,7 @@ from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
+from scenarioctl.transactions.transfer.request import Transfer
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -50,38 +60,30 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     return Card(title="Transfer", rows=rows, chain=origin)
 
 
-def incoming(app: "Application", diagram: Diagram, node: Node) -> str:
-    source, _ = side_texts(app, diagram, node)
-    return tokens(source["amount"], source["short"])
-
-
 def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
     return known(side_texts(app, diagram, node)[1]["short"])
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
     """Return the transaction; with a *sender* it is built for them, and checked."""
-    transfer = _parse_node(app, diagram, node)
+    parsed = _parse_node(app, diagram, node)
+    transfer = parsed.complete()
     source, destination = transfer.source, transfer.destination
-    if isinstance(transfer.asset, str) or transfer.raw is None:
-        raise _placeholder_left()
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
         summary=f"{source.name} > xTransfer > {destination.name}",
         asset=app.assets.answered_id(source, transfer.asset),
-        amount=transfer.amount,
-        raw_amount=transfer.raw,
+        amount=parsed.amount,
+        raw_amount=transfer.amount,
         source_chain=source.name,
         dest_chain=destination.name,
-        transaction=await draft_parsed(app, transfer, sender),
+        transaction=await draft_parsed(app, parsed, sender),
     )
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
-) -> tuple[str, str]:
-    return draw_parsed(builder, parse_transfer(app, values, place=place), app, start=start)
+def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+    return draw_parsed(builder, parse_transfer(app, fields), app, start=start)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,10 +111,22 @@ class ParsedTransfer:
         """Whether a field is filled in only when the scenario runs."""
         return isinstance(self.asset, str) or self.raw is None or self.account is None
 
+    def complete(self) -> Transfer:
+        """Return the transfer, which must wait for no placeholder."""
+        if isinstance(self.asset, str) or self.raw is None or self.account is None:
+            raise InvalidRequest("the transfer has a placeholder, expected none")
+        return Transfer(
+            source=self.source,
+            destination=self.destination,
+            asset=self.asset,
+            amount=self.raw,
+            beneficiary=self.account,
+            xcm_version=self.xcm_version,
+        )
 
-def parse_transfer(app: "Application", values: Mapping[str, Any], *, place: str = "") -> ParsedTransfer:
-    """Return what *values* say, by the keys of `STEP.flow`."""
-    fields = Fields(values, place)
+
+def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
+    """Return what *fields* say, by the keys of `STEP.flow`."""
     source = fields.chain(app, "source_chain")
     destination = fields.chain(app, "dest_chain")
     asset = fields.open_asset(app, source, "assetid")
@@ -185,23 +199,8 @@ async def draft_parsed(
     app: "Application", transfer: ParsedTransfer, sender: bytes | None = None
 ) -> "UnsignedTransaction":
     """Return the transaction of a transfer that waits for no placeholder; with a *sender* it is checked."""
-    if isinstance(transfer.asset, str) or transfer.raw is None or transfer.account is None:
-        raise _placeholder_left()
-    transaction = await draft_transfer(
-        app,
-        source=transfer.source,
-        destination=transfer.destination,
-        asset=transfer.asset,
-        amount=transfer.raw,
-        beneficiary=transfer.account,
-        xcm_version=transfer.xcm_version,
-        sender=sender,
-    )
+    transaction = await draft_transfer(app, transfer.complete(), sender=sender)
     return replace(transaction, notes=(*transaction.notes, *transfer.notes))
-
-
-def _placeholder_left() -> InvalidRequest:
-    return InvalidRequest("the transfer has a placeholder, expected none")
 
 
 def draw_document(app: "Application", transfer: ParsedTransfer) -> dict[str, Any]:
@@ -313,7 +312,7 @@ STEP = StepKind(
     look=Look(name="transfer", color="blue", icon="M4 12h15M13 6l6 6l-6 6"),
     describe=describe,
     card=card,
-    incoming=incoming,
+    incoming=source_tokens,
     outgoing=outgoing,
     flow=FlowKeys(
         required=("source_chain", "dest_chain", "destination_address", "amount", "assetid"),

@@ -1,14 +1,13 @@
 """The node `webhook`: the run waits for an event that is posted to the daemon."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row
-from scenarioctl.actions.delay import parse_timeout
+from scenarioctl.actions.delay import parse_timeout, write_timeout
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import one_line
-from scenarioctl.actions.placeholders import has_placeholder, require_filled, require_value
+from scenarioctl.actions.placeholders import require_filled, require_value
 from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
 from scenarioctl.errors import InvalidRequest, TimedOut, shorten
 from scenarioctl.formats.diagram_builder import EditorBox
@@ -130,19 +129,14 @@ def webhooks_of(diagram: Diagram) -> tuple[str, ...]:
     return tuple(found)
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", values: Mapping[str, Any], place: str, start: str
-) -> tuple[str, str]:
-    fields = Fields(values, place)
+def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     name = fields.filled("name")
     uuid = fields.text("uuid")
     uuid = parse_uuid(uuid, field=fields.name("uuid")) if uuid else builder.new_uuid()
     form: dict[str, Any] = {"webhookName": name, "uuid": uuid}
-    timeout = fields.get("timeout")
+    timeout = fields.open("timeout", write_timeout)
     if timeout is not None:
         form["timeout"] = timeout
-        if not has_placeholder(timeout):
-            form["timeout"] = to_text(parse_timeout(timeout, field=fields.name("timeout")))
     node = builder.add(BOX, form, extra={"selectedWebhook": name, "uuid": uuid})
     return node, node
 

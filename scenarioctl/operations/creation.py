@@ -58,18 +58,10 @@ class CreatedScenario(Checked):
 
 
 async def create_scenario(app: Application, request: CreateScenario) -> Result[CreatedScenario]:
+    from scenarioctl.actions.fields import Fields
     from scenarioctl.actions.transfer import draft_parsed, draw_document, parse_transfer
 
-    fields = {
-        "source_chain": request.source_chain,
-        "dest_chain": request.dest_chain,
-        "destination_address": request.destination_address,
-        "amount": request.amount,
-        "assetid": request.assetid,
-        "yes": request.yes,
-        "xcm_version": request.xcm_version,
-    }
-    transfer = parse_transfer(app, fields)
+    transfer = parse_transfer(app, Fields(vars(request)))
     sender = check_sender(request.check, request.sender)
     document = draw_document(app, transfer)
     if transfer.has_placeholder:
@@ -118,19 +110,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
 
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
-    document = draw_single(
-        app,
-        "swap",
-        chain=request.chain,
-        assetin=request.assetin,
-        assetout=request.assetout,
-        amount=request.amount,
-        min_amount_out=request.min_amount_out,
-        exact_minimum=request.exact_minimum,
-        slippage=request.slippage,
-        max_impact=request.max_impact,
-        route=request.route,
-    )
+    document = draw_single(app, "swap", **vars(request))
     drafted = await draft_first(app, _read_single(document), sender=sender)
     transaction = drafted.transaction
     check = passed_check(transaction)
@@ -164,7 +144,7 @@ async def create_remark(app: Application, request: CreateRemark) -> Result[Creat
     from scenarioctl.actions.drafting import draft_first
     from scenarioctl.actions.flow_files import draw_single
 
-    document = draw_single(app, "Remark", chain=request.chain, text=request.text, plain=request.plain)
+    document = draw_single(app, "Remark", **vars(request))
     sender = check_sender(request.check, request.sender)
     diagram = _read_single(document)
 
@@ -189,15 +169,7 @@ class CreateQuery:
 async def create_query(app: Application, request: CreateQuery) -> Result[CreatedScenario]:
     from scenarioctl.actions.flow_files import draw_single
 
-    document = draw_single(
-        app,
-        "chainQuery",
-        chain=request.chain,
-        pallet_name=request.pallet_name,
-        method_name=request.method_name,
-        params=request.params,
-        block=request.block,
-    )
+    document = draw_single(app, "chainQuery", **vars(request))
     id = await store_document(app, document, _read_single(document))
     return Result(answer={"result": id})
 

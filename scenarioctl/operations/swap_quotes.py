@@ -71,24 +71,20 @@ class SwapQuote(TypedDict):
 
 
 async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
-    from scenarioctl.actions.fields import known_decimals
+    from scenarioctl.actions.fields import Fields
     from scenarioctl.actions.swap import check_exchange, check_pair, read_route, read_slippage
     from scenarioctl.chains.addresses import parse_account
-    from scenarioctl.model.amounts import parse_number, to_raw
     from scenarioctl.transactions.swap.omnipool_math import minimum_received
     from scenarioctl.transactions.swap.quote import percent
     from scenarioctl.transactions.swap.route_quote import fetch_quote
     from scenarioctl.transactions.swap.swap_limits import warn_of_slippage
 
-    chain = app.registry.find(request.chain)
+    fields = Fields(vars(request))
+    chain = fields.chain(app, "chain")
     check_exchange(app, chain, "chain")
-    asset_in = app.assets.find(chain, request.assetin, field="assetin")
-    asset_out = app.assets.find(chain, request.assetout, field="assetout")
+    asset_in, asset_out = fields.asset(app, chain, "assetin"), fields.asset(app, chain, "assetout")
     check_pair(asset_in, asset_out, "assetout")
-    decimals = known_decimals(asset_in, "amount", request.amount)
-    amount = to_raw(
-        parse_number(request.amount, field="amount"), decimals, field="amount", symbol=asset_in.display_name
-    )
+    _, amount = fields.amount("amount", asset_in)
     slippage = read_slippage(request.slippage, "slippage")
     route = read_route(request.route, "route")
     sender = parse_account(request.sender, field="sender") if request.sender else None

@@ -19,6 +19,7 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.transactions.keyless_accounts import read_receiver
+from scenarioctl.transactions.transfer.request import Transfer
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
@@ -73,8 +74,7 @@ async def draft_requested(
     source = app.registry.find(request.sourchain, field="sourchain")
     destination = app.registry.find(request.destchain, field="destchain")
     asset = app.assets.find(source, request.assetid, field="assetid")
-    transaction = await draft_transfer(
-        app,
+    transfer = Transfer(
         source=source,
         destination=destination,
         asset=asset,
@@ -86,6 +86,6 @@ async def draft_requested(
             confirmed=request.yes,
         ),
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
-        sender=sender,
     )
+    transaction = await draft_transfer(app, transfer, sender=sender)
     return replace(transaction, notes=(*transaction.notes, *note_native(request.assetid, asset, "assetid")))

@@ -73,11 +73,13 @@ class Network:
         return self.priced(
             lambda: draft_transfer(
                 self.app,
-                source=chain,
-                destination=self.app.registry.find(destination),
-                asset=self.app.assets.find(chain, asset),
-                amount=amount,
-                beneficiary=to or fresh(32),
+                Transfer(
+                    source=chain,
+                    destination=self.app.registry.find(destination),
+                    asset=self.app.assets.find(chain, asset),
+                    amount=amount,
+                    beneficiary=to or fresh(32),
+                ),
                 sender=by or ALICE.public_key,
             )
         )
@@ -358,11 +360,13 @@ class TestFeeAssetThatIsNotAccepted:
             finish(
                 draft_transfer(
                     app,
-                    source=without_pool.dex,
-                    destination=without_pool.hub,
-                    asset=app.assets.find(without_pool.dex, "10"),
-                    amount=100 * 10**6,
-                    beneficiary=fresh(32),
+                    Transfer(
+                        source=without_pool.dex,
+                        destination=without_pool.hub,
+                        asset=app.assets.find(without_pool.dex, "10"),
+                        amount=100 * 10**6,
+                        beneficiary=fresh(32),
+                    ),
                 )
             )
 
