@@ -1,4 +1,4 @@
-"""The SCALE codec: one compiled encoder and one decoder for each type of a runtime, made when first needed.
+"""The SCALE codec: one compiled coder for each type of a runtime, made when first needed.
 
 Values are plain Python.  `encode` takes what `decode` gives, and a little more where said:
 
@@ -25,9 +25,10 @@ before the bytes that it speaks of are there.
 # ruff: noqa: ARG001, every encoder and every decoder takes the same arguments
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
 from struct import Struct
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.runtime.type_table import DEFINITION, KIND, PATH, TypeTable
@@ -36,8 +37,6 @@ from scenarioctl.runtime.type_table import DEFINITION, KIND, PATH, TypeTable
 Encoder = Callable[[Any, int], bytes]
 #: Takes the bytes, where to begin and how deep that is; gives the value and where it ended.
 Decoder = Callable[["Input", int, int], tuple[Any, int]]
-#: A field's name (or place) and type.
-Field = tuple[str | None, int]
 
 #: How many sequences and variants may stand inside each other; 66 batches in a batch.  Far below Python's own limit.
 MAX_DEPTH = 200
@@ -51,6 +50,13 @@ MAX_CALL_VALUES = 100_000
 _BYTE = [bytes((number,)) for number in range(256)]
 _U16, _U32, _U64 = Struct("<H"), Struct("<I"), Struct("<Q")
 _pack_u16, _pack_u32 = _U16.pack, _U32.pack
+
+
+class Coder(NamedTuple):
+    """Both ways of one type."""
+
+    encode: Encoder
+    decode: Decoder
 
 
 class Input(bytes):
@@ -131,22 +137,20 @@ def decode_compact(data: bytes, start: int) -> tuple[int, int]:
 
 
 class Codec:
-    """Encoders and decoders for the types of one table, compiled when first needed and kept."""
+    """Coders for the types of one table, compiled when first needed and kept."""
 
     def __init__(self, types: TypeTable) -> None:
         self.types = types
-        self._encoders: dict[int, Encoder] = {}
-        self._decoders: dict[int, Decoder] = {}
+        self._coders: dict[int, Coder] = {}
         #: Types being compiled right now: one met again is inside itself, and found later through its id.
-        self._encoding: set[int] = set()
-        self._decoding: set[int] = set()
+        self._unfinished: set[int] = set()
         #: Held by the thread that compiles: another one would take its types for some that are inside themselves.
         self._compiling = RLock()
 
     def encode(self, type_id: int, value: object) -> bytes:
         """Return *value* as bytes; InvalidRequest naming the place that does not fit."""
         try:
-            return self.encoder(type_id)(value, 0)
+            return self.coder(type_id).encode(value, 0)
         except (Refusal, RecursionError) as problem:
             raise invalid(problem) from None
 
@@ -160,133 +164,70 @@ class Codec:
     def decode_at(self, type_id: int, data: bytes, start: int) -> tuple[Any, int]:
         """Return the value that begins at *start* and where it ends."""
         try:
-            return self.decoder(type_id)(Input(data), start, 0)
+            return self.coder(type_id).decode(Input(data), start, 0)
         except (Refusal, RecursionError) as problem:
             raise invalid(problem) from None
 
-    def encoder(self, type_id: int) -> Encoder:
-        """Return the compiled encoder of *type_id*."""
-        encode = self._encoders.get(type_id)
-        if encode is not None:
-            return encode
+    def coder(self, type_id: int) -> Coder:
+        """Return the compiled coder of *type_id*."""
+        coder = self._coders.get(type_id)
+        if coder is not None:
+            return coder
         with self._compiling:
             # Another thread may have been first.
-            encode = self._encoders.get(type_id)
-            if encode is not None:
-                return encode
-            if type_id in self._encoding:
-                return lambda value, depth: self.encoder(type_id)(value, depth)
-            self._encoding.add(type_id)
+            coder = self._coders.get(type_id)
+            if coder is not None:
+                return coder
+            if type_id in self._unfinished:
+                return Coder(
+                    lambda value, depth: self.coder(type_id).encode(value, depth),
+                    lambda data, start, depth: self.coder(type_id).decode(data, start, depth),
+                )
+            self._unfinished.add(type_id)
             try:
-                encode = self._encoders[type_id] = self._compile_encoder(type_id)
+                coder = self._coders[type_id] = self._compile(type_id)
             finally:
-                self._encoding.discard(type_id)
-        return encode
+                self._unfinished.discard(type_id)
+        return coder
 
-    def decoder(self, type_id: int) -> Decoder:
-        """Return the compiled decoder of *type_id*."""
-        decode = self._decoders.get(type_id)
-        if decode is not None:
-            return decode
-        with self._compiling:
-            # Another thread may have been first.
-            decode = self._decoders.get(type_id)
-            if decode is not None:
-                return decode
-            if type_id in self._decoding:
-                return lambda data, start, depth: self.decoder(type_id)(data, start, depth)
-            self._decoding.add(type_id)
-            try:
-                decode = self._decoders[type_id] = self._compile_decoder(type_id)
-            finally:
-                self._decoding.discard(type_id)
-        return decode
-
-    def fields_encoder(self, fields: list[list[Any]]) -> Encoder:
-        """Return an encoder of *fields*, as of a composite or of one variant."""
+    def fields(self, fields: list[list[Any]]) -> Coder:
+        """Return a coder of *fields*, as of a composite or of one variant."""
         if not fields:
-            return _encode_nothing
+            return _NOTHING
         if fields[0][0] is None:
             if len(fields) == 1:
-                return self.encoder(fields[0][1])
-            return _tuple_encoder([self.encoder(field[1]) for field in fields])
-        return _named_encoder([(field[0], self.encoder(field[1])) for field in _distinct(fields)])
+                return self.coder(fields[0][1])
+            return _tuple([self.coder(field[1]) for field in fields])
+        return _named([(field[0], self.coder(field[1])) for field in _distinct(fields)])
 
-    def fields_decoder(self, fields: list[list[Any]]) -> Decoder:
-        """Return a decoder of *fields*, as of a composite or of one variant."""
-        if not fields:
-            return _decode_nothing
-        if fields[0][0] is None:
-            if len(fields) == 1:
-                return self.decoder(fields[0][1])
-            return _tuple_decoder([self.decoder(field[1]) for field in fields])
-        return _named_decoder([(field[0], self.decoder(field[1])) for field in _distinct(fields)])
-
-    def _compile_encoder(self, type_id: int) -> Encoder:
+    def _compile(self, type_id: int) -> Coder:
         path, _, kind, definition = self.types[type_id]
         if kind == "composite":
             bits = self._wide_unsigned(path, definition)
-            return _unsigned_encoder(bits) if bits else self.fields_encoder(definition)
+            return _integer(bits, signed=False) if bits else self.fields(definition)
         if kind == "variant":
             if self.types.is_option(type_id):
                 inner = definition[1][2][0][1]
-                return _option_encoder(self.encoder(inner), wrapped=self.types.can_be_none(inner))
-            return _variant_encoder(self, definition)
+                return _option(self.coder(inner), wrapped=self.types.can_be_none(inner))
+            return _variant(self, type_id, definition)
         if kind == "sequence":
             if self._is_byte(definition):
-                return _encode_bytes
-            return _sequence_encoder(self.encoder(definition), empty=self.types.is_empty(definition))
+                return _BYTES
+            return _sequence(self.coder(definition), empty=self.types.is_empty(definition))
         if kind == "array":
             length, inner = definition
             if self._is_byte(inner):
-                return _byte_array_encoder(length)
+                return _byte_array(length)
             if self.types.is_empty(inner) and length > MAX_EMPTY:
                 raise Refusal(_too_many_empty(length))
-            return _array_encoder(self.encoder(inner), length)
+            return _array(self.coder(inner), length)
         if kind == "tuple":
-            return (
-                _tuple_encoder([self.encoder(inner) for inner in definition])
-                if definition
-                else _encode_nothing
-            )
+            return _tuple([self.coder(inner) for inner in definition]) if definition else _NOTHING
         if kind == "primitive":
-            return _primitive_encoder(definition)
+            return _PRIMITIVES.get(definition) or _integer(int(definition[1:]), signed=definition[0] == "i")
         if kind == "compact":
-            return self._compact_encoder(definition)
-        return _bits_encoder(*self._bit_order(definition))
-
-    def _compile_decoder(self, type_id: int) -> Decoder:
-        path, _, kind, definition = self.types[type_id]
-        if kind == "composite":
-            bits = self._wide_unsigned(path, definition)
-            return _integer_decoder(bits, signed=False) if bits else self.fields_decoder(definition)
-        if kind == "variant":
-            if self.types.is_option(type_id):
-                inner = definition[1][2][0][1]
-                return _option_decoder(self.decoder(inner), wrapped=self.types.can_be_none(inner))
-            return _variant_decoder(self, type_id, definition)
-        if kind == "sequence":
-            if self._is_byte(definition):
-                return _decode_bytes
-            return _sequence_decoder(self.decoder(definition), empty=self.types.is_empty(definition))
-        if kind == "array":
-            length, inner = definition
-            if self._is_byte(inner):
-                return _byte_array_decoder(length)
-            if self.types.is_empty(inner) and length > MAX_EMPTY:
-                raise Refusal(_too_many_empty(length))
-            return _array_decoder(self.decoder(inner), length)
-        if kind == "tuple":
-            return (
-                _tuple_decoder([self.decoder(inner) for inner in definition])
-                if definition
-                else _decode_nothing
-            )
-        if kind == "primitive":
-            return _primitive_decoder(definition)
-        if kind == "compact":
-            return self._compact_decoder(definition)
-        return _bits_decoder(*self._bit_order(definition))
+            return self._compile_compact(definition)
+        return _bits(*self._bit_order(definition))
 
     def _is_byte(self, type_id: int) -> bool:
         definition = self.types[type_id]
@@ -313,7 +254,7 @@ class Codec:
                 if definition[0][0] is not None:
                     names.append(definition[0][0])
                 type_id = definition[0][1]
-            elif (kind == "tuple" and not definition) or (kind == "composite" and not definition):
+            elif kind in ("tuple", "composite") and not definition:
                 return names, -1, "()"
             elif kind == "primitive" and definition.startswith("u"):
                 return names, (1 << int(definition[1:])) - 1, definition
@@ -321,19 +262,12 @@ class Codec:
                 break
         raise Refusal(f"a compact {self.types.name(type_id)} does not exist, only compact unsigned integers")
 
-    def _compact_encoder(self, type_id: int) -> Encoder:
+    def _compile_compact(self, type_id: int) -> Coder:
         names, largest, name = self._compact_of(type_id)
-        encode = _encode_nothing if largest < 0 else _compact_encoder(largest, name)
+        coder = _NOTHING if largest < 0 else _compact(largest, name)
         for field in reversed(names):
-            encode = _named_encoder([(field, encode)])
-        return encode
-
-    def _compact_decoder(self, type_id: int) -> Decoder:
-        names, largest, name = self._compact_of(type_id)
-        decode = _decode_nothing if largest < 0 else _compact_decoder(largest, name)
-        for field in reversed(names):
-            decode = _named_decoder([(field, decode)])
-        return decode
+            coder = _named([(field, coder)])
+        return coder
 
     def _bit_order(self, definition: list[int]) -> tuple[int, bool]:
         """Return the bits of one store element and whether its most significant bit is the first."""
@@ -407,6 +341,9 @@ def _decode_nothing(data: Input, start: int, depth: int) -> tuple[None, int]:
     return None, start
 
 
+_NOTHING = Coder(_encode_nothing, _decode_nothing)
+
+
 # Numbers
 
 
@@ -421,36 +358,16 @@ def _as_integer(value: object, expected: str) -> int:
     raise Refusal(f"{_show(value)} is not a whole number, expected {expected}")
 
 
-def _unsigned_encoder(bits: int) -> Encoder:
-    size, name = bits // 8, f"u{bits}"
+def _integer(bits: int, *, signed: bool) -> Coder:
+    size, name = bits // 8, f"{'i' if signed else 'u'}{bits}"
 
     def encode(value: Any, depth: int) -> bytes:
         if type(value) is not int:
             value = _as_integer(value, name)
         try:
-            return value.to_bytes(size, "little")  # type: ignore[no-any-return]
+            return value.to_bytes(size, "little", signed=signed)  # type: ignore[no-any-return]
         except OverflowError:
             raise Refusal(f"{_show(value)} does not fit {name}") from None
-
-    return encode
-
-
-def _signed_encoder(bits: int) -> Encoder:
-    size, name = bits // 8, f"i{bits}"
-
-    def encode(value: Any, depth: int) -> bytes:
-        if type(value) is not int:
-            value = _as_integer(value, name)
-        try:
-            return value.to_bytes(size, "little", signed=True)  # type: ignore[no-any-return]
-        except OverflowError:
-            raise Refusal(f"{_show(value)} does not fit {name}") from None
-
-    return encode
-
-
-def _integer_decoder(bits: int, *, signed: bool) -> Decoder:
-    size = bits // 8
 
     def decode(data: Input, start: int, depth: int) -> tuple[int, int]:
         end = start + size
@@ -458,10 +375,10 @@ def _integer_decoder(bits: int, *, signed: bool) -> Decoder:
             raise _ends_early(start)
         return int.from_bytes(data[start:end], "little", signed=signed), end
 
-    return decode
+    return Coder(encode, decode)
 
 
-def _compact_encoder(largest: int, name: str) -> Encoder:
+def _compact(largest: int, name: str) -> Coder:
     def encode(value: Any, depth: int) -> bytes:
         if type(value) is not int:
             value = _as_integer(value, name)
@@ -469,17 +386,13 @@ def _compact_encoder(largest: int, name: str) -> Encoder:
             raise Refusal(f"{_show(value)} does not fit {name}")
         return encode_compact(value)
 
-    return encode
-
-
-def _compact_decoder(largest: int, name: str) -> Decoder:
     def decode(data: Input, start: int, depth: int) -> tuple[int, int]:
         value, end = decode_compact(data, start)
         if value > largest:
             raise Refusal(f"{value} at byte {start} does not fit {name}")
         return value, end
 
-    return decode
+    return Coder(encode, decode)
 
 
 # Truth and text
@@ -537,22 +450,10 @@ def _decode_char(data: Input, start: int, depth: int) -> tuple[str, int]:
     return chr(code), end
 
 
-def _primitive_encoder(name: str) -> Encoder:
-    if name in _PRIMITIVES:
-        return _PRIMITIVES[name][0]
-    return _unsigned_encoder(int(name[1:])) if name[0] == "u" else _signed_encoder(int(name[1:]))
-
-
-def _primitive_decoder(name: str) -> Decoder:
-    if name in _PRIMITIVES:
-        return _PRIMITIVES[name][1]
-    return _integer_decoder(int(name[1:]), signed=name[0] == "i")
-
-
-_PRIMITIVES: dict[str, tuple[Encoder, Decoder]] = {
-    "bool": (_encode_bool, _decode_bool),
-    "str": (_encode_str, _decode_str),
-    "char": (_encode_char, _decode_char),
+_PRIMITIVES = {
+    "bool": Coder(_encode_bool, _decode_bool),
+    "str": Coder(_encode_str, _decode_str),
+    "char": Coder(_encode_char, _decode_char),
 }
 
 
@@ -587,7 +488,10 @@ def _decode_bytes(data: Input, start: int, depth: int) -> tuple[bytes, int]:
     return data[begin:end], end
 
 
-def _byte_array_encoder(length: int) -> Encoder:
+_BYTES = Coder(_encode_bytes, _decode_bytes)
+
+
+def _byte_array(length: int) -> Coder:
     def encode(value: Any, depth: int) -> bytes:
         if type(value) is not bytes:
             value = _as_bytes(value, f"{length} bytes")
@@ -595,20 +499,16 @@ def _byte_array_encoder(length: int) -> Encoder:
             raise Refusal(f"{_show(value)} has {len(value)} bytes, expected {length}")
         return value  # type: ignore[no-any-return]
 
-    return encode
-
-
-def _byte_array_decoder(length: int) -> Decoder:
     def decode(data: Input, start: int, depth: int) -> tuple[bytes, int]:
         end = start + length
         if end > len(data):
             raise _ends_early(start)
         return data[start:end], end
 
-    return decode
+    return Coder(encode, decode)
 
 
-def _bits_encoder(store: int, most_significant_first: bool) -> Encoder:
+def _bits(store: int, most_significant_first: bool) -> Coder:
     size = store // 8
 
     def encode(value: object, depth: int) -> bytes:
@@ -622,12 +522,6 @@ def _bits_encoder(store: int, most_significant_first: bool) -> Encoder:
             return encode_compact(len(value)) + int(padded[::-1], 2).to_bytes(elements * size, "little")
         body = int(padded, 2).to_bytes(elements * size, "big")
         return encode_compact(len(value)) + _swap(body, size)
-
-    return encode
-
-
-def _bits_decoder(store: int, most_significant_first: bool) -> Decoder:
-    size = store // 8
 
     def decode(data: Input, start: int, depth: int) -> tuple[str, int]:
         length, begin = decode_compact(data, start)
@@ -647,7 +541,7 @@ def _bits_decoder(store: int, most_significant_first: bool) -> Decoder:
             raise Refusal(f"the bit sequence at byte {start} has a bit set behind its end")
         return text[:length], end
 
-    return decode
+    return Coder(encode, decode)
 
 
 def _swap(data: bytes, size: int) -> bytes:
@@ -666,49 +560,44 @@ def _as_mapping(value: object, names: Iterable[str]) -> dict[str, Any]:
     raise Refusal(f"{_show(value)} is not an object, expected the fields {_choices(names)}")
 
 
-def _named_encoder(fields: list[tuple[str, Encoder]]) -> Encoder:
-    count = len(fields)
+def _named(fields: list[tuple[str, Coder]]) -> Coder:
+    names = [name for name, _ in fields]
+    encoders = [(name, coder.encode) for name, coder in fields]
+    decoders = [(name, coder.decode) for name, coder in fields]
 
     def encode(value: Any, depth: int) -> bytes:
         if type(value) is not dict:
-            value = _as_mapping(value, (name for name, _ in fields))
+            value = _as_mapping(value, names)
         out = b""
         name = ""
         try:
-            for name, encode_field in fields:
+            for name, encode_field in encoders:
                 out += encode_field(value[name], depth)
         except KeyError:
             if name in value:
                 raise
-            raise Refusal(f"{name!r} is missing, expected {_choices(name for name, _ in fields)}") from None
+            raise Refusal(f"{name!r} is missing, expected {_choices(names)}") from None
         except Refusal as refusal:
             refusal.path.append(name)
             raise
-        if len(value) != count:
-            names = [name for name, _ in fields]
+        if len(value) != len(names):
             unknown = next(key for key in value if key not in names)
             raise Refusal(f"{_show(unknown)} is not one of its fields, expected {_choices(names)}")
         return out
 
-    return encode
-
-
-def _named_decoder(fields: list[tuple[str, Decoder]]) -> Decoder:
-    count = len(fields) + 1
-
     def decode(data: Input, start: int, depth: int) -> tuple[dict[str, Any], int]:
-        data.spend(count)
+        data.spend(len(names) + 1)
         value: dict[str, Any] = {}
         name = ""
         try:
-            for name, decode_field in fields:
+            for name, decode_field in decoders:
                 value[name], start = decode_field(data, start, depth)
         except Refusal as refusal:
             refusal.path.append(name)
             raise
         return value, start
 
-    return decode
+    return Coder(encode, decode)
 
 
 def _as_list(value: object, expected: str) -> list[Any]:
@@ -742,8 +631,10 @@ def _decode_each(decoders: Iterable[Decoder], data: Input, start: int, depth: in
     return values, start
 
 
-def _tuple_encoder(encoders: list[Encoder]) -> Encoder:
-    count = len(encoders)
+def _tuple(coders: list[Coder]) -> Coder:
+    count = len(coders)
+    encoders = [coder.encode for coder in coders]
+    decoders = [coder.decode for coder in coders]
 
     def encode(value: Any, depth: int) -> bytes:
         if type(value) is not list:
@@ -752,44 +643,33 @@ def _tuple_encoder(encoders: list[Encoder]) -> Encoder:
             raise Refusal(f"{_show(value)} is given, expected a list of {count}")
         return _encode_each(zip(encoders, value, strict=True), depth)
 
-    return encode
-
-
-def _tuple_decoder(decoders: list[Decoder]) -> Decoder:
     def decode(data: Input, start: int, depth: int) -> tuple[list[Any], int]:
-        data.spend(len(decoders) + 1)
+        data.spend(count + 1)
         return _decode_each(decoders, data, start, depth)
 
-    return decode
+    return Coder(encode, decode)
 
 
-def _array_encoder(encode_item: Encoder, length: int) -> Encoder:
+def _array(item: Coder, length: int) -> Coder:
+    encode_item, decode_item = item
+
     def encode(value: Any, depth: int) -> bytes:
         if type(value) is not list:
             value = _as_list(value, f"a list of {length}")
         if len(value) != length:
             raise Refusal(f"{_show(value)} is given, expected a list of {length}")
-        out: list[bytes] = []
-        try:
-            for item in value:
-                out.append(encode_item(item, depth))  # noqa: PERF401, the handler counts them
-        except Refusal as refusal:
-            refusal.path.append(f"[{len(out)}]")
-            raise
-        return b"".join(out)
+        return _encode_each(zip(repeat(encode_item), value, strict=False), depth)
 
-    return encode
-
-
-def _array_decoder(decode_item: Decoder, length: int) -> Decoder:
     def decode(data: Input, start: int, depth: int) -> tuple[list[Any], int]:
         data.spend(length + 1)
-        return _decode_each((decode_item for _ in range(length)), data, start, depth)
+        return _decode_each(repeat(decode_item, length), data, start, depth)
 
-    return decode
+    return Coder(encode, decode)
 
 
-def _sequence_encoder(encode_item: Encoder, *, empty: bool) -> Encoder:
+def _sequence(item: Coder, *, empty: bool) -> Coder:
+    encode_item, decode_item = item
+
     def encode(value: Any, depth: int) -> bytes:
         if type(value) is not list:
             value = _as_list(value, "a list")
@@ -797,20 +677,9 @@ def _sequence_encoder(encode_item: Encoder, *, empty: bool) -> Encoder:
             raise Refusal(_TOO_DEEP)
         if empty and len(value) > MAX_EMPTY:
             raise Refusal(_too_many_empty(len(value)))
-        depth += 1
-        out = [encode_compact(len(value))]
-        try:
-            for item in value:
-                out.append(encode_item(item, depth))  # noqa: PERF401, the handler counts them
-        except Refusal as refusal:
-            refusal.path.append(f"[{len(out) - 1}]")
-            raise
-        return b"".join(out)
+        body = _encode_each(zip(repeat(encode_item), value, strict=False), depth + 1)
+        return encode_compact(len(value)) + body
 
-    return encode
-
-
-def _sequence_decoder(decode_item: Decoder, *, empty: bool) -> Decoder:
     def decode(data: Input, start: int, depth: int) -> tuple[list[Any], int]:
         length, begin = decode_compact(data, start)
         if depth >= MAX_DEPTH:
@@ -820,12 +689,14 @@ def _sequence_decoder(decode_item: Decoder, *, empty: bool) -> Decoder:
         if not empty and length > len(data) - begin:
             raise Refusal(f"the bytes end early, byte {start} promises {length} elements")
         data.spend(length + 1)
-        return _decode_each((decode_item for _ in range(length)), data, begin, depth + 1)
+        return _decode_each(repeat(decode_item, length), data, begin, depth + 1)
 
-    return decode
+    return Coder(encode, decode)
 
 
-def _option_encoder(encode_some: Encoder, *, wrapped: bool) -> Encoder:
+def _option(some: Coder, *, wrapped: bool) -> Coder:
+    encode_some, decode_some = some
+
     def encode(value: Any, depth: int) -> bytes:
         if value is None:
             return b"\x00"
@@ -837,10 +708,6 @@ def _option_encoder(encode_some: Encoder, *, wrapped: bool) -> Encoder:
             raise Refusal(_TOO_DEEP)
         return b"\x01" + encode_some(value, depth + 1)
 
-    return encode
-
-
-def _option_decoder(decode_some: Decoder, *, wrapped: bool) -> Decoder:
     def decode(data: Input, start: int, depth: int) -> tuple[Any, int]:
         present, start = _decode_bool(data, start, depth)
         if not present:
@@ -851,31 +718,32 @@ def _option_decoder(decode_some: Decoder, *, wrapped: bool) -> Decoder:
         value, start = decode_some(data, start, depth + 1)
         return ({"Some": value} if wrapped else value), start
 
-    return decode
+    return Coder(encode, decode)
 
 
-def _check_variants(variants: list[list[Any]]) -> None:
-    if len({variant[0] for variant in variants}) != len(variants):
+def _variant(codec: Codec, type_id: int, variants: list[list[Any]]) -> Coder:
+    by_name: dict[str, tuple[int, list[Any]]] = {name: (index, fields) for name, index, fields in variants}
+    by_index = {index: (name, fields) for name, index, fields in variants}
+    if len(by_name) != len(variants):
         raise Refusal("the runtime's metadata names a variant twice")
-    if len({variant[1] for variant in variants}) != len(variants):
+    if len(by_index) != len(variants):
         raise Refusal("the runtime's metadata numbers two variants alike")
-
-
-def _variant_encoder(codec: Codec, variants: list[list[Any]]) -> Encoder:
-    _check_variants(variants)
     plain: dict[str, bytes] = {name: _BYTE[index] for name, index, fields in variants if not fields}
-    with_fields: dict[str, tuple[int, list[Any]]] = {
-        name: (index, fields) for name, index, fields in variants if fields
-    }
     #: Compiled when first met: RuntimeCall alone leads to most of a runtime's types.
-    bodies: dict[str, tuple[bytes, Encoder]] = {}
+    bodies: dict[str, Coder] = {}
+
+    def body_of(name: str, fields: list[Any]) -> Coder:
+        body = bodies.get(name)
+        if body is None:
+            body = bodies[name] = codec.fields(fields)
+        return body
 
     def refuse(value: object) -> Refusal:
         if not variants:
             return Refusal("this type has no values at all")
-        if isinstance(value, str) and value in with_fields:
+        if isinstance(value, str) and value in by_name and value not in plain:
             return Refusal(f'{value!r} is given alone, expected {{"{value}": …}}')
-        return Refusal(f"{_show(value)} is not one of {_choices(variant[0] for variant in variants)}")
+        return Refusal(f"{_show(value)} is not one of {_choices(by_name)}")
 
     def encode(value: Any, depth: int) -> bytes:
         if type(value) is str:
@@ -890,30 +758,14 @@ def _variant_encoder(codec: Codec, variants: list[list[Any]]) -> Encoder:
         ((name, inner),) = value.items()
         if depth >= MAX_DEPTH:
             raise Refusal(_TOO_DEEP)
-        body = bodies.get(name)
+        if name not in by_name:
+            raise refuse(name)
+        index, fields = by_name[name]
         try:
-            if body is None:
-                if name in with_fields:
-                    index, fields = with_fields[name]
-                    body = bodies[name] = (_BYTE[index], codec.fields_encoder(fields))
-                elif name in plain:
-                    body = bodies[name] = (plain[name], _encode_nothing)
-                else:
-                    raise refuse(name)
-            index_byte, encode_fields = body
-            return index_byte + encode_fields(inner, depth + 1)
+            return _BYTE[index] + body_of(name, fields).encode(inner, depth + 1)
         except Refusal as refusal:
-            if name in with_fields or name in plain:
-                refusal.path.append(name)
+            refusal.path.append(name)
             raise
-
-    return encode
-
-
-def _variant_decoder(codec: Codec, type_id: int, variants: list[list[Any]]) -> Decoder:
-    _check_variants(variants)
-    by_index = {index: (name, fields) for name, index, fields in variants}
-    bodies: dict[int, Decoder] = {}
 
     def decode(data: Input, start: int, depth: int) -> tuple[Any, int]:
         try:
@@ -928,14 +780,12 @@ def _variant_decoder(codec: Codec, type_id: int, variants: list[list[Any]]) -> D
         if depth >= MAX_DEPTH:
             raise Refusal(_TOO_DEEP)
         try:
-            body = bodies.get(index)
-            if body is None:
-                body = bodies[index] = codec.fields_decoder(fields)
+            body = body_of(name, fields)
             data.spend(1)
-            value, end = body(data, start + 1, depth + 1)
+            value, end = body.decode(data, start + 1, depth + 1)
         except Refusal as refusal:
             refusal.path.append(name)
             raise
         return {name: value}, end
 
-    return decode
+    return Coder(encode, decode)

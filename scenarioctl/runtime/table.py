@@ -327,7 +327,7 @@ class RuntimeTable:
     def _compile_call(self, pallet: str, method: str) -> Encoder:
         _, method_index, fields = self._variant_of(pallet, method)
         prefix = bytes((self._places[pallet][1], method_index))
-        encode_fields = self.codec.fields_encoder(fields)
+        encode_fields = self.codec.fields(fields).encode
 
         def encode(args: Any, depth: int) -> bytes:
             return prefix + encode_fields(args, depth)
@@ -342,7 +342,7 @@ class RuntimeTable:
             for method, index_of_method, fields in self.types[calls][3]:
                 if index_of_method == method_index:
                     try:
-                        known = (pallet, method, self.codec.fields_decoder(fields))
+                        known = (pallet, method, self.codec.fields(fields).decode)
                     except (Refusal, RecursionError) as problem:
                         raise invalid(problem, f"{pallet}.{method}: ") from None
                     self._call_decoders[pallet_index, method_index] = known
