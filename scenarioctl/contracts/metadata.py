@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from scenarioctl.errors import InvalidRequest, TooLarge, shorten
+from scenarioctl.errors import InvalidRequest, TooLarge
+from scenarioctl.model.diagram import name_of
+from scenarioctl.model.hexadecimal import from_hex
 
 T = TypeVar("T")
 
@@ -71,7 +73,7 @@ def describe_contract(abi: object) -> tuple[Message, ...]:
 def _locate(abi: object) -> tuple[int, Mapping[str, object], str]:
     """Return the version, the object that holds spec and types, and how to call that in an error."""
     if not isinstance(abi, dict):
-        raise InvalidRequest(f"abiJson is {_show(abi)}, expected an object: a contract's metadata file")
+        raise InvalidRequest(f"abiJson is {name_of(abi)}, expected an object: a contract's metadata file")
     expected = "expected ink! metadata version 3 (under V3), 4, 5 or 6"
     if "version" in abi:
         version = abi["version"]
@@ -79,7 +81,7 @@ def _locate(abi: object) -> tuple[int, Mapping[str, object], str]:
             # Version 4 began its life as text.
             if version == str(known) or (version == known and type(version) is int):
                 return known, abi, "abiJson"
-        raise InvalidRequest(f"abiJson version {_show(version)} cannot be read, {expected}")
+        raise InvalidRequest(f"abiJson version {name_of(version)} cannot be read, {expected}")
     if "V3" in abi:
         return 3, _member(abi, "V3", dict, "abiJson"), "abiJson V3"
     for name in abi:
@@ -87,29 +89,29 @@ def _locate(abi: object) -> tuple[int, Mapping[str, object], str]:
             raise InvalidRequest(f"abiJson version {name} cannot be read, {expected}")
     if "metadataVersion" in abi:
         raise InvalidRequest(
-            f"abiJson metadataVersion {_show(abi['metadataVersion'])} cannot be read, {expected}"
+            f"abiJson metadataVersion {name_of(abi['metadataVersion'])} cannot be read, {expected}"
         )
     raise InvalidRequest(f"abiJson has no version, {expected}")
 
 
 def _describe_message(message: object, where: str, types: "_Types") -> Message:
     if not isinstance(message, dict):
-        raise InvalidRequest(f"{where} is {_show(message)}, expected an object")
+        raise InvalidRequest(f"{where} is {name_of(message)}, expected an object")
     label = _label(message, where)
-    where = f"{where} {_show(label)}"
+    where = f"{where} {name_of(label)}"
     selector = _member(message, "selector", str, where)
-    if not (selector.startswith("0x") and len(selector) == 10 and _is_hex(selector[2:])):
+    if not selector.startswith("0x") or len(from_hex(selector) or b"") != 4:
         raise InvalidRequest(
-            f"{where} selector {_show(selector)} is not four bytes of hex, expected one like 0x633aa551"
+            f"{where} selector {name_of(selector)} is not four bytes of hex, expected one like 0x633aa551"
         )
     mutates = _member(message, "mutates", bool, where)
     args: list[str] = []
     for number, arg in enumerate(_member(message, "args", list, where), start=1):
         place = f"{where} argument {number}"
         if not isinstance(arg, dict):
-            raise InvalidRequest(f"{place} is {_show(arg)}, expected an object")
+            raise InvalidRequest(f"{place} is {name_of(arg)}, expected an object")
         name = _label(arg, place)
-        args.append(f"{name}: {types.print_written(arg, f'{where} argument {_show(name)}')}")
+        args.append(f"{name}: {types.print_written(arg, f'{where} argument {name_of(name)}')}")
         types.count(len(args[-1]))
     return Message(function_name=label, selector=selector.lower(), mutates=mutates, args=tuple(args))
 
@@ -122,7 +124,7 @@ class _Types:
         for number, entry in enumerate(entries, start=1):
             where = f"abiJson types entry {number}"
             if not isinstance(entry, dict):
-                raise InvalidRequest(f"{where} is {_show(entry)}, expected an object with id and type")
+                raise InvalidRequest(f"{where} is {name_of(entry)}, expected an object with id and type")
             self._types[_id(entry, "id", where)] = _member(entry, "type", dict, where)
         self._printed: dict[int, str] = {}
         self._room = DESCRIPTION_MAX
@@ -164,7 +166,7 @@ class _Types:
         place = f"abiJson type {id}"
         path = type_.get("path") or []
         if not isinstance(path, list) or not all(isinstance(part, str) for part in path):
-            raise InvalidRequest(f"{place} path is {_show(path)}, expected a list of names")
+            raise InvalidRequest(f"{place} path is {name_of(path)}, expected a list of names")
         if path:
             return str(path[-1]) + self._print_parameters(type_, place, where, within)
         definition = _member(type_, "def", dict, place)
@@ -177,12 +179,12 @@ class _Types:
     ) -> str:
         parameters = type_.get("params") or []
         if not isinstance(parameters, list):
-            raise InvalidRequest(f"{place} params is {_show(parameters)}, expected a list")
+            raise InvalidRequest(f"{place} params is {name_of(parameters)}, expected a list")
 
         def print_one(parameter: object) -> str:
             if not isinstance(parameter, dict):
                 raise InvalidRequest(
-                    f"{place} params hold {_show(parameter)}, expected an object with name and type"
+                    f"{place} params hold {name_of(parameter)}, expected an object with name and type"
                 )
             # A parameter that no field uses has no type.
             if parameter.get("type") is None:
@@ -202,7 +204,7 @@ class _Types:
             text = _join((self.print(_check_id(part, place), where, within) for part in content), where)
             return f"({text},)" if len(content) == 1 else f"({text})"
         if not isinstance(content, dict):
-            raise InvalidRequest(f"{place} is {_show(content)}, expected a definition")
+            raise InvalidRequest(f"{place} is {name_of(content)}, expected a definition")
         if kind in ("sequence", "compact"):
             inner = self.print(_id(content, "type", place), where, within)
             return f"Vec<{inner}>" if kind == "sequence" else f"Compact<{inner}>"
@@ -289,17 +291,6 @@ def _alias(written: Mapping[str, object]) -> str:
     return name
 
 
-def _show(value: object) -> str:
-    """Return *value* for a message; containers only by type, since they may be deep and long."""
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "a list"
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return "a huge number" if isinstance(value, int) and abs(value) >= 2**64 else shorten(value)
-
-
 _KINDS: Mapping[type, str] = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
 
 
@@ -309,14 +300,14 @@ def _member(holder: Mapping[str, object], key: str, kind: type[T], where: str) -
         raise InvalidRequest(f"{where} has no {key}, expected {_KINDS[kind]}")
     value = holder[key]
     if not isinstance(value, kind):
-        raise InvalidRequest(f"{where} {key} is {_show(value)}, expected {_KINDS[kind]}")
+        raise InvalidRequest(f"{where} {key} is {name_of(value)}, expected {_KINDS[kind]}")
     return value
 
 
 def _label(holder: Mapping[str, object], where: str) -> str:
     label = _member(holder, "label", str, where)
     if not label or not label.isprintable():
-        raise InvalidRequest(f"{where} label {_show(label)} is not a name")
+        raise InvalidRequest(f"{where} label {name_of(label)} is not a name")
     return label
 
 
@@ -328,9 +319,5 @@ def _id(holder: Mapping[str, object], key: str, where: str) -> int:
 
 def _check_id(value: object, where: str) -> int:
     if type(value) is not int or not 0 <= value < 2**32:
-        raise InvalidRequest(f"{where} is {_show(value)}, expected a number from 0 to 4294967295")
+        raise InvalidRequest(f"{where} is {name_of(value)}, expected a number from 0 to 4294967295")
     return value
-
-
-def _is_hex(text: str) -> bool:
-    return not set(text) - set("0123456789abcdefABCDEF")
