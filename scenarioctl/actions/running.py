@@ -76,9 +76,7 @@ class Run:
         except ScenarioctlError as error:
             self._fail(f"The scenario cannot be run: {error}", error)
             return
-        before: dict[str, list[str]] = {}
-        for edge in self._diagram.edges:
-            before.setdefault(edge.target, []).append(edge.source)
+        before = self._diagram.incoming
         steps = [step for node in nodes if (step := find_step(node)) is not None]
         self._several = sum(step.tx_type != "" for step in steps) > 1
         self._drafting = sum(step.draft is not None for step in steps)

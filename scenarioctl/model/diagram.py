@@ -5,7 +5,7 @@ views into it.
 """
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -137,7 +137,7 @@ class Diagram:
         self, node: Node, types: frozenset[str], *, upstream: bool, stop: frozenset[str]
     ) -> list[Node]:
         """Return the closest nodes of *types* along the edges, through all other nodes except those of *stop*."""
-        links = self._incoming if upstream else self._outgoing
+        links = self.incoming if upstream else self._outgoing
         found: dict[int, Node] = {}
         seen = {node.id}
         level = [node.id]
@@ -195,18 +195,13 @@ class Diagram:
         return {node.id: node for node in reversed(self.nodes)}
 
     @cached_property
-    def _incoming(self) -> dict[str, list[str]]:
-        links: dict[str, list[str]] = {}
-        for edge in self.edges:
-            links.setdefault(edge.target, []).append(edge.source)
-        return links
+    def incoming(self) -> Mapping[str, Sequence[str]]:
+        """Node -> the nodes right before it, in the order of the edges."""
+        return _group((edge.target, edge.source) for edge in self.edges)
 
     @cached_property
-    def _outgoing(self) -> dict[str, list[str]]:
-        links: dict[str, list[str]] = {}
-        for edge in self.edges:
-            links.setdefault(edge.source, []).append(edge.target)
-        return links
+    def _outgoing(self) -> Mapping[str, Sequence[str]]:
+        return _group((edge.source, edge.target) for edge in self.edges)
 
     def _cycle_sentence(self, cycle: Sequence[int]) -> str:
         names = [shorten(self.nodes[position].id) for position in [*cycle, cycle[0]]]
@@ -285,6 +280,13 @@ def _holds_more(value: Any, most: int) -> bool:
             if type(child) is dict or type(child) is list
         ]
     return False
+
+
+def _group(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name, member in pairs:
+        groups.setdefault(name, []).append(member)
+    return groups
 
 
 def check_depth(document: object, *, field: str) -> None:
