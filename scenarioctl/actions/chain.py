@@ -73,15 +73,8 @@ def draw_chain(
     start: str = "",
 ) -> str:
     """Draw the box of a chain and return its id; reuse *start* if it shows the same chain and asset."""
-    held: dict[str, Any] = {"name": None, "assetId": None, "symbol": None}
-    if isinstance(asset, str):
-        held["assetId"] = asset
-    elif asset is not None:
-        held = {
-            "name": asset.name or asset.symbol,
-            "assetId": editor_id(chain, asset),
-            "symbol": asset.symbol,
-        }
+    name = None if asset is None or isinstance(asset, str) else asset.name or asset.symbol
+    held = {"name": name, **asset_fields(chain, asset)}
     if start:
         form = builder.form(start)
         if form.get("chain") == chain.name and (asset is None or form.get("asset") == held):
@@ -98,7 +91,14 @@ def draw_chain(
     return builder.add(BOX, form)
 
 
-def editor_id(chain: "Chain", asset: "Asset") -> Any:
+def asset_fields(chain: "Chain", asset: "Asset | str | None") -> dict[str, Any]:
+    """Return *asset* as the editor keeps it in a form: an asset, the placeholder that will name it, or none."""
+    if asset is None or isinstance(asset, str):
+        return {"assetId": asset, "symbol": None}
+    return {"assetId": _editor_id(chain, asset), "symbol": asset.symbol}
+
+
+def _editor_id(chain: "Chain", asset: "Asset") -> Any:
     """Return *asset*'s id as the editor lists it: Asset Hub's own DOT is 1000 there."""
     if asset.kind != "native":
         return asset.id

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_rows, source_tokens, tokens
-from scenarioctl.actions.chain import draw_chain, editor_id
+from scenarioctl.actions.chain import asset_fields, draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import one_line, side_texts
@@ -140,17 +140,11 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
         "actionType": "swap",
         "source": {
             "chain": chain.name,
-            "assetId": asset_in if isinstance(asset_in, str) else editor_id(chain, asset_in),
+            **asset_fields(chain, asset_in),
             "address": None,
             "amount": amount,
-            "symbol": None if isinstance(asset_in, str) else asset_in.symbol,
         },
-        "target": {
-            "chain": chain.name,
-            "assetId": asset_out if isinstance(asset_out, str) else editor_id(chain, asset_out),
-            "address": None,
-            "symbol": None if isinstance(asset_out, str) else asset_out.symbol,
-        },
+        "target": {"chain": chain.name, **asset_fields(chain, asset_out), "address": None},
     }
     data |= _options(fields)
     first = draw_chain(builder, chain, asset_in, amount=amount, start=start)

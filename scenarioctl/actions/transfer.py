@@ -15,7 +15,7 @@ from scenarioctl.actions.cards import (
     source_tokens,
     tokens,
 )
-from scenarioctl.actions.chain import draw_chain, editor_id
+from scenarioctl.actions.chain import asset_fields, draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_transfer
 from scenarioctl.actions.fields import Fields, note_native, read_xcm_version
 from scenarioctl.actions.form_text import side_texts
@@ -225,16 +225,14 @@ def draw_parsed(
                 "actionType": "xTransfer",
                 "source": {
                     "chain": source.name,
-                    "assetId": asset if isinstance(asset, str) else editor_id(source, asset),
+                    **asset_fields(source, asset),
                     "address": None,
                     "amount": amount,
-                    "symbol": None if isinstance(asset, str) else asset.symbol,
                 },
                 "target": {
                     "chain": destination.name,
-                    "assetId": None if arriving is None else editor_id(destination, arriving),
+                    **asset_fields(destination, arriving),
                     "address": address,
-                    "symbol": None if arriving is None else arriving.symbol,
                 },
                 **_options(transfer),
             },
