@@ -127,7 +127,7 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     check_key(request.crypto)
     options = await signing_options(app, chain, request)
     table = await app.runtime(chain)
-    data = await read_aside(app, data, _read_unsigned, table, chain, data)
+    _, data = await read_aside(app, data, read_unsigned, table, chain, data)
     payload = signing_payload(table, data, options)
     sender = parse_account(request.sender, field="sender")
     vault = vault_payload(payload, account=sender, crypto=request.crypto, genesis_hash=options.genesis_hash)
@@ -148,14 +148,14 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     )
 
 
-def _read_unsigned(table: "RuntimeTable", chain: "Chain", data: bytes) -> bytes:
-    """Return the call data of an unsigned transaction."""
+def read_unsigned(table: "RuntimeTable", chain: "Chain", data: bytes) -> tuple[Call, bytes]:
+    """Return the call of an unsigned transaction, and its call data."""
     extrinsic = read_transaction(table, chain, data)
     if isinstance(extrinsic, Call):
-        return data
+        return extrinsic, data
     if extrinsic.signer is not None:
         raise InvalidRequest("tx is already signed, expected an unsigned extrinsic or call data")
-    return table.encode_call(extrinsic.call)
+    return extrinsic.call, table.encode_call(extrinsic.call)
 
 
 def read_transaction(table: "RuntimeTable", chain: "Chain", data: bytes) -> "Extrinsic | Call":

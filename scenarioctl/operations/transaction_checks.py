@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import CheckAnswer, Hex
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import parse_sender, read_aside
@@ -97,7 +96,7 @@ async def _build(app: Application, request: CheckTransaction, sender: bytes) -> 
 async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":
     from scenarioctl.actions.drafting import check_draft
     from scenarioctl.model.calls import UnsignedTransaction
-    from scenarioctl.operations.decoded_transactions import read_transaction
+    from scenarioctl.operations.decoded_transactions import read_unsigned
 
     data = parse_hex(request.tx, field="tx")
     if not request.chain:
@@ -105,12 +104,8 @@ async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "
     chain = app.registry.find(request.chain)
     # A check is nothing without the chain.
     table = await app.client(chain).table()
-    read = await read_aside(app, data, read_transaction, table, chain, data)
-    if not isinstance(read, Call):
-        if read.signer is not None:
-            raise InvalidRequest("tx is already signed, expected an unsigned extrinsic or call data")
-        read = read.call
+    call, _ = await read_aside(app, data, read_unsigned, table, chain, data)
     transaction = UnsignedTransaction(
-        chain=chain.name, call=read, call_data=table.encode_call(read), spec_version=table.spec_version
+        chain=chain.name, call=call, call_data=table.encode_call(call), spec_version=table.spec_version
     )
     return await check_draft(app, transaction, sender)
