@@ -183,26 +183,25 @@ async def draft_swap(
     from scenarioctl.transactions.swap.swap_call import Swap, build_swap
     from scenarioctl.transactions.swap.swap_limits import PricedSwap, price_swap, price_swap_offline
 
-    def swap(minimum: int, hops: "tuple[RouteHop, ...] | None") -> Swap:
-        return Swap(
-            chain=chain,
-            asset_in=asset_in,
-            asset_out=asset_out,
-            amount=amount,
-            min_amount_out=minimum,
-            route=hops,
-        )
+    swap = Swap(
+        chain=chain,
+        asset_in=asset_in,
+        asset_out=asset_out,
+        amount=amount,
+        min_amount_out=bounds.minimum or 1,
+        route=route,
+    )
 
     async def build(terms: PricedSwap) -> UnsignedTransaction:
         table = await app.runtime(chain)
-        draft = build_swap(swap(terms.min_amount_out, terms.route), table)
+        draft = build_swap(replace(swap, min_amount_out=terms.min_amount_out, route=terms.route), table)
         transaction = _encode(app, chain, table, draft)
         return replace(transaction, warnings=(*transaction.warnings, *terms.warnings), notes=terms.notes)
 
     known = app.known_runtime(chain)
     if known is not None:
         # What no quote could mend is refused as such, and not as a chain that was not reached.
-        build_swap(swap(bounds.minimum or 1, route), known)
+        build_swap(swap, known)
     if app.settings.offline:
         if bounds.minimum is None:
             raise ChainUnreachable(

@@ -191,11 +191,7 @@ def require_filled(value: Any, *, field: str) -> Any:
     for text, placeholder in _all_placeholders(value):
         if isinstance(text, Unfilled):
             raise InvalidRequest(f"{field} {text.reason}")
-        answer = (
-            _ANSWER.match(placeholder.shown)
-            if placeholder.step is None
-            else placeholder.path[: len(_ROOT)] != _ROOT
-        )
+        answer = _ANSWER.match(placeholder.shown) if placeholder.step is None else not placeholder.is_rooted
         source = "an earlier step's data" if answer else "webhook data"
         raise WaitsForData(f"{field} waits for {source}: {{{{ {shorten(placeholder.shown)[1:-1]} }}}}")
     return value
@@ -298,6 +294,11 @@ class Placeholder(NamedTuple):
     path: tuple[str, ...]
     #: Number of the step that the editor wrote, 0 if that is no number; None for `{{ path }}`.
     step: int | None = None
+
+    @property
+    def is_rooted(self) -> bool:
+        """Whether the path starts where the editor keeps a webhook's data."""
+        return self.path[: len(_ROOT)] == _ROOT
 
     @property
     def shown(self) -> str:

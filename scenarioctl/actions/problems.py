@@ -60,8 +60,6 @@ async def _try(
     return None
 
 
-#: Where the editor keeps a webhook's data.
-_ROOT = ("eventData", "content")
 #: Parts of a form whose fields are named separately.
 _PARTS = ("source", "target")
 
@@ -90,7 +88,7 @@ class Providers:
         if placeholder.step is not None:
             return self._lacking_of_step(placeholder, before)
         shown, name, rest = shorten(placeholder.shown), placeholder.path[0], placeholder.path[1:]
-        if placeholder.path[: len(_ROOT)] != _ROOT and (data := self._find_before(name, before)) is not None:
+        if not placeholder.is_rooted and (data := self._find_before(name, before)) is not None:
             if data.fields and rest and rest[0] not in data.fields:
                 return f"needs {shown}, but {data.title} has only: {', '.join(data.fields)}"
             return ""

@@ -1,9 +1,9 @@
 """Jobs: start, stop, run once, and read their status, logs and drafts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import Literal, NotRequired, TypeAlias, TypedDict
+from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
@@ -61,8 +61,8 @@ class StartJob:
 async def start_job(app: Application, request: StartJob) -> Result[Done]:
     from scenarioctl.schedules import describe_schedule, first_times, read_schedule
 
-    fields = {name: value for name, value in vars(request).items() if name != "id"}
-    schedule = read_schedule(**fields)
+    given = {name: value for name, value in vars(request).items() if name != "id"}
+    schedule = read_schedule(**given)
     now = app.clock()
     times = first_times(schedule, now)
     job = Job(
@@ -82,7 +82,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         running = await app.store.get_job(request.id)
         if (
             running is not None
-            and any(value != "" for value in fields.values())
+            and any(value != "" for value in given.values())
             and running.schedule != schedule
         ):
             notes.append(
@@ -393,19 +393,8 @@ def _describe_job(job: Job) -> JobRow:
 
 def _never_started(id: str) -> JobRow:
     row = _describe_job(Job(id=id, state=JobState.STOPPED, schedule=Schedule(), changed=0))
-    return {
-        **row,
-        "schedule": None,
-        "every": None,
-        "cron": None,
-        "timezone": None,
-        "jitter": None,
-        "overlap": None,
-        "catchup": None,
-        "pause_after": None,
-        "timeout": None,
-        "changed": None,
-    }
+    unknown = ("schedule", *(field.name for field in fields(Schedule)), "changed")
+    return cast("JobRow", {**row, **dict.fromkeys(unknown)})
 
 
 def _moment(nanoseconds: int | None) -> str | None:
@@ -420,7 +409,7 @@ def _read_state(state: str) -> JobState | None:
 
 def _read_cursor(request: JobLog | JobMempool) -> tuple[int, int]:
     """Return `after` and `limit`, 0 for one that is left out."""
-    fields = {"after": request.after, "limit": request.limit}
+    given = {"after": request.after, "limit": request.limit}
     expected = "a number; expected 0 or more"
-    after, limit = (read_number(value or 0, field=name, expected=expected) for name, value in fields.items())
+    after, limit = (read_number(value or 0, field=name, expected=expected) for name, value in given.items())
     return after, limit
