@@ -1,5 +1,6 @@
 """Where the tests find their data, and how they run the program."""
 
+import gc
 import json
 import os
 import sys
@@ -121,6 +122,17 @@ def pytest_configure(config: pytest.Config) -> None:
     recorder.updating = config.getoption("--update-messages")
     config.pluginmanager.register(Messages(), "messages")
     validate_answers()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import selenium only for a run that has tests in a browser."""
+    return (collection_path.name == "browser" and "not acceptance" in config.option.markexpr) or None
+
+
+def pytest_collection_finish() -> None:
+    """Keep the thousands of collected tests out of every garbage collection from here on."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -35,7 +35,9 @@ EXITS = {
 
 Line = tuple[str, ...]
 #: Name -> content.
-Files = Mapping[str, str | bytes]
+#: What a file holds; a large one is made when its test runs, not by every worker that collects it.
+Content = str | bytes | Callable[[], str | bytes]
+Files = Mapping[str, Content]
 
 
 def case(
@@ -104,7 +106,7 @@ def decode(tx: str, chain: str = "polkadot") -> Line:
     return ("--offline", "tx", "decode", tx, "--chain", chain)
 
 
-def imports(name: str, error: Says, content: str | bytes, code: str = "invalid_request") -> Any:
+def imports(name: str, error: Says, content: Content, code: str = "invalid_request") -> Any:
     """Return a row: *content* is a file that cannot be imported."""
     return case(name, ("scenario", "import", "it.txt"), error, code, files={"it.txt": content})
 
@@ -1283,13 +1285,13 @@ IMPORTS = [
     imports(
         "a diagram above 16 MiB",
         says("diagram", "16777216"),
-        '{"nodes": [], "edges": [], "x": "' + "a" * TOO_LONG + '"}',
+        lambda: '{"nodes": [], "edges": [], "x": "' + "a" * TOO_LONG + '"}',
         "too_large",
     ),
     imports(
         "a diagram of 50 MB",
         says("source", "it.txt", "33554432"),
-        b'{"nodes": [], "edges": [], "x": "' + b"a" * 50_000_000 + b'"}',
+        lambda: b'{"nodes": [], "edges": [], "x": "' + b"a" * 50_000_000 + b'"}',
         "too_large",
     ),
     imports(
@@ -1336,7 +1338,7 @@ IMPORTS = [
     imports(
         "a zlib bomb",
         says("diagram", "16777216"),
-        share(b" " * 64 * 1024 * 1024),
+        lambda: share(b" " * 64 * 1024 * 1024),
         "too_large",
     ),
     imports(
@@ -2184,7 +2186,7 @@ CONTRACTS = [
         ("contract", "info", "--abi", "abi.json", BOB),
         says("abi.json", "16777216"),
         "too_large",
-        files={"abi.json": b" " * TOO_LONG},
+        files={"abi.json": lambda: b" " * TOO_LONG},
     ),
     case(
         "a contract on an unknown chain",
@@ -2262,7 +2264,8 @@ def test_bad_input_is_refused_in_one_sentence(
     confirm: bool,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, text in files.items():
+    for name, made in files.items():
+        text = made() if callable(made) else made
         Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
     scenario_id = scenarioctl("scenario", "import", imported).out.strip() if imported else ""
     words = [word.replace("{id}", scenario_id) for word in line]

@@ -24,6 +24,7 @@ from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Address, open_listeners, parse_address, take_activated
 from scenarioctl.server.logs import Journal, Line, is_for_journal
 from scenarioctl.server.systemd_notify import SystemdNotifier
+from tests.conftest import examples
 from tests.daemons import PROGRAM, Daemon, NotifySocket, daemon, start, wait_until
 from tests.messages import Says, says
 
@@ -194,7 +195,8 @@ def test_of_daemons_that_start_at_once_one_takes_the_place_of_a_stale_socket(tmp
     path = tmp_path / "api.sock"
     context = multiprocessing.get_context("fork")
     found, reached = [], []
-    for _ in range(20):
+    rounds = examples(20)
+    for _ in range(rounds):
         with socket.socket(socket.AF_UNIX) as dead:
             dead.bind(str(path))
         barrier, answers, finish = context.Barrier(4), context.Queue(), context.Event()
@@ -211,8 +213,8 @@ def test_of_daemons_that_start_at_once_one_takes_the_place_of_a_stale_socket(tmp
             each.join(30)
         assert not path.exists()
 
-    assert found == [["in use", "in use", "in use", "listens"]] * 20
-    assert reached == [0] * 20
+    assert found == [["in use", "in use", "in use", "listens"]] * rounds
+    assert reached == [0] * rounds
 
 
 def test_a_daemon_that_ends_leaves_the_socket_of_the_next_alone(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.metadata import MetadataError, read_metadata, unwrap_metadata
 from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_entries import ApiMethod, Extension, Field, StorageEntry
 from tests.conftest import DATA, SHARED
 from tests.messages import Says, says
@@ -47,9 +49,14 @@ SPEC_NAMES = {
 }
 
 
+@cache
+def table_of(path: Path) -> RuntimeTable:
+    return read_metadata(path.read_bytes())
+
+
 @pytest.mark.parametrize("path", FILES.values(), ids=lambda path: path.name)
 def test_a_real_file_is_read_to_its_last_byte(path: Path) -> None:
-    table = read_metadata(path.read_bytes())
+    table = table_of(path)
 
     name, _, rest = path.name.rpartition("-")
     spec_version, metadata_version, _ = rest.split(".")
@@ -62,7 +69,7 @@ def test_a_real_file_is_read_to_its_last_byte(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES.values(), ids=lambda path: path.name)
 def test_the_pallets_of_a_real_file_agree_with_its_call_type(path: Path) -> None:
-    table = read_metadata(path.read_bytes())
+    table = table_of(path)
 
     outer = {name: (index, fields[0][1]) for name, index, fields in table.types[table.call_type][3]}
     inner = {
@@ -76,7 +83,7 @@ def test_the_pallets_of_a_real_file_agree_with_its_call_type(path: Path) -> None
 
 @pytest.mark.parametrize("path", FILES.values(), ids=lambda path: path.name)
 def test_every_constant_and_default_of_a_real_file_is_a_value_of_its_type(path: Path) -> None:
-    table = read_metadata(path.read_bytes())
+    table = table_of(path)
 
     for pallet in table.pallets:
         for name in table.constants(pallet):
