@@ -11,6 +11,7 @@ from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainUnreachable
 from tests.conftest import BOB_HEX, Run
+from tests.map_entries import read_entries
 from tests.messages import says
 from tests.runner import BlockingConnection, finish
 
@@ -66,7 +67,7 @@ def test_its_storage_is_read_by_name(tmp_path: Path) -> None:
     para_id = finish(client.storage("ParachainInfo", "ParachainId"))
     version = finish(client.storage("System", "LastRuntimeUpgrade"))
     nobody = finish(client.storage("System", "Account", bytes(32)))
-    entries = finish(client.entries("System", "Account", limit=2))
+    entries = finish(read_entries(client, "System", "Account", limit=2))
     finish(pool.close())
 
     assert para_id == 1000

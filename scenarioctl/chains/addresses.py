@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.hexadecimal import from_hex
 
 _EXAMPLE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
 _EXPECTED = f"expected an SS58 address like {_EXAMPLE} or a 0x public key of 32 bytes"
@@ -85,7 +86,7 @@ def parse_ethereum_account(value: object, *, field: str) -> bytes:
 
     Digits in both cases are a checksum (EIP-55), which has to be right.
     """
-    data = _parse_hex(value) if isinstance(value, str) and value[:2] in ("0x", "0X") else None
+    data = from_hex(value)
     if not isinstance(value, str) or data is None or len(data) != 20:
         raise InvalidRequest(
             f"{field} {shorten(value, 80)} is not an account of 20 bytes, expected 0x and 40 hex digits"
@@ -113,10 +114,9 @@ def parse_contract_address(value: object, *, field: str, evm: bool) -> bytes:
     """Return the address of a contract: 32 bytes from SS58 or 0x hex, or, for an *evm*-addressed one, 20 bytes of 0x hex."""
     if not evm:
         return parse_account(value, field=field)
-    if isinstance(value, str) and value[:2] in ("0x", "0X"):
-        data = _parse_hex(value)
-        if data is not None and len(data) == 20:
-            return data
+    data = from_hex(value)
+    if data is not None and len(data) == 20:
+        return data
     raise InvalidRequest(
         f"{field} {shorten(value, 80)} is not the address of a pallet-revive contract, expected 0x and 40 hex digits"
     )
@@ -137,7 +137,7 @@ def format_account(account: bytes, prefix: int) -> str:
 
 
 def _parse_hex_account(value: str, field: str) -> bytes:
-    data = _parse_hex(value)
+    data = from_hex(value)
     if data is None:
         raise InvalidRequest(f"{field} {shorten(value, 80)} is not hex, {_EXPECTED}")
     if len(data) == 20:
@@ -151,14 +151,6 @@ def _parse_hex_account(value: str, field: str) -> bytes:
     if len(data) != 32:
         raise InvalidRequest(f"{field} {shorten(value, 80)} has {len(data)} bytes, {_EXPECTED}")
     return data
-
-
-def _parse_hex(value: str) -> bytes | None:
-    digits = value[2:]
-    # bytes.fromhex would also take spaces between the digits.
-    if len(digits) % 2 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
-        return None
-    return bytes.fromhex(digits)
 
 
 def _decode_ss58(value: str, field: str) -> tuple[bytes, int]:

@@ -10,15 +10,13 @@ from scenarioctl.chains.node_client import NodeClient
 from scenarioctl.chains.rpc_errors import PoolClosed
 from scenarioctl.chains.tables import Runs, runtime_of
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, shorten
-from scenarioctl.runtime.storage_keys import StorageKey, read_key, storage_key
+from scenarioctl.runtime.storage_keys import StorageKey, storage_key
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import endpoint_digest, load_cached, save_cached
 
 #: Seconds after which a table that only one endpoint gave is asked for again, if a second one may confirm it by then: of two
 #: endpoints one has a new runtime a little earlier.
 UNCONFIRMED = 600.0
-#: So many keys, and so many values, are asked for at once.
-PAGE = 500
 
 
 class Client(NodeClient):
@@ -97,36 +95,7 @@ class Client(NodeClient):
         keys = [storage_key(table, pallet, entry, parts) for pallet, entry, parts in wanted]
         block = () if at is None else (at,)
         answers = await self.call_many([("state_getStorage", (key.hex, *block)) for key in keys])
-        return [self._value(table, key, answer) for key, answer in zip(keys, answers, strict=True)]
-
-    async def entries(
-        self, pallet: str, entry: str, *partial: Any, limit: int = 1000, at: str | None = None
-    ) -> list[tuple[list[Any], Any]]:
-        """Return keys and values of a map that begin with *partial*, at most *limit*, in the order of the trie.
-
-        A part of a key whose hash does not tell it is None.
-        """
-        table = await self.table()
-        prefix = storage_key(table, pallet, entry, partial, partial=True)
-        block = at if at is not None else (await self.head())[1]
-        found: list[str] = []
-        while len(found) < limit:
-            start = found[-1] if found else prefix.hex
-            page = await self.call(
-                "state_getKeysPaged", prefix.hex, min(PAGE, limit - len(found)), start, block
-            )
-            found += page or ()
-            if not page or len(page) < PAGE:
-                break
-        answers: list[Any] = []
-        for begin in range(0, len(found), PAGE):
-            # Each page is an exchange, with a deadline of its own.
-            page = found[begin : begin + PAGE]
-            answers += await self.call_many([("state_getStorage", (key, block)) for key in page])
-        return [
-            (read_key(table, prefix.entry, key), self._value(table, prefix, answer))
-            for key, answer in zip(found, answers, strict=True)
-        ]
+        return [self.read_value(table, key, answer) for key, answer in zip(keys, answers, strict=True)]
 
     async def runtime_call(self, api: str, method: str, *arguments: Any, at: str | None = None) -> Any:
         """Return the decoded answer of a runtime API; arguments by the value conventions of `runtime/scale.py`."""
@@ -263,11 +232,9 @@ class Client(NodeClient):
             )
         return True
 
-    def _value(self, table: RuntimeTable, key: StorageKey, answer: object) -> Any:
+    def read_value(self, table: RuntimeTable, key: StorageKey, answer: object) -> Any:
+        """Return the value in what a node answered for *key*; the runtime's default, or None, where nothing is stored."""
         if answer is None:
-            return (
-                None
-                if key.entry.modifier == "Optional"
-                else table.decode(key.entry.value_type, key.entry.default)
-            )
+            optional = key.entry.modifier == "Optional"
+            return None if optional else table.decode(key.entry.value_type, key.entry.default)
         return self.decode(table, key.entry.value_type, answer)

@@ -52,12 +52,6 @@ class NodeClient:
         connection = self._connection or self._last
         return connection.endpoint if connection else ""
 
-    @property
-    def latency(self) -> float:
-        """Seconds that opening and the first answers took."""
-        connection = self._connection or self._last
-        return connection.latency if connection else 0.0
-
     async def call(self, method: str, *params: Any) -> Any:
         """Return the result of one JSON-RPC call that only reads; retried on another endpoint if the node is lost."""
         return (await self.call_many([(method, params)]))[0]
@@ -104,8 +98,7 @@ class NodeClient:
         """Drop the connection, and prefer another endpoint for the next one."""
         self._avoided = self.endpoint
         self._last = None
-        if self._connection is not None:
-            await self._drop()
+        await self.close()
 
     async def close(self) -> None:
         """Abort a connection that is still borrowed."""
@@ -151,17 +144,12 @@ class NodeClient:
             if self._connection is not None:
                 self._last = self._connection
                 if not whole:
-                    await self._drop()
+                    await self.close()
 
     async def _give_back(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             await self._pool.give_back(connection)
-
-    async def _drop(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await self._pool.discard(connection)
 
     @asynccontextmanager
     async def _subscription(self, *, keep: bool) -> AsyncIterator[None]:
@@ -180,7 +168,7 @@ class NodeClient:
             self._subscriptions -= 1
             if not self._subscriptions:
                 try:
-                    await (self._give_back() if keep else self._drop())
+                    await (self._give_back() if keep else self.close())
                 finally:
                     self._pool.end_turn(subscription=True)
 
@@ -193,7 +181,7 @@ class NodeClient:
             try:
                 await connection.ask_version(patience)
             except ChainUnreachable:
-                await self._drop()
+                await self.close()
                 avoid = connection.endpoint
             except ChainRefused:
                 # It is there, and that is all that was wanted to know.
@@ -241,7 +229,7 @@ class NodeClient:
         if runtime_of(other.version) != runtime_of(connection.version):
             await self._pool.discard(other)
             return None
-        await self._drop()
+        await self.close()
         self._connection = other
         return other
 
@@ -255,7 +243,7 @@ class NodeClient:
 
     async def _read_elsewhere(self, connection: Connection, ask: Callable[[Connection], Awaitable[T]]) -> T:
         """Call *ask* on a new connection in place of *connection*, which is lost."""
-        await self._drop()
+        await self.close()
         self._connection = other = await self._pool.open(self.timeouts, connection.endpoint)
         if runtime_of(other.version) != runtime_of(connection.version):
             if other.endpoint != connection.endpoint:

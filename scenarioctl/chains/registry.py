@@ -6,6 +6,7 @@ from typing import Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS, ACCOUNT_ID_32, AccountFormat
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, shorten
+from scenarioctl.model.hexadecimal import from_hex
 
 ROLES = ("relay", "asset_hub", "dex", "contracts", "parachain")
 
@@ -344,7 +345,7 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
                     f"chains.{name}.{key} is missing, transfers of a chain with role {role} cannot be addressed without it"
                 )
     genesis = table.get("genesis", "").lower()
-    if genesis and not (genesis.startswith("0x") and len(genesis) == 66 and _is_hex(genesis[2:])):
+    if genesis and len(from_hex(genesis) or b"") != 32:
         raise InvalidRequest(
             f"chains.{name}.genesis {shorten(genesis, 80)} is not a block hash, expected 0x and 64 hex digits"
         )
@@ -373,7 +374,3 @@ def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
         aliases=tuple(table.get("aliases", ())),
         testnet=table.get("testnet", True),
     )
-
-
-def _is_hex(text: str) -> bool:
-    return all(digit in "0123456789abcdef" for digit in text)

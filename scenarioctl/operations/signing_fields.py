@@ -1,7 +1,7 @@
 """Fields of operations that return a transaction: its form, and what a signature covers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scenarioctl.application import Application
@@ -13,7 +13,6 @@ from scenarioctl.model.request_values import read_choice, read_number
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.signing.payload import SigningOptions
-    from scenarioctl.transactions.signing.signing_context import SigningContext
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -90,7 +89,6 @@ def payload_warnings(app: Application, request: TransactionFields) -> tuple[str,
 
 async def signing_options(app: Application, chain: "Chain", request: SignerFields) -> "SigningOptions":
     """Return what a signature on *chain* covers, judged, and completed from the chain where one is connected."""
-    from scenarioctl.transactions.signing.payload import SigningOptions
     from scenarioctl.transactions.signing.signing_context import read_signing_context
 
     offline = app.settings.offline
@@ -102,9 +100,9 @@ async def signing_options(app: Application, chain: "Chain", request: SignerField
     block, block_hash = _parse_block(request, era, genesis_hash)
     tip = parse_raw(request.tip, field="tip", zero=True)
     if offline:
-        context = _context_as_given(chain, nonce, genesis_hash, era, block, block_hash)
+        options = _options_as_given(chain, nonce, genesis_hash, era, block, block_hash)
     else:
-        context = await read_signing_context(
+        options = await read_signing_context(
             app.client(chain),
             account=account,
             nonce=nonce,
@@ -116,16 +114,7 @@ async def signing_options(app: Application, chain: "Chain", request: SignerField
     if metadata_hash == "auto" or (metadata_hash == "" and not offline and await _commits(app, chain)):
         metadata_hash = await compute_metadata_hash(app, chain)
     digest = metadata_hash if isinstance(metadata_hash, bytes) else None
-    return SigningOptions(
-        nonce=context.nonce,
-        tip=tip,
-        era=context.era,
-        genesis_hash=context.genesis_hash,
-        block_hash=context.block_hash,
-        block_number=context.block_number,
-        mode=1 if digest else 0,
-        metadata_hash=digest,
-    )
+    return replace(options, tip=tip, mode=1 if digest else 0, metadata_hash=digest)
 
 
 def parse_sender(sender: str) -> bytes:
@@ -205,17 +194,17 @@ def _parse_block(
     return None, None
 
 
-def _context_as_given(
+def _options_as_given(
     chain: "Chain",
     nonce: int | None,
     genesis_hash: bytes | None,
     era: bytes | int,
     block: int | None,
     block_hash: bytes | None,
-) -> "SigningContext":
-    """Return the context of a signature for which the chain is not asked."""
+) -> "SigningOptions":
+    """Return what a signature covers for which the chain is not asked."""
     from scenarioctl.transactions.mortality import IMMORTAL, encode_era, era_start
-    from scenarioctl.transactions.signing.signing_context import SigningContext
+    from scenarioctl.transactions.signing.payload import SigningOptions
 
     if genesis_hash is None:
         raise InvalidRequest(f"genesis is missing, the genesis hash of {chain.name} is not in the registry")
@@ -224,7 +213,7 @@ def _context_as_given(
             f"the sender's nonce is not read from {chain.name} offline: pass it with --nonce"
         )
     if era == IMMORTAL:
-        return SigningContext(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
+        return SigningOptions(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
     if isinstance(era, int):
         if block is None:
             raise InvalidRequest(
@@ -233,7 +222,7 @@ def _context_as_given(
         era = encode_era(era, block)
     if block_hash is None:
         raise InvalidRequest("block_hash is missing, a mortal era needs the hash of the block it starts from")
-    return SigningContext(
+    return SigningOptions(
         nonce=nonce,
         genesis_hash=genesis_hash,
         era=era,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.hexadecimal import from_hex
 from scenarioctl.runtime.table import fold
 
 if TYPE_CHECKING:
@@ -179,10 +180,10 @@ class ValueReader:
         """Return bytes of 0x hex, or those of a plain text; a list of numbers in JSON too."""
         if isinstance(value, str):
             if value[:2] in ("0x", "0X"):
-                digits = value[2:]
-                if len(digits) % 2 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
+                read = from_hex(value)
+                if read is None:
                     raise self.misfit(type_id, value, "it is not hex")
-                data = bytes.fromhex(digits)
+                data = read
             else:
                 try:
                     data = value.encode("utf-8")

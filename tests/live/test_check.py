@@ -32,6 +32,7 @@ from tests.live.setup import (
     sign,
     wait_for_quiet,
 )
+from tests.map_entries import read_entries
 from tests.messages import says
 from tests.runner import finish
 from tests.signing import dev_key
@@ -340,7 +341,7 @@ def without_pool(network: Network) -> Iterator[Network]:
     client = network.app.client(network.hub)
     table = finish(client.table())
     reserves = finish(client.runtime_call("AssetConversionApi", "get_reserves", NATIVE, USDT_PLACE))
-    holders = finish(client.entries("Assets", "Account", USDT))
+    holders = finish(read_entries(client, "Assets", "Account", USDT))
     pool = next(key[1] for key, held in holders if held["balance"] == reserves[1])
     keys = [
         storage_key(table, "AssetConversion", "Pools", [[NATIVE, USDT_PLACE]]).hex,

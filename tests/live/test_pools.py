@@ -23,6 +23,7 @@ from tests.conftest import Run
 from tests.live.conftest import Live
 from tests.live.market import DOT, HDX, USDT, Market, open_market
 from tests.live.setup import act_as_root, send
+from tests.map_entries import read_entries
 from tests.messages import says
 from tests.runner import finish
 
@@ -83,7 +84,7 @@ def _make_stable_pool(market: Market) -> None:
 
 
 def _make_xyk_pool(market: Market) -> None:
-    pools = finish(market.client.entries("XYK", "PoolAssets"))
+    pools = finish(read_entries(market.client, "XYK", "PoolAssets"))
     if not any({USDT, DOT} == set(pair) for _, pair in pools):
         args = {"asset_a": USDT, "amount_a": 4_000_000 * 10**6, "asset_b": DOT, "amount_b": 10**6 * 10**10}
         send(market.app, market.chain, Call(pallet="XYK", method="create_pool", args=args), market.alice)

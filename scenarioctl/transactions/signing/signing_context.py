@@ -1,25 +1,15 @@
 """What ties a signature to a chain and a time: the sender's nonce and the block that an era starts from, read from a connected chain."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.model.hexadecimal import from_hex
+from scenarioctl.runtime.storage_keys import StorageKey, storage_key
 from scenarioctl.transactions.mortality import IMMORTAL, encode_era, era_start
+from scenarioctl.transactions.signing.payload import SigningOptions
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
-
-
-@dataclass(frozen=True, kw_only=True)
-class SigningContext:
-    """What ties a signature to a chain, to a time and to the sender's other transactions."""
-
-    nonce: int
-    genesis_hash: bytes
-    era: bytes
-    #: Of the block that the era starts from; 0 and the genesis hash for an immortal one.
-    block_number: int = 0
-    block_hash: bytes
 
 
 async def read_signing_context(
@@ -31,26 +21,26 @@ async def read_signing_context(
     era: bytes | int,
     block: int | None = None,
     block_hash: bytes | None = None,
-) -> SigningContext:
-    """Return the context of a signature by *account*, asking the chain for what is None; what is given is checked against it.
+) -> SigningOptions:
+    """Return what a signature by *account* covers, asking the chain for what is None; what is given is checked against it.
 
     *era* is an era's bytes, or a period in blocks.  It starts from *block*, or else from the finalized head, which no
     fork takes back; where finality is far behind, from the best one.
     """
     mortal = era != IMMORTAL
     wanted: list[tuple[str, tuple[Any, ...]]] = [
-        *([] if nonce is not None else [("state_getStorage", (await _account_key(client, account),))]),
+        *([] if nonce is not None else [("state_getStorage", ((await _account_key(client, account)).hex,))]),
         *([] if genesis_hash is not None else [("chain_getBlockHash", (0,))]),
         *([("chain_getHeader", ())] if mortal else []),
         *([("chain_getFinalizedHead", ())] if mortal and block is None else []),
     ]
     left = iter(await client.call_many(wanted) if wanted else ())
     if nonce is None:
-        nonce = await _read_nonce(client, next(left))
+        nonce = await _read_nonce(client, await _account_key(client, account), next(left))
     if genesis_hash is None:
         genesis_hash = _read_hash(client, next(left))
     if not mortal:
-        return SigningContext(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
+        return SigningOptions(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
     best = client.read_number(next(left))
     known: dict[int, str] = {}
     if block is None:
@@ -68,7 +58,7 @@ async def read_signing_context(
             f"block_hash 0x{block_hash.hex()} is not that of block {start} of {client.chain.name}, from which the era "
             f"starts, expected 0x{start_hash.hex()}: leave it out"
         )
-    return SigningContext(
+    return SigningOptions(
         nonce=nonce, genesis_hash=genesis_hash, era=encoded, block_number=start, block_hash=start_hash
     )
 
@@ -98,20 +88,13 @@ def _period_of(era: bytes | int) -> int:
     return era if isinstance(era, int) else 2 << (era[0] & 0xF)
 
 
-async def _account_key(client: "Client", account: bytes) -> str:
-    from scenarioctl.runtime.storage_keys import storage_key
-
-    return storage_key(await client.table(), "System", "Account", (account,)).hex
+async def _account_key(client: "Client", account: bytes) -> StorageKey:
+    return storage_key(await client.table(), "System", "Account", (account,))
 
 
-async def _read_nonce(client: "Client", answer: Any) -> int:
+async def _read_nonce(client: "Client", key: StorageKey, answer: Any) -> int:
     # From the state at the head: `system_accountNextIndex` of some nodes lags behind it.
-    table = await client.table()
-    entry = table.storage_entry("System", "Account")
-    if answer is None:
-        stored = table.decode(entry.value_type, entry.default)
-    else:
-        stored = client.decode(table, entry.value_type, answer)
+    stored = client.read_value(await client.table(), key, answer)
     try:
         return int(stored["nonce"])
     except (TypeError, KeyError, ValueError):
@@ -121,10 +104,7 @@ async def _read_nonce(client: "Client", answer: Any) -> int:
 
 
 def _read_hash(client: "Client", answer: Any) -> bytes:
-    try:
-        data = bytes.fromhex(str(answer)[2:])
-    except ValueError:
-        data = b""
-    if len(data) != 32:
+    data = from_hex(answer)
+    if data is None or len(data) != 32:
         raise ChainUnreachable(f"{client.chain.name} returned no block hash: {shorten(answer)}")
     return data
