@@ -72,7 +72,11 @@ async def draft_transfer(
     from scenarioctl.transactions.connected_transfer import TransferBuilder
 
     builder = TransferBuilder(
-        app.client, app.assets, transfer, table=table, known_destination=destination_table
+        clients=app.client,
+        assets=app.assets,
+        transfer=transfer,
+        table=table,
+        known_destination=destination_table,
     )
     if sender is None:
         return _encode(app, source, table, await builder.build())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from scenarioctl.chains.locations import absolute, read_location
+from scenarioctl.chains.locations import absolute, read_location, write_location
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten
@@ -138,6 +138,10 @@ class Assets:
     def listed(self, chain: Chain, number: int) -> Asset | None:
         """Return the asset of *chain* with this id, or None if it lists none."""
         return self._built(chain, str(number)) if str(number) in self._table(chain) else None
+
+    def named(self, chain: Chain, name: Any) -> Asset | None:
+        """Return the asset that a runtime of *chain* names, by a number or a Location; None if it lists none."""
+        return self.listed(chain, name) if isinstance(name, int) else self.at(chain, write_location(name))
 
     def counterpart(self, asset: Asset, destination: Chain) -> Asset | None:
         """Return the same asset as *destination* holds it, or None if it is not known to hold it."""

@@ -4,6 +4,7 @@
 `0/Here` is the chain itself, `1/Here` its relay chain.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
@@ -42,6 +43,13 @@ def write_location(location: Any) -> str:
     junctions = next(iter(inner.values()))
     parts = [_write_junction(item) for item in (junctions if isinstance(junctions, list) else [junctions])]
     return f"{location['parents']}/{'/'.join(parts)}" if all(parts) else ""
+
+
+def junctions_of(location: Any) -> list[Any]:
+    """Return the junctions of a Location of XCM, of any version from 3 on."""
+    inner = location["interior"]
+    junctions = next(iter(inner.values())) if isinstance(inner, Mapping) else []
+    return junctions if isinstance(junctions, list) else [junctions]
 
 
 def interior(junctions: list[Any]) -> Any:

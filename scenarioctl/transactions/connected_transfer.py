@@ -5,7 +5,7 @@ transfers have one form, and need none of it.
 """
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
@@ -23,27 +23,20 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.runtime_api import Clients
 
 
+@dataclass(kw_only=True)
 class TransferBuilder:
     """Builds one transfer on connected chains."""
 
-    def __init__(
-        self,
-        clients: "Clients",
-        assets: "Assets",
-        transfer: Transfer,
-        *,
-        table: "RuntimeTable",
-        known_destination: "RuntimeTable | None",
-    ) -> None:
-        """Take the source's *table*, and what is known of the destination's without asking."""
-        self.clients = clients
-        self.assets = assets
-        self.transfer = transfer
-        self.table = table
-        self.known_destination = known_destination
-        #: What leaves beside the amount, to pay the fee on the Asset Hub.
-        self.beside: tuple[Asset, int] | None = None
-        self.notes: tuple[str, ...] = ()
+    clients: "Clients"
+    assets: "Assets"
+    transfer: Transfer
+    #: Of the source.
+    table: "RuntimeTable"
+    #: What is known of the destination's table without asking.
+    known_destination: "RuntimeTable | None"
+    #: What leaves beside the amount, to pay the fee on the Asset Hub.
+    beside: "tuple[Asset, int] | None" = None
+    notes: tuple[str, ...] = ()
 
     async def build(self, sender: bytes | None = None) -> "Draft":
         """Return the call; only with a *sender* may something of theirs go along to pay a fee.
@@ -87,7 +80,7 @@ class TransferBuilder:
                 f"what the last hop of {transfer.source.name} to {transfer.destination.name} costs could not be asked for ({problem})",
                 advice="; --offline sets half of the amount aside for it",
             ) from None
-        if fee is not None and transfer.amount <= fee:
+        if transfer.amount <= fee:
             raise InvalidRequest(
                 f"amount {self._say(transfer.amount)} is too little for {transfer.source.name} to {transfer.destination.name}, where {self._say(fee)} is set aside for the last hop's fee alone"
             )

@@ -146,10 +146,7 @@ class _Describer(ValueWriter):
             return None
         if naming == "":
             return self._assets.native(self._chain)
-        number = args.get(naming)
-        if isinstance(number, Mapping):
-            return self._assets.at(self._chain, write_location(number))
-        return self._assets.listed(self._chain, number) if isinstance(number, int) else None
+        return self._assets.named(self._chain, args.get(naming))
 
 
 def _amount(value: int, asset: "Asset") -> Any:

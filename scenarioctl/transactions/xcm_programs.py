@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.chains.locations import absolute, junctions_of, write_location
 from scenarioctl.model.calls import Call
 
 if TYPE_CHECKING:
@@ -217,9 +217,7 @@ def gives_to_places(instructions: Sequence[Instruction]) -> frozenset[str]:
 
 
 def _is_account(location: Any) -> bool:
-    inner = location["interior"]
-    junctions = next(iter(inner.values())) if isinstance(inner, Mapping) else []
-    last = junctions[-1] if isinstance(junctions, list) and junctions else junctions
+    last = (junctions_of(location) or [None])[-1]
     return isinstance(last, Mapping) and ("AccountId32" in last or "AccountKey20" in last)
 
 

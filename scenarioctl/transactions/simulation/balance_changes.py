@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.assets import Asset
-from scenarioctl.chains.locations import write_location
+from scenarioctl.chains.locations import junctions_of, write_location
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation.dry_run import XcmMessage
 
@@ -174,8 +174,7 @@ def deposit_accounts(message: XcmMessage) -> list[bytes]:
     for name, fields in message.instructions:
         if name == "DepositAsset":
             location = fields["beneficiary"]
-            inner = location["interior"].get("X1") if isinstance(location["interior"], Mapping) else None
-            junction = inner[0] if isinstance(inner, list) else inner
-            if isinstance(junction, Mapping) and "AccountId32" in junction and not location["parents"]:
-                accounts.append(junction["AccountId32"]["id"])
+            match junctions_of(location):
+                case [{"AccountId32": account}] if not location["parents"]:
+                    accounts.append(account["id"])
     return accounts

@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.chains.locations import absolute, junctions_of, write_location
 from scenarioctl.model.checks import Amount, Holding
 from scenarioctl.transactions.simulation.arrival import incoming_assets
 from scenarioctl.transactions.simulation.balance_changes import BalanceChange, read_balance_changes
@@ -53,35 +53,25 @@ class AccountRole:
     system: bool = False
 
 
+@dataclass(kw_only=True)
 class RecipientCheck:
     """The accounts of one transaction: the sender, the beneficiary if it has one, and those that it names."""
 
-    def __init__(
-        self,
-        findings: Findings,
-        clients: "Clients",
-        assets: "Assets",
-        hops: Sequence["DryRunResult"],
-        *,
-        sender: bytes,
-        beneficiary: bytes | None,
-        named: frozenset[bytes],
-        named_on: frozenset[str],
-    ) -> None:
-        """Take the accounts that the transaction names, and the chains on which it names places that are none."""
-        self.findings = findings
-        self.clients = clients
-        self.assets = assets
-        self.hops = hops
-        self.sender = sender
-        self.beneficiary = beneficiary
-        self.named = named
-        self.named_on = named_on
-        self.leaves: list[Holding] = []
-        self.credits: list[Holding] = []
-        #: What somebody gets, whom the chain does not hold for itself.
-        self.received: list[tuple[DryRunResult, AccountRole, BalanceChange]] = []
-        self._moves: dict[int, list[tuple[AccountRole, BalanceChange]]] = {}
+    findings: Findings
+    clients: "Clients"
+    assets: "Assets"
+    hops: Sequence["DryRunResult"]
+    sender: bytes
+    beneficiary: bytes | None
+    #: Accounts that the transaction names.
+    named: frozenset[bytes]
+    #: Chains on which it names places that are no accounts.
+    named_on: frozenset[str]
+    leaves: list[Holding] = field(default_factory=list)
+    credits: list[Holding] = field(default_factory=list)
+    #: What somebody gets, whom the chain does not hold for itself.
+    received: "list[tuple[DryRunResult, AccountRole, BalanceChange]]" = field(default_factory=list)
+    _moves: dict[int, list[tuple[AccountRole, BalanceChange]]] = field(default_factory=dict)
 
     async def read(self) -> None:
         """Name every account that loses or gets something."""
@@ -347,9 +337,7 @@ def _paid_fees(events: Sequence["Event"], payer: bytes, chain: "Chain") -> dict[
 
 
 def _is_account(location: Any, account: bytes) -> bool:
-    inner = location["interior"]
-    junctions = next(iter(inner.values())) if isinstance(inner, Mapping) else []
     return any(
         isinstance(junction, Mapping) and junction.get("AccountId32", {}).get("id") == account
-        for junction in (junctions if isinstance(junctions, list) else [junctions])
+        for junction in junctions_of(location)
     )

@@ -1,6 +1,7 @@
 """Which chain backs an asset, and whether a program names that one: no runtime does that for us."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute, write_location
@@ -22,11 +23,10 @@ def check_reserves(findings: Findings, instructions: Iterable["Instruction"], as
         judge.check_outgoing(instruction)
 
 
+@dataclass
 class _ReserveCheck:
-    def __init__(self, findings: Findings, assets: "Assets") -> None:
-        self.findings = findings
-        self.assets = assets
-        self.registry = assets.registry
+    findings: Findings
+    assets: "Assets"
 
     def check_incoming(self, instruction: "Instruction") -> None:
         origin, chain = instruction.origin, instruction.chain
@@ -45,7 +45,7 @@ class _ReserveCheck:
         chain = instruction.chain
         if chain is None:
             return
-        for onward in onward_assets(self.registry, instruction):
+        for onward in onward_assets(self.assets.registry, instruction):
             if onward.assets is None:
                 # What a wild filter sends on stands in the message that it sends; of what did not run there is none.
                 if instruction.on_error:
@@ -60,7 +60,7 @@ class _ReserveCheck:
 
     def _check(self, name: str, identity: str | None, origin: "Chain", destination: "Chain | None") -> None:
         """Judge assets that come from *origin* to *destination* by the instruction *name*."""
-        hub = None if destination is None else self.registry.asset_hub(destination)
+        hub = None if destination is None else self.assets.registry.asset_hub(destination)
         if destination is None or hub is None or identity is None:
             where = "a destination that is not in the registry" if destination is None else destination.name
             self.findings.unknowns.append(
@@ -83,7 +83,7 @@ class _ReserveCheck:
                 f"{label} leaves {origin.name}, but it is unknown which chain backs it"
             )
         elif backing != para_name(claimed):
-            keeper = find_chain(self.registry, origin, backing)
+            keeper = find_chain(self.assets.registry, origin, backing)
             self.findings.refusals.append(
                 f"{label} would go from {origin.name} to {destination.name} with {claimed.name} as its reserve, but {keeper.name if keeper is not None else backing} backs it: no chain refuses this, and the backing would end up in the wrong place"
             )

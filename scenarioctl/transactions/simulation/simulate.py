@@ -151,10 +151,10 @@ class Simulation:
         for hop in self.hops:
             named |= {*named_accounts(hop.message.program if hop.message is not None else [])}
         self.receivers = RecipientCheck(
-            self.findings,
-            self.clients,
-            self.assets,
-            self.hops,
+            findings=self.findings,
+            clients=self.clients,
+            assets=self.assets,
+            hops=self.hops,
             sender=self.sender,
             beneficiary=beneficiary,
             named=frozenset(named),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.locations import absolute, write_location
+from scenarioctl.chains.locations import absolute, interior, junctions_of, write_location
 from scenarioctl.model.checks import Amount
 from scenarioctl.transactions.simulation.findings import Findings, amount_of, asset_at
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS, chain_at
@@ -67,18 +67,11 @@ def describe_claim(
 
 def _split(location: Any) -> tuple[str, bytes | None]:
     """Return where the chain of an account is, and the account; None for a location that is no account's."""
-    inner = location["interior"]
-    if not isinstance(inner, dict):
-        return "", None
-    junctions = next(iter(inner.values()))
-    junctions = junctions if isinstance(junctions, list) else [junctions]
-    last = junctions[-1]
+    *rest, last = junctions_of(location) or [None]
     name, fields = next(iter(last.items())) if isinstance(last, dict) else (str(last), {})
     if name not in ("AccountId32", "AccountKey20"):
         return "", None
-    rest = junctions[:-1]
-    interior = {f"X{len(rest)}": rest} if rest else "Here"
-    place = write_location({"parents": location["parents"], "interior": interior})
+    place = write_location({"parents": location["parents"], "interior": interior(rest)})
     return place, fields["id"] if name == "AccountId32" else fields["key"]
 
 

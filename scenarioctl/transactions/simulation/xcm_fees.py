@@ -115,15 +115,10 @@ async def quote_last_hop_fee(
     *,
     assets: "Assets",
     destination_table: "RuntimeTable",
-) -> int | None:
-    """Return what to set aside for the last hop of a route over the Asset Hub: twice what it would take now.
-
-    None where the route has no such hop.
-    """
-    found = last_hop_message(transfer, table, assets=assets, destination_table=destination_table)
-    if found is None:
-        return None
-    return 2 * await _message_fee(clients(transfer.destination), found)
+) -> int:
+    """Return what to set aside for the last hop of a route over the Asset Hub: twice what it would take now."""
+    message = last_hop_message(transfer, table, assets=assets, destination_table=destination_table)
+    return 2 * await _message_fee(clients(transfer.destination), message)
 
 
 async def quote_native_fee(

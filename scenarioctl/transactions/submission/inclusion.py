@@ -117,15 +117,12 @@ def _inner_failures(
 
 def _read_other_fee(chain: "Chain", assets: "Assets", identity: Any, value: int) -> Amount | None:
     """Return a fee that was paid in the asset *identity*; None for the native one, whose fee another event tells."""
-    if isinstance(identity, int):
-        asset, called = assets.listed(chain, identity), f"asset {identity}"
-    else:
-        place = write_location(identity)
-        asset = assets.at(chain, place) if place else None
-        called = f"the asset at {place}" if place else "an unknown asset"
-    if asset is None:
-        return Amount(value=value, asset=called)
-    return None if asset.kind == "native" else amount_of(asset, value)
+    asset = assets.named(chain, identity)
+    if asset is not None:
+        return None if asset.kind == "native" else amount_of(asset, value)
+    place = "" if isinstance(identity, int) else write_location(identity)
+    unlisted = f"the asset at {place}" if place else "an unknown asset"
+    return Amount(value=value, asset=f"asset {identity}" if isinstance(identity, int) else unlisted)
 
 
 def read_block_number(client: "Client", header: Any) -> int:

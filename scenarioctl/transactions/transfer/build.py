@@ -87,33 +87,21 @@ def build_candidates(
         return ()
     version = choose_xcm_version(transfer, table, destination_table)
     fees = (0, native_fee) if native_fee and pays_with_itself(transfer) else (0,)
-    drafts = []
-    for transfer_type in types:
-        for fee in fees:
-            context = TransferContext(
-                transfer=transfer,
-                route=Route(first=transfer_type),
-                table=table,
-                version=version,
-                native_fee=fee,
-            )
-            drafts.append(Draft(call=xcm_calls.build_candidate(context)))
-    return tuple(drafts)
+    contexts = (
+        TransferContext(
+            transfer=transfer, route=Route(first=first), table=table, version=version, native_fee=fee
+        )
+        for first in types
+        for fee in fees
+    )
+    return tuple(Draft(call=xcm_calls.build_candidate(context)) for context in contexts)
 
 
 def last_hop_message(
-    transfer: Transfer,
-    table: "RuntimeTable",
-    *,
-    assets: "Assets",
-    destination_table: "RuntimeTable | None" = None,
-) -> dict[str, Any] | None:
-    """Return the message of the last hop as a VersionedXcm, to be weighed; None if no fee is set aside for it."""
-    if transfer.is_local:
-        return None
+    transfer: Transfer, table: "RuntimeTable", *, assets: "Assets", destination_table: "RuntimeTable"
+) -> dict[str, Any]:
+    """Return the message of the last hop of a route over another chain as a VersionedXcm, to be weighed."""
     route = find_route(transfer, assets, fee_settled=False)
-    if not route.needs_last_hop_fee:
-        return None
     return xcm_calls.last_hop_message(_context(transfer, route, table, destination_table))
 
 

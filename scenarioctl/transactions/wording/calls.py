@@ -49,12 +49,13 @@ def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets") -> s
 
 
 def _fee_asset(identity: Any, chain: "Chain", assets: "Assets") -> str:
+    asset = assets.named(chain, identity)
+    if asset is not None:
+        return asset.display_name
     if isinstance(identity, int):
-        asset = assets.listed(chain, identity)
-        return asset.display_name if asset else f"asset {identity}"
+        return f"asset {identity}"
     place = write_location(identity)
-    asset = assets.at(chain, place) if place else None
-    return asset.display_name if asset else f"the asset at {place}" if place else "an unknown asset"
+    return f"the asset at {place}" if place else "an unknown asset"
 
 
 def _say(phrases: Phrases, call: Call) -> str:
@@ -93,23 +94,20 @@ def _read_call(value: Any) -> Call:
     return Call(pallet=pallet, method=method, args=arguments or {})
 
 
-def _balances(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    return f"transfers {phrases.native(args['value'])} to {phrases.account(args['dest'])} on {phrases.chain.name}"
+def _transfers(amount: "Words", receiver: str) -> "Words":
+    """Return the words of a transfer of what *amount* says to the account in the argument *receiver*."""
+
+    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
+        to = phrases.account(args[receiver])
+        return f"transfers {amount(phrases, args)} to {to} on {phrases.chain.name}"
+
+    return say
 
 
-def _assets(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    what = phrases.listed(args["amount"], args["id"])
-    return f"transfers {what} to {phrases.account(args['target'])} on {phrases.chain.name}"
-
-
-def _foreign(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    what = phrases.placed(args["amount"], args["id"])
-    return f"transfers {what} to {phrases.account(args['target'])} on {phrases.chain.name}"
-
-
-def _tokens(phrases: Phrases, args: Mapping[str, Any]) -> str:
-    what = phrases.listed(args["amount"], args["currency_id"])
-    return f"transfers {what} to {phrases.account(args['dest'])} on {phrases.chain.name}"
+_balances = _transfers(lambda phrases, args: phrases.native(args["value"]), "dest")
+_assets = _transfers(lambda phrases, args: phrases.listed(args["amount"], args["id"]), "target")
+_foreign = _transfers(lambda phrases, args: phrases.placed(args["amount"], args["id"]), "target")
+_tokens = _transfers(lambda phrases, args: phrases.listed(args["amount"], args["currency_id"]), "dest")
 
 
 #: Filters that let all of a single asset through.

@@ -1,6 +1,7 @@
 """Words for the parts of calls: amounts, accounts, chains; and how much is said of calls that hold others."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
@@ -22,27 +23,25 @@ class NoPhrase(Exception):
     """The call is of a shape that no sentence here describes whole."""
 
 
+@dataclass
 class Budget:
     """How many calls and instructions may still be said."""
 
-    def __init__(self) -> None:
-        self.left = _ROOM
+    left: int = _ROOM
 
     def spend(self) -> bool:
         self.left -= 1
         return self.left >= 0
 
 
+@dataclass
 class Phrases:
     """Words for the parts of calls on one chain."""
 
-    def __init__(
-        self, chain: "Chain", assets: "Assets", *, budget: Budget | None = None, depth: int = 0
-    ) -> None:
-        self.chain = chain
-        self.assets = assets
-        self.budget = budget or Budget()
-        self.depth = depth
+    chain: "Chain"
+    assets: "Assets"
+    budget: Budget = field(default_factory=Budget)
+    depth: int = 0
 
     def within(self, chain: "Chain | None" = None) -> "Phrases":
         """Return the phrases for what stands inside a call, on *chain* if that is another one."""

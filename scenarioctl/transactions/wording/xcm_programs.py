@@ -125,11 +125,7 @@ def _say_instruction(phrases: Phrases, instruction: Any, here: NamedPlace) -> st
     return f"runs {name}"
 
 
-def _withdraw(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
-    return f"withdraws {say_assets(phrases, fields, here)}"
-
-
-def _arrives(how: str) -> "Words":
+def _moves(how: str) -> "Words":
     return lambda phrases, fields, here: f"{how} {say_assets(phrases, fields, here)}"
 
 
@@ -167,12 +163,8 @@ def _initiate_transfer(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
     return f"sends {what} to {there.name}, which does {say_program(phrases, fields['remote_xcm'], there)}"
 
 
-def _buy(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
-    return f"pays up to {_asset(phrases, fields['fees'], here)} for execution"
-
-
-def _pay(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
-    return f"pays up to {_asset(phrases, fields['asset'], here)} for fees"
+def _pays(field: str, what: str) -> "Words":
+    return lambda phrases, fields, here: f"pays up to {_asset(phrases, fields[field], here)} for {what}"
 
 
 def _exchange(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
@@ -214,10 +206,10 @@ Words = Callable[[Phrases, Any, NamedPlace], str]
 
 #: Instruction -> how it is said; the others are named.
 WORDS: Mapping[str, Words] = {
-    "WithdrawAsset": _withdraw,
-    "ReserveAssetDeposited": _arrives("takes as backed by its origin"),
-    "ReceiveTeleportedAsset": _arrives("takes as teleported"),
-    "BurnAsset": _arrives("burns"),
+    "WithdrawAsset": _moves("withdraws"),
+    "ReserveAssetDeposited": _moves("takes as backed by its origin"),
+    "ReceiveTeleportedAsset": _moves("takes as teleported"),
+    "BurnAsset": _moves("burns"),
     "DepositAsset": _deposit,
     "TransferAsset": _transfer,
     "DepositReserveAsset": _onward("sends {} to {} over the reserve here", "dest"),
@@ -225,8 +217,8 @@ WORDS: Mapping[str, Words] = {
     "InitiateReserveWithdraw": _onward("sends {} back to the reserve on {}", "reserve"),
     "InitiateTeleport": _onward("teleports {} to {}", "dest"),
     "InitiateTransfer": _initiate_transfer,
-    "BuyExecution": _buy,
-    "PayFees": _pay,
+    "BuyExecution": _pays("fees", "execution"),
+    "PayFees": _pays("asset", "fees"),
     "ExchangeAsset": _exchange,
     "Transact": _transact,
     "ClaimAsset": _claim,
