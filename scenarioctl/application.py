@@ -35,7 +35,12 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 def random_scenario_id() -> str:
     """Return 9 unguessable characters of `A-Z a-z 0-9`."""
-    return "".join(secrets.choice(_ALPHABET) for _ in range(9))
+    number = secrets.randbelow(len(_ALPHABET) ** 9)
+    digits = []
+    for _ in range(9):
+        number, digit = divmod(number, len(_ALPHABET))
+        digits.append(_ALPHABET[digit])
+    return "".join(digits)
 
 
 def _ignore_progress(words: str) -> None:
