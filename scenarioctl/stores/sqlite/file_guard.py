@@ -59,9 +59,9 @@ class FileGuard:
 
     def check_for_writing(self, database: sqlite3.Connection) -> None:
         """Raise FilesChanged if a write could be lost; *database* is in no transaction."""
-        self.check()
         if self.is_whole():
             return
+        self.check()
         for path, found in zip(self._paths[1:], self._found[1:], strict=True):
             if _look(path)[0] != found:
                 # This process still has the log open: move its content into the file, where it is safe.
