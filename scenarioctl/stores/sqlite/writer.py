@@ -18,7 +18,7 @@ from scenarioctl.stores.sqlite.file_guard import FileGuard, FilesChanged
 T = TypeVar("T")
 Action = Callable[[sqlite3.Connection], T]
 
-#: The most writes in one transaction.
+#: Writes in a transaction to which no more are added.
 _BATCH = 256
 #: Pages in the write-ahead log before SQLite moves them to the file.  Ids are random, so each write changes pages of
 #: their index that earlier writes changed too: with four times SQLite's 1000, a tenth less is written.
@@ -47,9 +47,10 @@ class Writer:
         self._database = file.open()
         with file.reporting():
             self._database.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
-        self._queue: SimpleQueue[_Request | None] = SimpleQueue()
+        #: The writes of each turn of the loop. None is the end.
+        self._queue: SimpleQueue[list[_Request | None]] = SimpleQueue()
         #: Writes that the thread has not been given yet.
-        self._gathered: list[_Request] = []
+        self._gathered: list[_Request | None] = []
         #: When and why the last write failed; None if it succeeded.
         self._failed: tuple[float, str] | None = None
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
@@ -67,8 +68,8 @@ class Writer:
 
     def _hand_over(self) -> None:
         gathered, self._gathered = self._gathered, []
-        for request in gathered:
-            self._queue.put(request)
+        if gathered:
+            self._queue.put(gathered)
 
     def trouble(self) -> str:
         """Return why the last write failed; empty if it succeeded, or after a minute: somebody has to try again."""
@@ -77,8 +78,8 @@ class Writer:
 
     def close(self) -> None:
         """Write what was asked for, then end."""
+        self._gathered.append(None)
         self._hand_over()
-        self._queue.put(None)
         self._thread.join()
         self._database.close()
 
@@ -94,11 +95,11 @@ class Writer:
                 return
 
     def _take(self) -> "list[_Request | None]":
-        """Wait for a write; return it with those that wait behind it. None is the end."""
-        batch = [self._queue.get()]
+        """Wait for writes; return them with those that wait behind them. None is the end."""
+        batch = self._queue.get()
         with suppress(Empty):
             while len(batch) < _BATCH and batch[-1] is not None:
-                batch.append(self._queue.get_nowait())
+                batch += self._queue.get_nowait()
         return batch
 
     def _perform(self, batch: list[_Request]) -> list[_Outcome]:
