@@ -154,17 +154,19 @@ def _parse_hex_account(value: str, field: str) -> bytes:
 
 
 def _decode_ss58(value: str, field: str) -> tuple[bytes, int]:
-    from base58 import b58decode
+    from base58 import b58decode_int
 
-    # b58decode strips whitespace, and takes quadratic time for long text.
+    # b58decode_int strips whitespace, and takes quadratic time for long text.
     if not value or len(value) > 128 or not value.isascii() or not value.isalnum():
         raise InvalidRequest(f"{field} {shorten(value, 80)} is not an address, {_EXPECTED}")
     try:
-        data = b58decode(value)
+        number = b58decode_int(value)
     except ValueError:
         raise InvalidRequest(
             f"{field} {shorten(value, 80)} is not an address, it holds characters that base58 has not (0, O, I, l): {_EXPECTED}"
         ) from None
+    zeros = len(value) - len(value.lstrip("1"))
+    data = bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")
     head = 1 if data and data[0] < 64 else 2
     if len(data) < head + 1 or data[0] > 127:
         raise InvalidRequest(f"{field} {shorten(value, 80)} is not an address, {_EXPECTED}")
