@@ -16,6 +16,7 @@ from scenarioctl.actions import STEPS, all_steps, chain_tx, webhook
 from scenarioctl.actions.chain_query import Query, parse_params, read_query, write_params
 from scenarioctl.actions.delay import read_delay
 from scenarioctl.actions.drafting import Drafted, draft_first
+from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.flow_files import draw_single
 from scenarioctl.actions.http import read_request
 from scenarioctl.actions.placeholders import (
@@ -30,6 +31,7 @@ from scenarioctl.actions.placeholders import (
 )
 from scenarioctl.actions.problems import find_problems
 from scenarioctl.actions.summaries import chains_of, describe_node, summarise
+from scenarioctl.actions.transfer import draw_alone, parse_transfer
 from scenarioctl.actions.webhook import read_webhook
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import Registry
@@ -355,6 +357,17 @@ class TestTransfersOfTheOriginalApi:
         flow: dict[str, Any] = {"source_chain": source, "dest_chain": destination, "destination_address": BOB}
         ours = read_diagram(draw_single(app, "xTransfer", **flow, amount=amount, assetid=asset))
         assert drafted.transaction.call_data == finish(draft_first(app, ours)).transaction.call_data
+
+    @pytest.mark.parametrize("extra", [{}, {"xcm_version": 4}, {"amount": "{{ a.b }}"}])
+    def test_a_drawn_transfer_is_what_its_document_says(
+        self, app: Application, extra: dict[str, Any]
+    ) -> None:
+        values = {"source_chain": "polkadot", "dest_chain": "assetHub", "destination_address": BOB}
+        transfer = parse_transfer(app, Fields({**values, "amount": "1", "assetid": "DOT", **extra}))
+
+        drawn = draw_alone(app, transfer)
+
+        assert drawn == read_diagram(drawn.document)
 
     @pytest.mark.parametrize(
         ("source", "destination", "asset", "sentence"),

@@ -203,11 +203,11 @@ async def draft_parsed(
     return replace(transaction, notes=(*transaction.notes, *transfer.notes))
 
 
-def draw_document(app: "Application", transfer: ParsedTransfer) -> dict[str, Any]:
+def draw_alone(app: "Application", transfer: ParsedTransfer) -> Diagram:
     """Return the diagram of a transfer alone."""
     builder = DiagramBuilder()
     draw_parsed(builder, transfer, app)
-    return builder.document()
+    return builder.diagram()
 
 
 def draw_parsed(

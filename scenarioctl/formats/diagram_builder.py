@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from scenarioctl.errors import TooLarge
-from scenarioctl.model.diagram import MAX_NODES
+from scenarioctl.model.diagram import MAX_NODES, Diagram, Edge, Node
 
 
 class EditorBox(NamedTuple):
@@ -99,6 +99,20 @@ class DiagramBuilder:
             ],
         }
         return {"name": name, **document} if name else document
+
+    def diagram(self) -> Diagram:
+        """Return what `read_diagram` reads from the document.  The limits of forms are not checked."""
+        document = self.document()
+        return Diagram(
+            nodes=tuple(
+                Node(id=raw["id"], type=raw["type"], form=raw["formData"], position=position, raw=raw)
+                for position, raw in enumerate(document["nodes"])
+            ),
+            edges=tuple(
+                Edge(id=raw["id"], source=raw["source"], target=raw["target"]) for raw in document["edges"]
+            ),
+            document=document,
+        )
 
     def _place(self) -> None:
         columns: dict[str, int] = {}

@@ -59,14 +59,16 @@ class CreatedScenario(Checked):
 
 async def create_scenario(app: Application, request: CreateScenario) -> Result[CreatedScenario]:
     from scenarioctl.actions.fields import Fields
-    from scenarioctl.actions.transfer import draft_parsed, draw_document, parse_transfer
+    from scenarioctl.actions.transfer import draft_parsed, draw_alone, parse_transfer
 
     transfer = parse_transfer(app, Fields(vars(request)))
     sender = check_sender(request.check, request.sender)
-    document = draw_document(app, transfer)
+    diagram = draw_alone(app, transfer)
     if transfer.has_placeholder:
-        _read_single(document)
-    created = await _store_drafted(app, document, sender, lambda view: draft_parsed(view, transfer, sender))
+        _read_single(diagram.document)
+    created = await _store_drafted(
+        app, diagram.document, sender, lambda view: draft_parsed(view, transfer, sender), diagram
+    )
     return replace(created, notes=transfer.notes)
 
 
