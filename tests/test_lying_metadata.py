@@ -27,11 +27,11 @@ NOTHING = ["", [], "tuple", []]
 def cheaply() -> Iterator[None]:
     """Fail where it takes long, or memory."""
     tracemalloc.start()
-    started = time.monotonic()
+    started = time.process_time()
     try:
         yield
         # Tracing makes it slower by far.
-        assert time.monotonic() - started < 10
+        assert time.process_time() - started < 10
         assert tracemalloc.get_traced_memory()[1] < 100_000_000
     finally:
         tracemalloc.stop()

@@ -66,26 +66,40 @@ def test_every_built_in_chain_is_well_formed() -> None:
     assert len({chain.genesis for chain in CHAINS}) == len(CHAINS)
 
 
-def test_the_three_chains_are_these() -> None:
-    found = [
+#: Written here a second time: with another genesis, prefix or para id a payload is for another chain.
+IDENTITIES = (
+    ("polkadot", "relay", "polkadot", None, "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3", 0, "DOT", 10),
+    ("assetHub", "asset_hub", "polkadot", 1000, "0x68d56f15f85d3136970ec16946040bc1752654e906147f7e43e9d539d7c3de2f", 0, "DOT", 10),
+    ("hydraDx", "dex", "polkadot", 2034, "0xafdc188f45c71dacbaa0b62e16a91f726c7b8699a9748cdf715459de6b7f366d", 0, "HDX", 12),
+    ("kusama", "relay", "kusama", None, "0xb0a8d493285c2df73290dfb7e61f870f17b41801197a149ca93654499ea3dafe", 2, "KSM", 12),
+    ("assetHub_kusama", "asset_hub", "kusama", 1000, "0x48239ef607d7928874027a43a67689209727dfb3d3dc5e5b03a39bdc2eda771a", 2, "KSM", 12),
+    ("paseo", "relay", "paseo", None, "0x374057be67b355151f271ff70c3db98308c62c8adc48dc6724b6a009a1a014fd", 42, "PAS", 10),
+    ("assetHub_paseo", "asset_hub", "paseo", 1000, "0xd6eec26135305a8ad257a20d003357284c8aa03d0bdb2b357ab0a22371e11ef2", 42, "PAS", 10),
+    ("pop", "contracts", "paseo", 4001, "", 42, "PAS", 10),
+    ("passetHub", "contracts", "paseo", 1111, "0xfd974cf9eaf028f5e44b9fdd1949ab039c6cf9cc54449b0b60d71b042e79aeb6", 42, "PAS", 10),
+)  # fmt: skip
+
+
+def test_the_built_in_chains_are_these() -> None:
+    found = tuple(
         (
             chain.name,
             chain.role,
             chain.relay,
             chain.para_id,
-            chain.genesis[:10],
+            chain.genesis,
             chain.ss58_prefix,
             chain.symbol,
             chain.decimals,
         )
-        for chain in CHAINS[:3]
-    ]
+        for chain in CHAINS
+    )
 
-    assert found == [
-        ("polkadot", "relay", "polkadot", None, "0x91b171bb", 0, "DOT", 10),
-        ("assetHub", "asset_hub", "polkadot", 1000, "0x68d56f15", 0, "DOT", 10),
-        ("hydraDx", "dex", "polkadot", 2034, "0xafdc188f", 0, "HDX", 12),
-    ]
+    assert found == IDENTITIES
+
+
+def test_a_chain_of_ones_own_has_the_generic_prefix_unless_it_names_one() -> None:
+    assert Registry({"abc": NEW}).find("abc").ss58_prefix == 42
 
 
 def test_relatives_are_found_under_the_same_relay_chain() -> None:

@@ -274,6 +274,7 @@ def test_encode_also_takes_what_people_write(name: str, lenient: Any, value: Any
         ("Vec<Junction>", ["Here", {"X2": [1, 2]}], "[1].X2[1]: 2 is neither true nor false, expected bool"),
         ("Tree", {"value": 1, "children": [{"value": -1, "children": []}]}, says('children[0].value', '-1', 'u8')),
         ("Never", "Any", says('type', 'values')),
+        ("char", "\ud800", says('\\ud800', 'character')),
     ],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_is_refused_by_name_and_place(
@@ -316,6 +317,7 @@ def test_a_value_that_does_not_fit_is_refused_by_name_and_place(
         ("Vec<u8>", "0100", says('0x0100', 'longer')),
         ("Vec<u8>", "0300000040", says('promises', '1073741824')),
         ("Vec<u16>", "0300000040", says('promises', '1073741824')),
+        ("Vec<u16>", "0c0100", says('promises', '3')),
         ("Vec<u16>", "080100", "[1]: the bytes end early, in what begins at byte 3"),
         ("Vec<()>", "0300000040", says('1073741824', '16')),
         ("[(); 4294967295]", "", says('4294967295', '16')),
@@ -362,6 +364,22 @@ def test_recursion_goes_down_to_its_limit_and_no_further() -> None:
     for deeper in (
         lambda: CODEC.encode(_id("Chain"), {"Next": value}),
         lambda: CODEC.decode(_id("Chain"), b"\x01" + data),
+    ):
+        with pytest.raises(InvalidRequest, match="nested too deep, at most 200 lists and variants"):
+            deeper()
+
+
+def test_lists_in_lists_go_down_to_the_limit_and_no_further() -> None:
+    value: Any = {"value": 0, "children": []}
+    for _ in range(MAX_DEPTH - 1):
+        value = {"value": 0, "children": [value]}
+
+    data = CODEC.encode(_id("Tree"), value)
+
+    assert CODEC.decode(_id("Tree"), data) == value
+    for deeper in (
+        lambda: CODEC.encode(_id("Tree"), {"value": 0, "children": [value]}),
+        lambda: CODEC.decode(_id("Tree"), b"\x00\x04" + data),
     ):
         with pytest.raises(InvalidRequest, match="nested too deep, at most 200 lists and variants"):
             deeper()

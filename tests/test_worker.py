@@ -387,8 +387,10 @@ def test_a_bug_in_one_job_does_not_stop_the_others(bench: Bench, caplog: pytest.
         assert len(await bench.store.read_mempool("broken")) == 2
         assert await bench.runs("sound") == 2
 
+    worker = bench.worker()
     with caplog.at_level(logging.ERROR, "scenarioctl.worker"):
-        play(bench, bench.worker(), story=story)
+        play(bench, worker, story=story)
+    assert worker.counts.bugs == 2
     record = next(record for record in caplog.records if "a bug showed in job broken" in record.getMessage())
     assert record.exc_info
     assert record.exc_info[0] is KeyError
@@ -764,6 +766,18 @@ def test_a_clock_that_is_set_back_does_not_stop_the_jobs(bench: Bench) -> None:
         assert await bench.runs("interval") == 3 + 12
         assert await bench.runs("cron") == 2
 
+    play(bench, bench.worker(), story=story)
+
+
+def test_a_clock_that_was_set_back_while_no_worker_ran_does_not_stop_the_jobs(bench: Bench) -> None:
+    async def story() -> None:
+        await bench.time.let_pass(25)
+
+        assert await bench.runs("one") == 2
+
+    asyncio.run(bench.start("one", every="10s"))
+    # Since then it shows another year.
+    bench.time.now -= 400 * DAY
     play(bench, bench.worker(), story=story)
 
 
