@@ -385,6 +385,13 @@ def test_lists_in_lists_go_down_to_the_limit_and_no_further() -> None:
             deeper()
 
 
+def test_two_variants_of_one_name_are_refused() -> None:
+    codec = Codec(TypeTable([["some::Doubled", [], "variant", [["A", 0, []], ["A", 1, []]]]]))
+
+    with pytest.raises(InvalidRequest, match="names a variant twice"):
+        codec.decode(0, b"\x00")
+
+
 def test_elements_without_bytes_are_counted() -> None:
     value = [None] * MAX_EMPTY
 

@@ -1,0 +1,227 @@
+"""Change one operator, condition or statement of a file at a time, and see which changes no test notices.
+
+    python tools/mutants.py scenarioctl/runtime/scale.py --count 60 --seed 1 \
+        --tests tests/test_scale.py tests/test_golden.py
+
+Works in a copy of the checkout, takes a random sample, and writes one line for each mutant. What survived is judged by hand;
+the last judgment is in benchmarks/RESULTS.md.
+"""
+
+import argparse
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+    ast.BitAnd: ast.BitOr,
+}
+#: In texts that are SQL: what is replaced wherever it stands.
+SQL = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|WHERE|ORDER BY)\b")
+SQL_CHANGES = (
+    (" AND ", " OR "),
+    (" < ", " <= "),
+    (" <= ", " < "),
+    (" > ", " >= "),
+    (" >= ", " > "),
+    (" = ", " <> "),
+    (" DESC", " ASC"),
+    (" IS NULL", " IS NOT NULL"),
+    (" + ", " - "),
+    ("max(", "min("),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """A text in place of what stands from *start* to *end*, in bytes."""
+
+    line: int
+    start: int
+    end: int
+    before: str
+    after: str
+
+
+class Finder:
+    """The mutants of a source."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source.encode()
+        self._starts = [0]
+        for line in self._source.splitlines(keepends=True):
+            self._starts.append(self._starts[-1] + len(line))
+
+    def find(self) -> list[Mutant]:
+        return list(self._walk(ast.parse(self._source)))
+
+    def _walk(self, node: ast.AST) -> Iterator[Mutant]:
+        # Not what only type checkers read, nor what an error says.
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        yield from self._change(node)
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list") or (
+                isinstance(node, ast.Raise) and name == "exc"
+            ):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from self._walk(child)
+
+    def _change(self, node: ast.AST) -> Iterator[Mutant]:
+        match node:
+            case ast.Compare(ops=[first, *rest]) if type(first) in COMPARISONS:
+                new = ast.Compare(node.left, [COMPARISONS[type(first)](), *rest], node.comparators)
+                yield self._put(node, f"({ast.unparse(new)})")
+            case ast.BinOp(op=operator) if type(operator) in OPERATORS:
+                yield self._put(
+                    node, f"({ast.unparse(ast.BinOp(node.left, OPERATORS[type(operator)](), node.right))})"
+                )
+            case ast.BoolOp(op=joint, values=values):
+                other = ast.Or() if isinstance(joint, ast.And) else ast.And()
+                yield self._put(node, f"({ast.unparse(ast.BoolOp(other, values))})")
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                yield self._put(node, f"({ast.unparse(operand)})")
+            case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+                yield self._put(test, f"(not ({ast.unparse(test)}))")
+            case ast.Constant(value=bool() as truth):
+                yield self._put(node, str(not truth))
+            case ast.Constant(value=int() as number):
+                yield self._put(node, str(number + 1))
+            case ast.Constant(value=str() as text) if SQL.search(text):
+                for old, new_text in SQL_CHANGES:
+                    if old in text:
+                        yield self._put(node, repr(text.replace(old, new_text, 1)))
+            case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
+                yield self._put(value, "None")
+            case ast.Raise() | ast.AugAssign() | ast.Expr(value=ast.Call() | ast.Await() | ast.YieldFrom()):
+                yield self._put(node, "pass")
+            case ast.Break():
+                yield self._put(node, "continue")
+            case ast.Continue():
+                yield self._put(node, "break")
+            case _:
+                pass
+
+    def _put(self, node: ast.AST, after: str) -> Mutant:
+        assert isinstance(node, (ast.expr, ast.stmt))
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        start = self._starts[node.lineno - 1] + node.col_offset
+        end = self._starts[node.end_lineno - 1] + node.end_col_offset
+        before = self._source[start:end].decode()
+        return Mutant(line=node.lineno, start=start, end=end, before=before, after=after)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("files", nargs="+", help="of the checkout, to be changed")
+    parser.add_argument("--tests", nargs="+", required=True, help="what pytest runs")
+    parser.add_argument("-k", dest="picked", default="", help="which of those tests, as pytest takes it")
+    parser.add_argument("--count", type=int, default=60, help="how many mutants, chosen at random")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--lines", default="", help="only these lines, as FIRST-LAST")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for the tests of one mutant")
+    options = parser.parse_args()
+
+    tests = [*options.tests, *(("-k", options.picked) if options.picked else ())]
+    first, _, last = options.lines.partition("-")
+    found = [
+        (name, mutant)
+        for name in options.files
+        for mutant in Finder((ROOT / name).read_text()).find()
+        if not first or int(first) <= mutant.line <= int(last or first)
+    ]
+    chosen = Random(options.seed).sample(found, min(options.count, len(found)))
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copy = Path(folder, "tree")
+        ignored = shutil.ignore_patterns(".git", ".venv*", ".mypy_cache", ".hypothesis", "node_modules")
+        shutil.copytree(ROOT, copy, ignore=ignored)
+        if outcome := try_tests(copy, tests, options.timeout):
+            sys.exit(f"the tests fail without a change: {outcome}")
+        survived = 0
+        for name, mutant in sorted(chosen, key=lambda pair: (pair[0], pair[1].start)):
+            source = (copy / name).read_bytes()
+            changed = source[: mutant.start] + mutant.after.encode() + source[mutant.end :]
+            write(copy / name, changed)
+            outcome = try_tests(copy, tests, options.timeout)
+            write(copy / name, source)
+            survived += not outcome
+            print(
+                f"{outcome or 'SURVIVED'}\t{name}:{mutant.line}\t{mutant.before!r} -> {mutant.after!r}",
+                flush=True,
+            )
+        print(f"{len(chosen)} of {len(found)} mutants tried, {survived} survived")
+
+
+def write(path: Path, source: bytes) -> None:
+    """Write a source with a later time each, since its kept bytecode is told by time in seconds and size."""
+    later = path.stat().st_mtime + 10
+    path.write_bytes(source)
+    os.utime(path, (later, later))
+
+
+def try_tests(copy: Path, tests: list[str], timeout: float) -> str:
+    """Return how the tests noticed that something is wrong; empty if they did not."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-qq",
+        "-p",
+        "no:cacheprovider",
+        "--no-header",
+        "--tb=no",
+    ]
+    process = subprocess.Popen(
+        [*command, "-m", "not soak and not acceptance", *tests],
+        cwd=copy,
+        # Before the checkout, which is installed in development mode.
+        env=os.environ | {"PYTHONPATH": str(copy)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        return "killed" if process.wait(timeout) else ""
+    except subprocess.TimeoutExpired:
+        return "timeout"
+    finally:
+        # With the daemons that a test left.
+        try:
+            os.killpg(process.pid, 9)
+        except ProcessLookupError:
+            pass
+        process.wait()
+
+
+if __name__ == "__main__":
+    main()
