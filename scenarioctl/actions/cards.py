@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scenarioctl.actions.form_text import chain_text, side_texts
+from scenarioctl.actions.form_text import AssetText, chain_text, side_texts
 from scenarioctl.actions.placeholders import has_placeholder
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, Node
@@ -99,15 +99,15 @@ def tokens(amount: str, symbol: str) -> str:
 def source_tokens(app: "Application", diagram: Diagram, node: Node) -> str:
     """Return the amount that an action takes from its source."""
     source, _ = side_texts(app, diagram, node)
-    return tokens(source["amount"], source["short"])
+    return tokens(source.amount, source.asset.short)
 
 
-def mark_rows(identity: str, mark: str) -> list[Row]:
+def mark_rows(asset: AssetText) -> list[Row]:
     """Return the rows that tell a look-alike from the asset it resembles."""
-    if not mark:
+    if not asset.mark:
         return []
     # Rows of their own: a long amount is cut off.
-    shown = identity
-    if len(identity) > 2 * _SHOWN_END:
-        shown = f"{identity[:_SHOWN_END]}…{identity[-_SHOWN_END:]}"
-    return [Row(label="Asset", text=shown), Row(text=mark)]
+    shown = asset.id
+    if len(shown) > 2 * _SHOWN_END:
+        shown = f"{shown[:_SHOWN_END]}…{shown[-_SHOWN_END:]}"
+    return [Row(label="Asset", text=shown), Row(text=asset.mark)]

@@ -38,7 +38,7 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     named = _asset_words(app, node)
     amount = one_line(node.form.get("amount"))
     if named.short or amount:
-        rows += [Row(text=f"{amount} {named.short}".strip(), strong=True), *mark_rows(named.id, named.mark)]
+        rows += [Row(text=f"{amount} {named.short}".strip(), strong=True), *mark_rows(named)]
     address = one_line(node.form.get("address"), 300)
     if address:
         rows.append(Row(label="Account", text=shorten_middle(address)))

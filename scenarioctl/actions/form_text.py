@@ -1,6 +1,7 @@
 """Values of a form as one line of text, whatever an editor put there."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.actions.placeholders import display, has_placeholder
 from scenarioctl.actions.sides import read_sides
@@ -34,32 +35,6 @@ def chain_text(value: object, registry: Registry) -> str:
         return one_line(value)
 
 
-def side_texts(app: "Application", diagram: Diagram, node: Node) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the values of an action's source and target as text, `?` for missing ones.
-
-    `asset` is what the asset is called, `short` the same without the mark of a look-alike, `id` and `mark` what tells that one apart.
-    """
-    try:
-        sides = read_sides(diagram, node)
-    except InvalidRequest:
-        empty = dict.fromkeys(("chain", "asset", "short", "mark", "address", "amount"), "?") | {
-            "id": "",
-            "mark": "",
-        }
-        return empty, empty
-    found = []
-    for side in sides:
-        values = {key: one_line(side.values.get(key)) for key in ("chain", "address", "amount")}
-        named = name_asset(
-            app, side.values.get("chain"), side.values.get("assetId"), side.values.get("symbol")
-        )
-        values |= {"asset": named.full, "short": named.short}
-        found.append(
-            {key: value or "?" for key, value in values.items()} | {"id": named.id, "mark": named.mark}
-        )
-    return found[0], found[1]
-
-
 class AssetText(NamedTuple):
     """The name of a form's asset."""
 
@@ -76,6 +51,30 @@ class AssetText(NamedTuple):
     @property
     def full(self) -> str:
         return f"{self.symbol} (asset {self.id}, {self.mark})" if self.mark else self.short
+
+
+class SideText(NamedTuple):
+    """One side of an action as text, `?` for what is missing."""
+
+    chain: str = "?"
+    asset: AssetText = AssetText("?")
+    address: str = "?"
+    amount: str = "?"
+
+
+def side_texts(app: "Application", diagram: Diagram, node: Node) -> tuple[SideText, SideText]:
+    """Return an action's source and target as text."""
+    try:
+        source, target = read_sides(diagram, node)
+    except InvalidRequest:
+        return SideText(), SideText()
+    return _side_text(app, source.values), _side_text(app, target.values)
+
+
+def _side_text(app: "Application", values: Mapping[str, Any]) -> SideText:
+    asset = name_asset(app, values.get("chain"), values.get("assetId"), values.get("symbol"))
+    chain, address, amount = (one_line(values.get(key)) or "?" for key in ("chain", "address", "amount"))
+    return SideText(chain, asset if asset.full else AssetText("?"), address, amount)
 
 
 def name_asset(app: "Application", chain: object, asset_id: object, symbol: object) -> AssetText:

@@ -28,12 +28,12 @@ TX_TYPE = "Remark"
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     source, _ = side_texts(app, diagram, node)
     text = _text_word(node)
-    return f"{text!r} on {source['chain']}" if text else f"no text yet, on {source['chain']}"
+    return f"{text!r} on {source.chain}" if text else f"no text yet, on {source.chain}"
 
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     source, _ = side_texts(app, diagram, node)
-    literal, title = chain_title(app, source["chain"])
+    literal, title = chain_title(app, source.chain)
     text = _text_word(node, 200)
     rows = [Row(text=text, strong=True)] if text else []
     rows.append(Row(label="On", text=title or "?"))

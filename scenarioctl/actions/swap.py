@@ -32,7 +32,7 @@ TX_TYPE = "swap"
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     source, target = side_texts(app, diagram, node)
-    traded = f"{source['amount']} {source['asset']} for {target['asset']} on {source['chain']}"
+    traded = f"{source.amount} {source.asset.full} for {target.asset.full} on {source.chain}"
     least = minimum_text(app, diagram, node)
     if not least:
         return traded
@@ -56,13 +56,13 @@ def minimum_text(app: "Application", diagram: Diagram, node: Node) -> str:
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     source, target = side_texts(app, diagram, node)
-    literal, title = chain_title(app, source["chain"])
+    literal, title = chain_title(app, source.chain)
     slippage = one_line(action_data(node).get("slippage")) or "1"
     least = minimum_text(app, diagram, node) or f"the quote less {slippage} %"
     rows = (
-        Row(text=f"{tokens(source['amount'], source['short']) or '?'} → {target['short']}", strong=True),
-        *mark_rows(source["id"], source["mark"]),
-        *mark_rows(target["id"], target["mark"]),
+        Row(text=f"{tokens(source.amount, source.asset.short) or '?'} → {target.asset.short}", strong=True),
+        *mark_rows(source.asset),
+        *mark_rows(target.asset),
         Row(label="On", text=title or "?"),
         Row(label="At least", text=least),
     )
@@ -70,7 +70,7 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
 
 
 def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
-    return minimum_text(app, diagram, node) or known(side_texts(app, diagram, node)[1]["short"])
+    return minimum_text(app, diagram, node) or known(side_texts(app, diagram, node)[1].asset.short)
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:

@@ -40,28 +40,25 @@ TX_TYPE = "xTransfer"
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
     source, target = side_texts(app, diagram, node)
-    return (
-        f"{source['amount']} {source['asset']} from {source['chain']} to {target['chain']}, "
-        f"for {target['address']}"
-    )
+    return f"{source.amount} {source.asset.full} from {source.chain} to {target.chain}, for {target.address}"
 
 
 def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     source, target = side_texts(app, diagram, node)
-    origin, origin_title = chain_title(app, source["chain"])
-    _, destination = chain_title(app, target["chain"])
+    origin, origin_title = chain_title(app, source.chain)
+    _, destination = chain_title(app, target.chain)
     rows = (
-        Row(text=tokens(source["amount"], source["short"]) or "?", strong=True),
-        *mark_rows(source["id"], source["mark"]),
+        Row(text=tokens(source.amount, source.asset.short) or "?", strong=True),
+        *mark_rows(source.asset),
         Row(label="From", text=origin_title or "?"),
         Row(label="To", text=destination or "?"),
-        Row(label="For", text=shorten_middle(target["address"])),
+        Row(label="For", text=shorten_middle(target.address)),
     )
     return Card(title="Transfer", rows=rows, chain=origin)
 
 
 def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
-    return known(side_texts(app, diagram, node)[1]["short"])
+    return known(side_texts(app, diagram, node)[1].asset.short)
 
 
 async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
