@@ -22,8 +22,9 @@ class AccountFormat:
 
     #: In bytes.
     length: int
-    #: The junction of XCM that holds one.
+    #: The junction of XCM that holds one, and the junction's field for it.
     junction_name: str
+    junction_field: str
 
     def parse(self, value: object, *, field: str) -> bytes:
         """Return the account that *value* names; InvalidRequest if it names none of this format."""
@@ -35,7 +36,7 @@ class AccountFormat:
 
     def junction(self, account: bytes) -> dict[str, Any]:
         """Return *account* as a junction of XCM, of any network."""
-        raise NotImplementedError
+        return {self.junction_name: {"network": None, self.junction_field: account}}
 
 
 class _AccountId32(AccountFormat):
@@ -45,9 +46,6 @@ class _AccountId32(AccountFormat):
     def format(self, account: bytes, prefix: int) -> str:
         return format_account(account, prefix)
 
-    def junction(self, account: bytes) -> dict[str, Any]:
-        return {self.junction_name: {"network": None, "id": account}}
-
 
 class _AccountKey20(AccountFormat):
     def parse(self, value: object, *, field: str) -> bytes:
@@ -56,12 +54,9 @@ class _AccountKey20(AccountFormat):
     def format(self, account: bytes, prefix: int) -> str:  # noqa: ARG002, it has none
         return format_ethereum_account(account)
 
-    def junction(self, account: bytes) -> dict[str, Any]:
-        return {self.junction_name: {"network": None, "key": account}}
 
-
-ACCOUNT_ID_32 = _AccountId32(32, "AccountId32")
-ACCOUNT_KEY_20 = _AccountKey20(20, "AccountKey20")
+ACCOUNT_ID_32 = _AccountId32(32, "AccountId32", "id")
+ACCOUNT_KEY_20 = _AccountKey20(20, "AccountKey20", "key")
 #: By their length in bytes, as `account_bytes` in config.toml says it.
 ACCOUNT_FORMATS: Mapping[int, AccountFormat] = {
     account_format.length: account_format for account_format in (ACCOUNT_ID_32, ACCOUNT_KEY_20)

@@ -280,10 +280,13 @@ class OmnipoolState:
             )
         return pool_asset
 
+    def _most(self, ratio: str, reserve: int, limit: tuple[int, int] | None) -> int:
+        """Return how much of a *reserve* may come in or leave in one trade."""
+        most: int = reserve // self._table.constant("Omnipool", ratio)
+        return most if limit is None else min(most, reserve * limit[0] // limit[1])
+
     def _check_amount_in(self, asset: int, amount: int, reserve: int, limit: tuple[int, int] | None) -> None:
-        most = reserve // self._table.constant("Omnipool", "MaxInRatio")
-        if limit is not None:
-            most = min(most, reserve * limit[0] // limit[1])
+        most = self._most("MaxInRatio", reserve, limit)
         if amount > most:
             raise InvalidRequest(
                 f"amount {self.amount(asset, amount)} is more than the Omnipool accepts in one trade: at most {self.amount(asset, most)}"
@@ -294,10 +297,7 @@ class OmnipoolState:
             raise InvalidRequest(
                 f"amount is too small: the Omnipool would give no {self.label(asset)} for it"
             )
-        reserve, limit = bought.side.reserve, bought.volume_limit
-        most = reserve // self._table.constant("Omnipool", "MaxOutRatio")
-        if limit is not None:
-            most = min(most, reserve * limit[0] // limit[1])
+        most = self._most("MaxOutRatio", bought.side.reserve, bought.volume_limit)
         if amount > most:
             raise InvalidRequest(
                 f"amount is too large: it would buy {self.amount(asset, amount)}, and the Omnipool gives at most "

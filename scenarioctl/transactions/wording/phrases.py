@@ -8,7 +8,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import write_location
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain
 
 #: Calls and instructions inside others that one sentence tells of, all together …
@@ -63,19 +63,14 @@ class Phrases:
             said.append(f"{left} {'more ' if said else ''}{noun}{'s' * (left != 1)} not shown")
         return "; then ".join(said)
 
-    def amount(self, value: int, asset: "Asset | None") -> str:
-        if asset is None:
-            return f"{value} smallest units of an unknown asset"
-        return asset.amount(value)
-
     def native(self, value: int) -> str:
-        return self.amount(value, self.assets.native(self.chain))
+        return self.assets.native(self.chain).amount(value)
 
     def listed(self, value: int, number: Any) -> str:
         if not isinstance(number, int):
             raise NoPhrase
         asset = self.assets.listed(self.chain, number)
-        return self.amount(value, asset) if asset else f"{value} smallest units of asset {number}"
+        return asset.amount(value) if asset else f"{value} smallest units of asset {number}"
 
     def placed(self, value: int, location: Any) -> str:
         """Return an amount of what lives at *location*, seen from this chain."""
@@ -85,7 +80,7 @@ class Phrases:
         if not place:
             raise NoPhrase
         asset = self.assets.at(self.chain, place)
-        return self.amount(value, asset) if asset else f"{value} smallest units of the asset at {place}"
+        return asset.amount(value) if asset else f"{value} smallest units of the asset at {place}"
 
     def account(self, value: Any, chain: "Chain | None" = None) -> str:
         """Return the SS58 form of an AccountId32, bare or in a MultiAddress."""
