@@ -202,7 +202,7 @@ def read_config(path: Path, *, required: bool = False) -> dict[str, Any]:
     except FileNotFoundError:
         if required:
             raise InvalidRequest(
-                f"config {shorten(str(path), 200)} is not there, create it with: scenarioctl config init"
+                f"config {shorten(str(path), 200)} does not exist. Create it with scenarioctl config init"
             ) from None
         return {}
     except OSError as error:

@@ -4,6 +4,13 @@ import os
 from pathlib import Path
 
 
+def reason_of(error: OSError | ValueError) -> str:
+    """Return why a file can't be read or written."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "a path cannot contain a NUL character"
+
+
 def atomic_write(path: Path, data: bytes, *, mode: int) -> None:
     """Replace the file *path*, or leave it as it is if anything fails, even the power; OSError says what.
 

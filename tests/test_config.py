@@ -370,7 +370,7 @@ def test_rules_that_no_daemon_could_work_with_are_not_set(
     assert not config.exists()
 
 
-RELOAD = "A daemon that runs takes this up when it reads its settings anew: systemctl reload, or SIGHUP.\n"
+RELOAD = "A running daemon applies this when it reloads its settings: systemctl reload, or SIGHUP.\n"
 
 
 def test_a_token_is_printed_once_and_kept_as_its_hash(scenarioctl: Run, tmp_path: Path) -> None:

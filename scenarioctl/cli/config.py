@@ -72,7 +72,7 @@ def init() -> None:
         is_there = False
     if is_there:
         raise Conflict(
-            f"config {target} is there already: change it with scenarioctl config set, or remove it first"
+            f"config {target} already exists. Change it with scenarioctl config set, or remove it first"
         )
     write_config(target, template())
     _print_path(target)
@@ -123,7 +123,7 @@ def token(name: str, scopes: str | None, remove: bool) -> None:
         return
     if name in known:
         raise Conflict(
-            f"token {shorten(name)} is there already: take another name, or remove it first with --remove"
+            f"token {shorten(name)} already exists. Choose another name, or remove it with --remove"
         )
     good_for = read_scopes([part.strip() for part in (scopes or "read").split(",")], field="scopes")
     made, digest = new_token()
@@ -136,7 +136,7 @@ def token(name: str, scopes: str | None, remove: bool) -> None:
 
 
 def _tell_of_reload() -> None:
-    say("A daemon that runs takes this up when it reads its settings anew: systemctl reload, or SIGHUP.")
+    say("A running daemon applies this when it reloads its settings: systemctl reload, or SIGHUP.")
 
 
 def _judge(written: Mapping[str, Any]) -> None:

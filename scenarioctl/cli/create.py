@@ -62,7 +62,7 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
     if context.invoked_subcommand is not None:
         if check or sender:
             raise InvalidRequest(
-                f"{'check' if check else 'sender'} stands before {context.invoked_subcommand}, expected it behind that"
+                f"{'check' if check else 'sender'} is given before {context.invoked_subcommand}, expected after it"
             )
         if flow is not None:
             raise InvalidRequest(

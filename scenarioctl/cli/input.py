@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from scenarioctl.errors import InvalidRequest, NotFound, TooLarge, shorten
+from scenarioctl.files import reason_of
 
 #: The largest transaction that a chain takes is smaller than this, as hex.
 TX_LIMIT = 16 * 1024 * 1024
@@ -26,11 +27,10 @@ def read_text(path: str, *, field: str, limit: int) -> str:
                 data = file.read(limit + 1)
     except FileNotFoundError:
         raise NotFound(
-            f"{field} {shorten(path, 200)} is not there, expected the path of a file, or - for stdin"
+            f"{field} {shorten(path, 200)} does not exist, expected the path of a file, or - for stdin"
         ) from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no path holds a NUL character"
-        raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be read: {reason}") from None
+        raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be read: {reason_of(error)}") from None
     if len(data) > limit:
         raise TooLarge(f"{field} {shorten(path, 200)} is larger than {limit} bytes, the limit for it")
     try:

@@ -8,6 +8,7 @@ from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import asked_for_json, perform, print_answer, print_table
 from scenarioctl.cli.options import field_option, option
 from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say, short_time
+from scenarioctl.cli.shared_options import page_options
 from scenarioctl.errors import DaemonUnreachable, NotReady, ScenarioctlError, StoreBusy
 from scenarioctl.model.jobs import RUN_FAILED
 
@@ -142,8 +143,7 @@ def status(**fields: Any) -> None:
 
 
 @job.command("list", operation="jobs.list_jobs", example="scenarioctl job list --state paused")
-@option("--limit", metavar="N", default=50, help="At most this many (default 50, at most 1000).")
-@option("--after", metavar="CURSOR", default="", help="Continue after the page that returned this cursor.")
+@page_options
 @option(
     "--state",
     metavar="STATE",

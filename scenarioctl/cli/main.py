@@ -40,7 +40,7 @@ COMMANDS = {
 
 
 class LazyGroup(Group):
-    """A group that imports a command when it runs, not to mention it."""
+    """A group that imports a command only when it runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.files import atomic_write, reason_of
 
 #: How a terminal is shown a picture; `text` works on all of them.
 WAYS = ("kitty", "iterm2", "text")
@@ -61,8 +62,6 @@ def text_for(stream: TextIO, drawing: str) -> str:
 
 def write_whole(path: str, data: bytes, *, field: str) -> None:
     """Write a file whole or not at all; one that is there is replaced, and keeps its permissions."""
-    from scenarioctl.files import atomic_write
-
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
@@ -71,8 +70,7 @@ def write_whole(path: str, data: bytes, *, field: str) -> None:
             return
         atomic_write(target, data, mode=0o666)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no path holds a NUL character"
-        raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be written: {reason}") from None
+        raise InvalidRequest(f"{field} {shorten(path, 200)} cannot be written: {reason_of(error)}") from None
 
 
 def _screen() -> tuple[int, int]:

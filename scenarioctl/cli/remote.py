@@ -11,7 +11,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from scenarioctl import __version__, errors
 from scenarioctl.cli.output import printable, say
@@ -165,12 +165,11 @@ def write_request(endpoint: Endpoint, request: Any) -> tuple[str, bytes | None]:
     for name in endpoint.in_path:
         path = path.replace(f"{{{name}}}", _in_path(name, given.pop(name)))
     if endpoint.method == "GET":
-        pairs = [
-            f"{name}={_escape(_as_text(value))}"
-            for name, values in given.items()
-            for value in (values if isinstance(values, (list, tuple)) else (values,))
-        ]
-        return (f"{path}?{'&'.join(pairs)}" if pairs else path), None
+        pairs = {
+            name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()
+        }
+        query = urlencode(pairs, doseq=True, quote_via=quote, errors="surrogateescape")
+        return (f"{path}?{query}" if query else path), None
     whole = getattr(request, "whole_body", "")
     value = given[whole] if whole else given
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -185,15 +184,7 @@ def _in_path(name: str, value: object) -> str:
     text = str(value)
     if text in ("", ".", ".."):
         raise InvalidRequest(f"{name} {shorten(text)} cannot be part of a URL")
-    return _escape(text)
-
-
-def _escape(text: str) -> str:
     return quote(text, safe="", errors="surrogateescape")
-
-
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _headers(settings: "Settings", daemon: Daemon, body: bytes | None) -> dict[str, str]:

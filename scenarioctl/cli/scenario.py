@@ -11,7 +11,7 @@ from scenarioctl.cli.input import read_text
 from scenarioctl.cli.options import argument, field_option, option
 from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.preview import preview
-from scenarioctl.cli.shared_options import transaction_options, yes_option
+from scenarioctl.cli.shared_options import page_options, transaction_options, yes_option
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge, shorten
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ def scenario() -> None:
     operation="scenarios.list_scenarios",
     example="scenarioctl scenario list --chain hydraDx --search swap --limit 20",
 )
-@option("--limit", metavar="N", default=50, help="At most this many (default 50, at most 1000).")
-@option("--after", metavar="CURSOR", default="", help="Continue after the page that returned this cursor.")
+@page_options
 @option("--chain", metavar="CHAIN", default="", help="Only scenarios that use this chain.")
 @option(
     "--search",
@@ -72,7 +71,7 @@ def show(**fields: Any) -> None:
         click.echo()
         draw_table(("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in answer["nodes"]])
         for problem in answer["problems"]:
-            what = "Filled in by a run," if problem.get("waiting") else "Problem"
+            what = "Waiting for data" if problem.get("waiting") else "Problem"
             click.echo(f"\n{what} in {printable(problem['node'] or 'the diagram')}: {problem['problem']}")
 
     print_answer(view, draw=draw)

@@ -63,6 +63,14 @@ xcm_version_option = option(
 )
 
 
+#: The page of a list.
+page_options = together(
+    option("--limit", metavar="N", default=50, help="At most this many (default 50, at most 1000)."),
+    option(
+        "--after", metavar="CURSOR", default="", help="Continue after the page that returned this cursor."
+    ),
+)
+
 #: What is sold, what for, how much and by which way.
 swap_options = together(
     option(

@@ -36,10 +36,10 @@ def keep_positions(
         return None
     ways = tuple(_connect(boxes[source], boxes[target]) for source, target in edges)
     # A backward curve reaches beyond the cards.
-    low_x = min([0.0, *(x for way in ways for leg in way for x, _ in leg.points)])
-    low_y = min([0.0, *(y for way in ways for leg in way for _, y in leg.points)])
-    width = max([width, *(x for way in ways for leg in way for x, _ in leg.points)]) - low_x
-    height = max([height, *(y for way in ways for leg in way for _, y in leg.points)]) - low_y
+    points = [(0.0, 0.0), (width, height), *(point for way in ways for leg in way for point in leg.points)]
+    low_x, low_y = min(x for x, _ in points), min(y for _, y in points)
+    width = max(x for x, _ in points) - low_x
+    height = max(y for _, y in points) - low_y
     return Layout(
         boxes=tuple(moved(box, -low_x, -low_y) for box in boxes),
         ways=tuple(tuple(shifted(leg, -low_x, -low_y) for leg in way) for way in ways),

@@ -1,7 +1,7 @@
 """Paths of edges in an SVG: lines with rounded corners, curves and arrowheads."""
 
 from collections.abc import Sequence
-from math import hypot
+from math import dist, hypot
 
 from scenarioctl.render.geometry import Leg, Point
 
@@ -52,15 +52,11 @@ def edge_path(way: Sequence[Leg], towards: Point) -> str:
 
 
 def _rounded(before: Point, corner: Point, after: Point) -> str:
-    radius = min(10.0, _distance(before, corner) / 2, _distance(corner, after) / 2)
+    radius = min(10.0, dist(before, corner) / 2, dist(corner, after) / 2)
     (in_x, in_y), (out_x, out_y) = direction(corner, before), direction(corner, after)
     start = (corner[0] + in_x * radius, corner[1] + in_y * radius)
     end = (corner[0] + out_x * radius, corner[1] + out_y * radius)
     return f"L{_at(start)}Q{_at(corner)} {_at(end)}"
-
-
-def _distance(one: Point, other: Point) -> float:
-    return hypot(one[0] - other[0], one[1] - other[1])
 
 
 def _at(point: Point) -> str:

@@ -1,7 +1,7 @@
 """A picture as text, for any terminal: cards as boxes, edges as lines with corners."""
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from scenarioctl.actions.cards import Card
@@ -54,7 +54,7 @@ def draw_text(picture: Picture, columns: int = DEFAULT_COLUMNS) -> str:
     undrawn = sheet.draw_ways(labels)
     for card, box, lines in zip(picture.cards, layout.boxes, contents, strict=True):
         sheet.draw_box(box, lines, unfinished=card.unfinished)
-    lines = "\n".join(line.rstrip() for line in sheet.lines()).rstrip().split("\n")
+    lines = "\n".join("".join(row).rstrip() for row in sheet.cells).rstrip().split("\n")
     if picture.left_out:
         lines += ["", f"and {picture.left_out} more steps"]
     if undrawn:
@@ -160,7 +160,7 @@ class _Sheet:
             points[-1] = (x - 1, y)
             ends.append((x - 1, y))
             first_x, first_y = points[0]
-            self._add(first_x, first_y, _LEFT)
+            self.masks[first_y][first_x] |= _LEFT
             passed = {cell for ends_ in pairwise(points) for cell in self._line(*ends_)}
             drawn += len(passed)
             for x, y in passed:
@@ -198,10 +198,6 @@ class _Sheet:
         if leaves:
             self.cells[int(box.port)][int(box.right) - 1] = "├"
 
-    def lines(self) -> Iterator[str]:
-        for row in self.cells:
-            yield "".join(row)
-
     def _write(self, x: int, y: int, text: str) -> None:
         at = x
         for letter in text:
@@ -214,20 +210,17 @@ class _Sheet:
                 self.cells[y][at + 1] = ""
             at += cells
 
-    def _add(self, x: int, y: int, mask: int) -> None:
-        self.masks[y][x] |= mask
-
     def _line(self, start: tuple[int, int], end: tuple[int, int]) -> list[tuple[int, int]]:
         """Draw a straight line, and return the cells that it passes."""
         (x0, y0), (x1, y1) = start, end
         if y0 == y1:
             low, high = sorted((x0, x1))
             for x in range(low, high):
-                self._add(x, y0, _RIGHT)
-                self._add(x + 1, y0, _LEFT)
+                self.masks[y0][x] |= _RIGHT
+                self.masks[y0][x + 1] |= _LEFT
             return [(x, y0) for x in range(low, high + 1)]
         low, high = sorted((y0, y1))
         for y in range(low, high):
-            self._add(x0, y, _DOWN)
-            self._add(x0, y + 1, _UP)
+            self.masks[y][x0] |= _DOWN
+            self.masks[y + 1][x0] |= _UP
         return [(x0, y) for y in range(low, high + 1)]
