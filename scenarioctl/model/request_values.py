@@ -1,14 +1,32 @@
-"""Values of a request: whole numbers, and choices."""
+"""Values of a request: all of them by name, whole numbers, and choices."""
 
 from collections.abc import Callable, Collection
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+def values_of(request: "DataclassInstance") -> dict[str, Any]:
+    """Return the fields of *request* by name.
+
+    `vars` would lack the defaults of a request that msgspec made: it leaves them to the class.
+    """
+    return {each.name: getattr(request, each.name) for each in fields(request)}
 
 
 def read_number(value: object, *, field: str, expected: str, least: int = 0, most: int = 10**18 - 1) -> int:
     """Return *value*, a whole number or its digits; InvalidRequest says that it is not *expected*."""
     number = value
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= len(str(most)):
+    if (
+        isinstance(value, str)
+        and value.isascii()
+        and value.isdigit()
+        and len(value.lstrip("0")) <= len(str(most))
+    ):
         number = int(value)
     if isinstance(number, int) and not isinstance(number, bool) and least <= number <= most:
         return number

@@ -7,6 +7,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId
+from scenarioctl.model.request_values import values_of
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
     Checked,
@@ -61,7 +62,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
     from scenarioctl.actions.fields import Fields
     from scenarioctl.actions.transfer import draft_parsed, draw_alone, parse_transfer
 
-    transfer = parse_transfer(app, Fields(vars(request)))
+    transfer = parse_transfer(app, Fields(values_of(request)))
     sender = check_sender(request.check, request.sender)
     diagram = draw_alone(app, transfer)
     if transfer.has_placeholder:
@@ -112,7 +113,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
 
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
-    document = draw_single(app, "swap", **vars(request))
+    document = draw_single(app, "swap", **values_of(request))
     drafted = await draft_first(app, _read_single(document), sender=sender)
     transaction = drafted.transaction
     check = passed_check(transaction)
@@ -146,7 +147,7 @@ async def create_remark(app: Application, request: CreateRemark) -> Result[Creat
     from scenarioctl.actions.drafting import draft_first
     from scenarioctl.actions.flow_files import draw_single
 
-    document = draw_single(app, "Remark", **vars(request))
+    document = draw_single(app, "Remark", **values_of(request))
     sender = check_sender(request.check, request.sender)
     diagram = _read_single(document)
 
@@ -171,7 +172,7 @@ class CreateQuery:
 async def create_query(app: Application, request: CreateQuery) -> Result[CreatedScenario]:
     from scenarioctl.actions.flow_files import draw_single
 
-    document = draw_single(app, "chainQuery", **vars(request))
+    document = draw_single(app, "chainQuery", **values_of(request))
     id = await store_document(app, document, _read_single(document))
     return Result(answer={"result": id})
 

@@ -18,7 +18,7 @@ from scenarioctl.model.jobs import (
     Schedule,
 )
 from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
-from scenarioctl.model.request_values import read_choice, read_number
+from scenarioctl.model.request_values import read_choice, read_number, values_of
 from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of
 from scenarioctl.operations.stored_diagrams import open_blob
@@ -61,7 +61,7 @@ class StartJob:
 async def start_job(app: Application, request: StartJob) -> Result[Done]:
     from scenarioctl.schedules import describe_schedule, first_times, read_schedule
 
-    given = {name: value for name, value in vars(request).items() if name != "id"}
+    given = {name: value for name, value in values_of(request).items() if name != "id"}
     schedule = read_schedule(**given)
     now = app.clock()
     times = first_times(schedule, now)
@@ -410,6 +410,6 @@ def _read_state(state: str) -> JobState | None:
 def _read_cursor(request: JobLog | JobMempool) -> tuple[int, int]:
     """Return `after` and `limit`, 0 for one that is left out."""
     given = {"after": request.after, "limit": request.limit}
-    expected = "a number; expected 0 or more"
+    expected = "a number, expected 0 or more"
     after, limit = (read_number(value or 0, field=name, expected=expected) for name, value in given.items())
     return after, limit

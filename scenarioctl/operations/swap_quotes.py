@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.model.json_types import Digits, Hex
+from scenarioctl.model.request_values import values_of
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
     from scenarioctl.transactions.swap.route_quote import fetch_quote
     from scenarioctl.transactions.swap.swap_limits import warn_of_slippage
 
-    fields = Fields(vars(request))
+    fields = Fields(values_of(request))
     chain = fields.chain(app, "chain")
     check_exchange(app, chain, "chain")
     asset_in, asset_out = fields.asset(app, chain, "assetin"), fields.asset(app, chain, "assetout")
