@@ -156,6 +156,9 @@ def shorten(value: object, limit: int = 60) -> str:
         import reprlib
 
         text = reprlib.repr(value)
+    elif value is None or isinstance(value, bool):
+        # As JSON, in which most callers wrote it.
+        text = "null" if value is None else str(value).lower()
     else:
         text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"

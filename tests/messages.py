@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from scenarioctl.errors import shorten
+
 TESTS = Path(__file__).resolve().parent
 PATH = TESTS / "data" / "messages.toml"
 
@@ -61,7 +63,10 @@ class Says:
     def __init__(
         self, words: Iterable[object], values: Mapping[str, object] | None = None, frame: str = "{}"
     ) -> None:
-        self.words = [str(word) for word in words]
+        # As `shorten` writes them.
+        self.words = [
+            shorten(word) if word is None or isinstance(word, bool) else str(word) for word in words
+        ]
         self.values = {name: str(value) for name, value in (values or {}).items()}
         if not self.words:
             raise ValueError("says() needs a word that the sentence must hold")

@@ -227,7 +227,7 @@ def test_pages_of_others_may_not_call(method: str, headers: Mapping[str, str]) -
 
     assert kind is Forbidden
     assert sentence.endswith(
-        "is not allowed to call this daemon; expected none, the daemon's own, or one in the setting cors"
+        "is not allowed to call this daemon, expected none, the daemon's own, or one in the setting cors"
     )
 
 

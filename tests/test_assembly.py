@@ -217,7 +217,7 @@ CASES = [
     case("a negative nonce", ("--signature", SIGNATURE), says('payload.nonce', '-1'), wallet_payload(nonce=-1)),
     case("an era that is none", ("--signature", SIGNATURE), says('payload.era', '0x0000'), wallet_payload(era="0x0000")),
     case("a block hash that is none", ("--signature", SIGNATURE), says('payload.blockHash', '0x12'), wallet_payload(blockHash="0x12")),
-    case("a method that is none", ("--signature", SIGNATURE), says('payload.method', 'None'), wallet_payload(method=None)),
+    case("a method that is none", ("--signature", SIGNATURE), says('payload.method', 'null'), wallet_payload(method=None)),
     case("a method of no pallet", ("--signature", SIGNATURE), says('payload.method', '0xfe00', '2000000', '254'), wallet_payload(method="0xfe00")),
     case("an address that is none", ("--signature", SIGNATURE), says('payload.address', 'address'), wallet_payload(address=None)),
     case("other extensions", ("--signature", SIGNATURE), says('payload.signedExtensions', 'CheckNonce', '2000000', extensions=', '.join(each.identifier for each in TABLE.extensions)), wallet_payload(signedExtensions=["CheckNonce"])),

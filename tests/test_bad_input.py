@@ -1430,7 +1430,7 @@ DRAFTS = [
     ),
     full(
         "a transfer of true",
-        says("source.amount", "True"),
+        says("source.amount", "true"),
         diagram(transfer_node(source_amount=True)),
     ),
     full(
@@ -1717,7 +1717,7 @@ FLOWS = [
     ),
     flow(
         "an amount that is true",
-        says("steps[0].amount", "True"),
+        says("steps[0].amount", "true"),
         f'[[steps]]\ntype = "xTransfer"\nsource_chain = "polkadot"\ndest_chain = "assetHub"\nassetid = "DOT"\namount = true\ndestination_address = "{BOB}"',
     ),
     flow(

@@ -941,7 +941,7 @@ NOT_READ = f"the transaction {HASH} is in block {BLOCK} of polkadot, but its eff
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"chain_getBlock": None}, "{url} returned an unreadable block: None"),
+        ({"chain_getBlock": None}, "{url} returned an unreadable block: null"),
         (
             {"chain_getBlock": {"block": {"header": {"number": "0x1"}, "extrinsics": []}}},
             f"{{url}} returned block {BLOCK} without the transaction",

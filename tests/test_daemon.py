@@ -245,7 +245,7 @@ def test_files_and_paths_that_can_be_no_socket_are_named(tmp_path: Path) -> None
         says("listen", tmp_path=tmp_path),
     )
     assert refusal(f"unix:/{'x' * 120}")[1].endswith(
-        "is too long for a socket; expected a path of at most 107 bytes"
+        "is too long for a socket, expected a path of at most 107 bytes"
     )
     assert file.read_text() == "mine"
 

@@ -1548,7 +1548,7 @@ RELOADS = {
     ),
     "a token in place of its hash": (
         '[tokens.ops]\nsha256 = "sctl_secret"\nscopes = ["read"]',
-        "tokens.ops.sha256 is not the hash of a token; expected 64 hex digits",
+        "tokens.ops.sha256 is not the hash of a token, expected 64 hex digits",
     ),
     "a chain without sense": ("[chains.polkadot]\nendpoints = 5", "chains.polkadot.endpoints"),
 }

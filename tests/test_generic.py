@@ -180,7 +180,7 @@ ONE_OF = "a JSON list like [1, 2]"
             "balances",
             "transfer_keep_alive",
             TRANSFER | {"value": True},
-            f"{WHERE} value True does not fit u128, expected a whole number like 1000",
+            f"{WHERE} value true does not fit u128, expected a whole number like 1000",
         ),
         (
             "balances",

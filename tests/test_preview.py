@@ -110,7 +110,7 @@ def test_a_preview_as_text_is_drawn_in_boxes(app: Application) -> None:
         ({"width": "399"}, says("width", "399", "400 to 4096 pixels")),
         ({"width": 4097}, says("width", "4097", "400 to 4096 pixels")),
         ({"width": "wide"}, says("width", "wide", "400 to 4096 pixels")),
-        ({"width": True}, says("width", "True", "400 to 4096 pixels")),
+        ({"width": True}, says("width", "true", "400 to 4096 pixels")),
         (
             {"width": 39, "format": "text"},
             says("width", "39", "40 to 1000 characters"),

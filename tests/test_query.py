@@ -593,7 +593,7 @@ def test_a_scenario_for_a_chain_whose_runtime_is_not_known_is_taken_as_it_is(sce
 ADDRESS = f"expected an SS58 address like {ALICE} or a 0x public key of 32 bytes"
 WHOLE = "expected a whole number like 1000"
 BLOCK = "is not a block, expected its hash (0x and 64 hex digits) or its number"
-LIMIT = "is not a number of entries; expected 1 to 10000"
+LIMIT = "is not a number of entries, expected 1 to 10000"
 PARAID = "is not the number of a parachain, expected 0 to 4294967295, like 1000"
 CHANNEL = 'expected JSON like {"sender": …, "recipient": …}'
 RUNTIME = "polkadot 2000000"

@@ -172,7 +172,7 @@ def test_a_tail_that_is_no_number_of_lines_is_refused(served: Serving, stored: s
     reply = served.get(f"/job/events?id={stored}&tail={tail}", port=served.worker)
 
     assert reply.status == 422
-    assert f"tail '{tail}' is not a number of lines; expected 0 to 10000" in reply.json()["error"]
+    assert f"tail '{tail}' is not a number of lines, expected 0 to 10000" in reply.json()["error"]
 
 
 def test_without_an_id_all_jobs_are_followed(served: Serving, stored: str) -> None:

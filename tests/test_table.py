@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
@@ -289,7 +289,7 @@ def test_an_unknown_pallet_is_refused_with_those_that_there_are(polkadot: Runtim
         polkadot.find_pallet(name)
 
     assert str(refused.value).startswith(
-        f"pallet {name!r} is not in polkadot 2000000, expected one of: System, Scheduler, "
+        f"pallet {shorten(name)} is not in polkadot 2000000, expected one of: System, Scheduler, "
     )
 
 

@@ -51,8 +51,8 @@ def test_a_payload_becomes_a_code_for_each_frame(served: Serving) -> None:
             422,
             says("payload", "hello"),
         ),
-        ({}, 422, says("payload", "None")),
-        ([], 422, says("payload", "None")),
+        ({}, 422, says("payload", "null")),
+        ([], 422, says("payload", "null")),
         (
             {"payload": "0x" + "00" * 131_072},
             413,

@@ -61,7 +61,7 @@ async def list_chains(app: Application, request: ListChains) -> Result[ChainList
         if not chains:
             roles = sorted({each.role for each in app.registry.all()})
             raise InvalidRequest(
-                f"no chain has the role {shorten(request.role)}; expected one of: {', '.join(roles)}"
+                f"no chain has the role {shorten(request.role)}, expected one of: {', '.join(roles)}"
             )
     rows = [_describe(app, chain) for chain in chains]
     if request.sort:

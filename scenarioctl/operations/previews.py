@@ -150,5 +150,5 @@ def _read_width(request: PreviewScenario) -> int:
     least, most, unit = LEAST_WIDTH, MOST_WIDTH, "pixels"
     if request.format == "text":
         least, most, unit = LEAST_COLUMNS, MOST_COLUMNS, "characters"
-    expected = f"a width for this format; expected {least} to {most} {unit}"
+    expected = f"a width for this format, expected {least} to {most} {unit}"
     return read_number(value, field="width", expected=expected, least=least, most=most)

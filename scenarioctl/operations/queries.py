@@ -51,10 +51,10 @@ def read_request(app: Application, request: QueryChain) -> "Query":
         value = getattr(request, field)
         if not isinstance(value, str) or not value.strip():
             raise InvalidRequest(
-                f"{field} {shorten(value)} is not a name; expected one like System or Account"
+                f"{field} {shorten(value)} is not a name, expected one like System or Account"
             )
     if not isinstance(request.params, (list, tuple)):
-        raise InvalidRequest(f"params {shorten(request.params)} is not a list; expected one like [1984]")
+        raise InvalidRequest(f"params {shorten(request.params)} is not a list, expected one like [1984]")
     return Query(
         chain=app.registry.find(request.chain),
         pallet_name=request.pallet_name.strip(),
@@ -68,5 +68,5 @@ def entry_limit(value: int | str) -> int:
     """Return the largest number of entries to read."""
     from scenarioctl.transactions.runtime_query import LARGEST_LIMIT
 
-    expected = f"a number of entries; expected 1 to {LARGEST_LIMIT}"
+    expected = f"a number of entries, expected 1 to {LARGEST_LIMIT}"
     return read_number(value, field="limit", expected=expected, least=1, most=LARGEST_LIMIT)

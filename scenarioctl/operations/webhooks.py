@@ -85,7 +85,7 @@ class ReplayEvent:
 
 
 async def replay_event(app: Application, request: ReplayEvent) -> Result[PostedEvent]:
-    number = read_number(request.id, field="id", expected="the number of an event; expected one like 17")
+    number = read_number(request.id, field="id", expected="the number of an event, expected one like 17")
     event = await app.store.get_event(number)
     return await _keep(app, event.uuid, event.content)
 
@@ -105,7 +105,7 @@ def _check_uuid(value: str) -> str:
     from scenarioctl.actions.webhook import parse_uuid
 
     if not value:
-        raise InvalidRequest("uuid is empty; expected the UUID of a webhook")
+        raise InvalidRequest("uuid is empty, expected the UUID of a webhook")
     try:
         return parse_uuid(value, field="uuid")
     except InvalidRequest:

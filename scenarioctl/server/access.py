@@ -111,7 +111,7 @@ class Access:
             # On a Unix socket, clients make up a Host. A browser gets there only through a proxy, with one of these headers.
             return
         raise Forbidden(
-            f"Host {shorten(host)} is not a name of this daemon; expected localhost, its address, or a name in the setting hosts"
+            f"Host {shorten(host)} is not a name of this daemon, expected localhost, its address, or a name in the setting hosts"
         )
 
     def _check_origin(self, request: "BaseRequest") -> None:
@@ -140,7 +140,7 @@ class Access:
             raise Unauthorized("this daemon requires a token; send the header Authorization: Bearer sctl_…")
         scheme, _, given = header.partition(" ")
         if scheme.lower() != "bearer":
-            raise Unauthorized("unknown kind of Authorization; expected Bearer sctl_…")
+            raise Unauthorized("unknown kind of Authorization, expected Bearer sctl_…")
         digest = sha256(given.strip().encode("utf-8", "surrogateescape")).digest()
         found: Token | None = None
         for token in self.tokens:
@@ -158,7 +158,7 @@ class Access:
 
 def _foreign(origin: str) -> Forbidden:
     return Forbidden(
-        f"Origin {shorten(origin)} is not allowed to call this daemon; expected none, the daemon's own, or one in the setting cors"
+        f"Origin {shorten(origin)} is not allowed to call this daemon, expected none, the daemon's own, or one in the setting cors"
     )
 
 
@@ -168,20 +168,20 @@ def read_tokens(tables: Mapping[str, Any]) -> tuple[Token, ...]:
     for name, table in tables.items():
         if not _TOKEN_NAME.fullmatch(name):
             raise InvalidRequest(
-                f"tokens.{shorten(name)} is not a token name; expected 1 to 64 letters, digits, - or _"
+                f"tokens.{shorten(name)} is not a token name, expected 1 to 64 letters, digits, - or _"
             )
         if not isinstance(table, Mapping):
-            raise InvalidRequest(f"tokens.{name} is not a table; expected [tokens.{name}]")
+            raise InvalidRequest(f"tokens.{name} is not a table, expected [tokens.{name}]")
         for key in table:
             if key not in ("sha256", "scopes"):
                 raise InvalidRequest(
-                    f"tokens.{name} has the unknown key {shorten(key)}; expected sha256 and scopes"
+                    f"tokens.{name} has the unknown key {shorten(key)}, expected sha256 and scopes"
                 )
         digest = table.get("sha256")
         if not isinstance(digest, str) or not re.fullmatch(r"[0-9a-fA-F]{64}", digest):
             # Don't show the value: it may be the token itself.
             raise InvalidRequest(
-                f"tokens.{name}.sha256 is not the hash of a token; expected 64 hex digits. Make one with scenarioctl config token {name}"
+                f"tokens.{name}.sha256 is not the hash of a token, expected 64 hex digits. Make one with scenarioctl config token {name}"
             )
         tokens.append(
             Token(
@@ -197,12 +197,12 @@ def read_scopes(value: object, *, field: str) -> list[str]:
     """Return the scopes in the list *value*, in the order of SCOPES, or raise InvalidRequest."""
     if not isinstance(value, (list, tuple)) or not value:
         raise InvalidRequest(
-            f"{field} {shorten(value)} is not a list of scopes; expected some of: {', '.join(SCOPES)}"
+            f"{field} {shorten(value)} is not a list of scopes, expected some of: {', '.join(SCOPES)}"
         )
     for scope in value:
         if scope not in SCOPES:
             raise InvalidRequest(
-                f"{field} has the unknown scope {shorten(scope)}; expected some of: {', '.join(SCOPES)}"
+                f"{field} has the unknown scope {shorten(scope)}, expected some of: {', '.join(SCOPES)}"
             )
     return [scope for scope in SCOPES if scope in value]
 
@@ -277,7 +277,7 @@ def read_hosts(hosts: Iterable[str]) -> frozenset[str]:
         matched = _HOST.fullmatch(host)
         if matched is None:
             raise InvalidRequest(
-                f"hosts holds {shorten(host)}, which is not a host name; expected one like daemon.example.org"
+                f"hosts holds {shorten(host)}, which is not a host name, expected one like daemon.example.org"
             )
         names.add(matched[1].lower().rstrip("."))
     return frozenset(names)
@@ -293,6 +293,6 @@ def read_origins(origins: Iterable[str], tokens: Sequence[Token]) -> frozenset[s
             )
         if origin != "*" and not _ORIGIN.fullmatch(origin.lower()):
             raise InvalidRequest(
-                f"cors holds {shorten(origin)}, which is not an origin; expected one like https://app.example.org"
+                f"cors holds {shorten(origin)}, which is not an origin, expected one like https://app.example.org"
             )
     return frozenset(origin.lower() for origin in origins)

@@ -159,18 +159,18 @@ def check_type(request: web.Request, *, present: bool) -> None:
     given = request.headers.get("Content-Type")
     encoding = request.headers.get("Content-Encoding")
     if encoding is not None and encoding.lower() != "identity":
-        raise UnsupportedType(f"the body has the Content-Encoding {shorten(encoding)}; expected none")
+        raise UnsupportedType(f"the body has the Content-Encoding {shorten(encoding)}, expected none")
     if given == JSON or (request.method in ("GET", "HEAD") and given in (None, _CURL)):
         return
     if given is None:
-        raise UnsupportedType(f"the body has no Content-Type; expected {JSON}")
+        raise UnsupportedType(f"the body has no Content-Type, expected {JSON}")
     kind, _, rest = given.partition(";")
     if kind.strip().lower() != JSON:
-        raise UnsupportedType(f"the body has the Content-Type {shorten(given)}; expected {JSON}")
+        raise UnsupportedType(f"the body has the Content-Type {shorten(given)}, expected {JSON}")
     for parameter in rest.split(";"):
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "charset" and value.strip().strip('"').lower() not in ("utf-8", "utf8"):
-            raise UnsupportedType(f"the body has the Content-Type {shorten(given)}; expected UTF-8")
+            raise UnsupportedType(f"the body has the Content-Type {shorten(given)}, expected UTF-8")
 
 
 def _one_line(error: Exception) -> str:

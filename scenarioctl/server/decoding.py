@@ -79,7 +79,7 @@ class Decoder:
             return self._make({self.whole_body: body, **parameters})
         if not isinstance(body, dict):
             raise InvalidRequest(
-                f"the body {_show(body)} is {_kind_of(body)}; expected an object{self._with_fields()}"
+                f"the body {_show(body)} is {_kind_of(body)}, expected an object{self._with_fields()}"
             )
         given = body
         if not self._known.issuperset(given):
@@ -145,7 +145,7 @@ class Decoder:
             shape = self.shapes[name]
             if not _fits(value, shape):
                 raise InvalidRequest(
-                    f"{name} {_show(value)} is {_kind_of(value)}; expected {shape.wanted}"
+                    f"{name} {_show(value)} is {_kind_of(value)}, expected {shape.wanted}"
                 ) from None
         # A type that this module can't describe: name at least the field.
         name = reason.rpartition("`$.")[2].rstrip("`") if "`$." in reason else "the body"
@@ -177,7 +177,7 @@ class Decoder:
     def _refuse_missing(self, given: Mapping[str, Any]) -> None:
         for name, shape in self.given.items():
             if shape.required and name not in given:
-                raise InvalidRequest(f"{name} is missing; expected {shape.wanted}")
+                raise InvalidRequest(f"{name} is missing, expected {shape.wanted}")
 
     def _with_fields(self) -> str:
         if not self.given:
@@ -277,4 +277,4 @@ def _from_text(shape: Shape, text: str) -> Any:
         sign, digits = text[:1] == "-", text.removeprefix("-")
         if digits.isascii() and digits.isdigit() and len(digits) <= 40:
             return -int(digits) if sign else int(digits)
-    raise InvalidRequest(f"{shape.name} {shorten(text)} is text; expected {shape.wanted}")
+    raise InvalidRequest(f"{shape.name} {shorten(text)} is text, expected {shape.wanted}")

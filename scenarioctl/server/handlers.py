@@ -87,7 +87,7 @@ class OperationHandler:
         """Return the fields in the body and the query string."""
         limit = self._body_limit
         if not body and self._decoder.whole_body:
-            raise BadJson("the body is empty; expected JSON")
+            raise BadJson("the body is empty, expected JSON")
         if not body:
             fields: Any = {}
         elif len(body) <= LARGE:

@@ -72,7 +72,7 @@ def parse_address(text: str, *, field: str = "listen") -> Address:
         path = str(Path(path).expanduser())
         if len(os.fsencode(path)) > _PATH_MAX:
             raise InvalidRequest(
-                f"{field} {shorten(text, 140)} is too long for a socket; expected a path of at most {_PATH_MAX} bytes"
+                f"{field} {shorten(text, 140)} is too long for a socket, expected a path of at most {_PATH_MAX} bytes"
             )
         return Address(path=path)
     host, colon, port = text.rpartition(":")
@@ -270,7 +270,7 @@ def _server_of(name: str, in_order: list[str]) -> str:
     if in_order:
         return in_order.pop(0)
     raise InvalidRequest(
-        f"systemd passed a socket named {shorten(name)} beside two others; expected FileDescriptorName=api or FileDescriptorName=worker"
+        f"systemd passed a socket named {shorten(name)} beside two others, expected FileDescriptorName=api or FileDescriptorName=worker"
     )
 
 
@@ -285,7 +285,7 @@ def _inherited(descriptor: int, name: str) -> socket.socket:
     if sock.type != socket.SOCK_STREAM or not listens:
         sock.close()
         raise InvalidRequest(
-            f"the socket {shorten(name)} from systemd is not a listening stream socket; expected ListenStream= and Accept=no"
+            f"the socket {shorten(name)} from systemd is not a listening stream socket, expected ListenStream= and Accept=no"
         )
     sock.set_inheritable(False)
     return sock

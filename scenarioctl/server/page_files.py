@@ -102,7 +102,7 @@ def _read_hex(value: object) -> bytes:
     except ValueError:
         pass
     raise InvalidRequest(
-        f"payload {shorten(value)} is not hex; expected the vault_payload of /api/tx/payload"
+        f"payload {shorten(value)} is not hex, expected the vault_payload of /api/tx/payload"
     )
 
 

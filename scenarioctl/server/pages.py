@@ -38,7 +38,7 @@ class PageHandler:
     async def answer(self, request: web.Request) -> web.Response:
         query = request.rel_url.raw_query_string
         if query:
-            raise InvalidRequest(f"the query string {shorten(query)} is not allowed here; expected none")
+            raise InvalidRequest(f"the query string {shorten(query)} is not allowed here, expected none")
         body, kind = await self._write()
         headers = {"Content-Type": kind}
         if kind.startswith("text/html"):

@@ -32,7 +32,7 @@ class Paths:
         """Return the error for a path that does not take the method of the request."""
         method, allowed = error.method, sorted(error.allowed_methods - {"HEAD"})
         shown = method if method.isalpha() and len(method) < 20 else shorten(method)
-        return MethodNotAllowed(f"{_shown(path)} does not take {shown}; expected: {' or '.join(allowed)}")
+        return MethodNotAllowed(f"{_shown(path)} does not take {shown}, expected: {' or '.join(allowed)}")
 
     async def unknown(self, request: web.Request) -> NotFound:
         """Return the error for a path that this server does not have, with a hint where one helps."""

@@ -221,7 +221,7 @@ def read_position(text: str) -> Position:
     parts = text.split(".")
     if len(parts) == 2 and all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
         return Position(log=int(parts[0]), mempool=int(parts[1]))
-    raise InvalidRequest(f"after {shorten(text)} is not an event id; expected one like 17.4, or now")
+    raise InvalidRequest(f"after {shorten(text)} is not an event id, expected one like 17.4, or now")
 
 
 def _read_tail(value: str | int) -> int | None:
@@ -233,7 +233,7 @@ def _read_tail(value: str | int) -> int | None:
         count = int(text)
         if count <= TAIL_MAX:
             return count
-    raise InvalidRequest(f"tail {shorten(value)} is not a number of lines; expected 0 to {TAIL_MAX}")
+    raise InvalidRequest(f"tail {shorten(value)} is not a number of lines, expected 0 to {TAIL_MAX}")
 
 
 def _event(kind: str, position: Position, said: dict[str, Any]) -> bytes:

@@ -85,7 +85,7 @@ def minimum_received(quote: int, slippage_percent: Decimal) -> int:
     minimum = quote * (100 * denominator - numerator) // (100 * denominator)
     if minimum < 1:
         raise InvalidRequest(
-            f"amount is too small: the pool would give {quote} of the smallest unit, less a slippage of {to_text(slippage_percent)} %; expected an amount that gives at least 1"
+            f"amount is too small: the pool would give {quote} of the smallest unit, less a slippage of {to_text(slippage_percent)} %, expected an amount that gives at least 1"
         )
     return minimum
 
