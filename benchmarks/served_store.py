@@ -23,7 +23,8 @@ from scenarioctl.model.jobs import (
     Retention,
     Schedule,
 )
-from scenarioctl.stores import Store, open_store
+from scenarioctl.stores import ClaimingStore
+from scenarioctl.stores.sqlite.store import SqliteStore
 
 #: Who asks at once, as connections of a daemon do.
 CLIENTS = 32
@@ -32,7 +33,7 @@ COUNT = 5_000
 
 async def measure(path: Path, count: int = COUNT) -> dict[str, float]:
     """Return how many of each a store at *path* does in a second; writes count once they are on the disk."""
-    store = open_store(path)
+    store = SqliteStore(path)
     scenarios = [make_scenario(number) for number in range(count)]
     figures = {
         "put a scenario": await _rate(count, lambda number: store.put_scenario(scenarios[number])),
@@ -58,7 +59,7 @@ async def _rate(count: int, ask: Callable[[int], Awaitable[object]]) -> float:
     return count / (time.perf_counter() - start)
 
 
-async def _run_all(store: Store, count: int) -> float:
+async def _run_all(store: ClaimingStore, count: int) -> float:
     start = time.perf_counter()
     runs = []
     while claimed := await store.claim_jobs(Claim(owner="me", now=1, lease=10**12)):

@@ -31,6 +31,7 @@ from tests.network import FakeNetwork
 from tests.runner import finish
 from tests.test_actions import diagram, transfer_form
 from tests.test_samples import NEEDS_QUOTE, OURS, REAL, open_sample
+from tests.test_store_jobs import claiming
 
 NOW = 1_700_000_000_123_456_789
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
@@ -500,7 +501,9 @@ class TestWebhook:
                 id="scenario1", state=JobState.RUNNING, schedule=Schedule(), changed=NOW, due=NOW, planned=NOW
             )
             await stage.app.store.start_job(job)
-            [claimed] = await stage.app.store.claim_jobs(Claim(owner="me", now=NOW, lease=10 * SECOND))
+            [claimed] = await claiming(stage.app.store).claim_jobs(
+                Claim(owner="me", now=NOW, lease=10 * SECOND)
+            )
             first = Run(stage.app, "scenario1", found)
             await first.go()
             finished = FinishedRun(

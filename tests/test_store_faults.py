@@ -29,9 +29,11 @@ from tests.test_store_jobs import (
     NOW,
     WEBHOOK,
     claim,
+    claiming,
     ended,
     finish,
     get_job,
+    next_due,
     texts,
 )
 from tests.test_stores import FIRST, SECOND, connections_of, damage, message, opened
@@ -82,8 +84,8 @@ WRITES: dict[str, Callable[[Store], Coroutine[Any, Any, object]]] = {
     "finish a run": lambda store: store.finish_run(
         ended(claim_made[0], lines=("a",) * 100, used_events={WEBHOOK: 1}), retention=NO_LIMIT
     ),
-    "renew leases": lambda store: store.renew_leases("me", lease=9),
-    "free leases": lambda store: store.free_leases("me"),
+    "renew leases": lambda store: claiming(store).renew_leases("me", lease=9),
+    "free leases": lambda store: claiming(store).free_leases("me"),
     "mark a step": lambda store: store.mark_step(FIRST.id, epoch=3, step="x"),
     "flag a draft": lambda store: store.flag_drafts({1: "x"}, now=NOW, lines={}),
     "put an event": lambda store: store.put_event(WEBHOOK, {}, now=NOW, retention=NO_LIMIT),
@@ -237,7 +239,7 @@ def test_a_damaged_job_is_paused_and_stops_no_other(store: Store, tmp_path: Path
     assert run(store.replan(now=0)) == 1
     assert [one.job.id for one in claim(store, now=NOW + 1)] == [SECOND.id]
     # Not found due again and again.
-    assert run(store.next_due()) is None
+    assert next_due(store) is None
     assert claim(store, now=NOW + 1) == []
     assert (get_job(store).state, get_job(store).reason) == (JobState.PAUSED, DAMAGED)
 
@@ -254,7 +256,7 @@ def test_a_job_that_is_never_due_for_damage_says_so(store: Store, tmp_path: Path
     alter(tmp_path, statement)
 
     assert (get_job(store).state, get_job(store).reason) == (JobState.PAUSED, DAMAGED)
-    assert run(store.next_due()) is None
+    assert next_due(store) is None
     assert claim(store, now=NOW + 99 * HOUR) == []
     assert run(store.start_job(JOB)) is True
     assert len(claim(store)) == 1
@@ -365,7 +367,7 @@ def test_a_job_whose_scenario_is_damaged_pauses(store: Store, tmp_path: Path) ->
         JobState.PAUSED,
         says("scenario", "damaged"),
     )
-    assert run(store.next_due()) is None
+    assert next_due(store) is None
 
 
 def test_a_damaged_line_or_draft_hides_no_other(store: Store, tmp_path: Path) -> None:

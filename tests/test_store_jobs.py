@@ -1,9 +1,6 @@
 """What a store promises about jobs, what their runs leave behind, and webhook events."""
 
 import asyncio
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +26,7 @@ from scenarioctl.model.jobs import (
     Schedule,
     WebhookEvent,
 )
-from scenarioctl.stores import JobPage, Store, open_store
+from scenarioctl.stores import ClaimingStore, JobPage, Store
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore
@@ -58,8 +55,23 @@ DRAFT = MempoolDraft(
 )
 
 
+def claiming(store: Store) -> ClaimingStore:
+    assert isinstance(store, ClaimingStore)
+    return store
+
+
 def claim(store: Store, owner: str = "me", *, now: int = NOW, **more: Any) -> list[ClaimedJob]:
-    return run(store.claim_jobs(Claim(owner=owner, now=now, lease=10, **more)))
+    """Give *owner* the jobs that are due, as a worker would."""
+    return run(claiming(store).claim_jobs(Claim(owner=owner, now=now, lease=10, **more)))
+
+
+def give_back(store: Store, owner: str) -> int:
+    """Release what *owner* runs, as a worker does when it stops."""
+    return run(claiming(store).free_leases(owner))
+
+
+def next_due(store: Store) -> int | None:
+    return run(store.statistics()).next_due
 
 
 def ended(claimed: ClaimedJob, **more: Any) -> FinishedRun:
@@ -123,7 +135,7 @@ class TestEveryStore:
 
     def test_a_scenario_that_was_never_started_has_no_job(self, store: Store) -> None:
         assert run(store.get_job(FIRST.id)) is None
-        assert run(store.next_due()) is None
+        assert next_due(store) is None
         assert claim(store) == []
 
     def test_a_started_job_is_kept_with_all_of_its_schedule(self, store: Store) -> None:
@@ -140,7 +152,7 @@ class TestEveryStore:
 
         assert run(store.start_job(replace(JOB, schedule=schedule))) is True
         assert run(store.get_job(FIRST.id)) == replace(JOB, schedule=schedule, epoch=1)
-        assert run(store.next_due()) == NOW
+        assert next_due(store) == NOW
 
     def test_starting_a_job_that_runs_changes_nothing(self, store: Store) -> None:
         run(store.start_job(JOB))
@@ -178,7 +190,7 @@ class TestEveryStore:
         assert run(store.get_job(FIRST.id)) == replace(
             JOB, state=JobState.STOPPED, due=None, planned=None, changed=NOW + 3, epoch=1
         )
-        assert run(store.next_due()) is None
+        assert next_due(store) is None
         assert claim(store, now=NOW + HOUR) == []
 
     def test_stopping_what_does_not_run_changes_nothing(self, store: Store) -> None:
@@ -224,41 +236,14 @@ class TestEveryStore:
 
         assert len(claim(store, "me")) == 1
         assert claim(store, "you") == claim(store, "me") == []
-        assert run(store.next_due()) is None
-        assert run(store.lease_owners()) == {"me"}
+        assert next_due(store) is None
 
     def test_what_is_due_first_is_claimed_first(self, store: Store) -> None:
         fill_jobs(store, 5)
 
         assert [one.job.id for one in claim(store, limit=2)] == ["job-0004", "job-0003"]
-        assert run(store.next_due()) == NOW - 2
+        assert next_due(store) == NOW - 2
         assert [one.job.id for one in claim(store, "you")] == ["job-0002", "job-0001", "job-0000"]
-
-    def test_a_claim_that_is_not_renewed_runs_out_by_the_clock_of_the_store(
-        self, store: Store, clock: Clock
-    ) -> None:
-        run(store.start_job(JOB))
-        clock.now = 100
-        (first,) = claim(store, "me")
-
-        # The wall clock jumps, and moves no lease.
-        clock.now = 109
-        assert claim(store, "you", now=NOW + 1000 * HOUR) == []
-        clock.now = 110
-        (second,) = claim(store, "you")
-        assert (first.job.epoch, second.job.epoch, second.job.owner) == (2, 3, "you")
-        assert (first.interrupted, second.interrupted) == (False, True)
-        assert run(store.renew_leases("me", lease=10)) == set()
-
-    def test_nobody_takes_a_claim_from_himself(self, store: Store, clock: Clock) -> None:
-        fill_jobs(store, 2)
-        claim(store, "me", limit=1)
-
-        clock.now = 200
-        assert [one.job.id for one in claim(store, "me")] == ["job-0000"]
-        clock.now = 300
-        assert claim(store, "me") == []
-        assert run(store.renew_leases("me", lease=10)) == {"job-0000", "job-0001"}
 
     def test_lines_of_a_run_that_waits_are_kept_at_once_and_counted(self, store: Store) -> None:
         run(store.start_job(JOB))
@@ -271,7 +256,7 @@ class TestEveryStore:
             (NOW + 3, "a"),
             (NOW + 3, "b"),
         ]
-        run(store.free_leases("me"))
+        give_back(store, "me")
         assert run(store.mark_step(FIRST.id, epoch=2, **waits)) is False
         (again,) = claim(store)
         assert (first.logged, again.logged) == (False, True)
@@ -280,59 +265,10 @@ class TestEveryStore:
         (following,) = claim(store, now=NOW + HOUR)
         assert following.logged is False
 
-    def test_a_renewed_claim_holds(self, store: Store, clock: Clock) -> None:
-        fill_jobs(store, 2)
-        claim(store, "me")
-
-        clock.now = 5
-        assert run(store.renew_leases("me", lease=10)) == {"job-0000", "job-0001"}
-        clock.now = 14
-        assert claim(store, "you") == []
-        clock.now = 15
-        assert len(claim(store, "you")) == 2
-
-    def test_a_worker_is_there_until_it_frees_its_leases(
-        self, store: Store, kind: str, tmp_path: Path, clock: Clock
-    ) -> None:
-        other = STORES[kind](tmp_path, clock)
-        seen = [run(store.has_worker())]
-        for owner in ("me", "you"):
-            run(other.renew_leases(owner, lease=10))
-            seen.append(run(store.has_worker()))
-        for owner in ("me", "you"):
-            run(other.free_leases(owner))
-            seen.append(run(store.has_worker()))
-        run(other.close())
-
-        assert seen == [False, True, True, True, False]
-
-    def test_freed_claims_are_due_as_they_were(self, store: Store) -> None:
-        fill_jobs(store, 3)
-        claim(store, "gone", limit=2)
-        claim(store, "me")
-
-        assert run(store.lease_owners()) == {"gone", "me"}
-        assert run(store.free_leases("gone")) == 2
-        assert run(store.lease_owners()) == {"me"}
-        assert run(store.next_due()) == NOW - 2
-        assert [(one.job.id, one.interrupted) for one in claim(store)] == [
-            ("job-0002", True),
-            ("job-0001", True),
-        ]
-        assert run(store.free_leases("gone")) == run(store.free_leases("never seen")) == 0
-
-    def test_a_lease_that_nobody_holds_any_more_is_not_told(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        finish(store, ended(claimed))
-
-        assert run(store.lease_owners()) == set()
-        assert run(store.renew_leases("me", lease=10)) == set()
-
     def test_a_claim_is_interrupted_only_for_the_time_it_was_begun_for(self, store: Store) -> None:
         run(store.start_job(JOB))
         claim(store)
-        run(store.free_leases("me"))
+        give_back(store, "me")
         (again,) = claim(store)
         finish(store, ended(again))
         (following,) = claim(store, now=NOW + HOUR)
@@ -380,7 +316,7 @@ class TestEveryStore:
             last_started=NOW + 1,
             last_finished=NOW + 2,
         )
-        assert run(store.next_due()) == NOW + HOUR
+        assert next_due(store) == NOW + HOUR
         assert run(store.read_log(OTHER.id)) == []
         assert run(store.read_mempool(OTHER.id)) == []
 
@@ -391,27 +327,6 @@ class TestEveryStore:
         assert [finish(store, ended(claimed)), finish(store, ended(claimed))] == [True, False]
         assert texts(store) == ["workload executed"]
         assert get_job(store).runs == 1
-
-    def test_a_frozen_worker_loses_its_run_to_the_next_and_duplicates_nothing(
-        self, store: Store, clock: Clock
-    ) -> None:
-        run(store.start_job(JOB))
-        (frozen,) = claim(store, "frozen")
-        clock.now = 10
-        (awake,) = claim(store, "awake")
-
-        assert finish(store, ended(awake, lines=("awake",))) is True
-        assert finish(store, ended(frozen, lines=("frozen",))) is False
-        assert texts(store) == ["awake"]
-        assert len(run(store.read_mempool(FIRST.id))) == get_job(store).runs == 1
-
-    def test_a_run_whose_lease_ran_out_but_nobody_took_is_kept(self, store: Store, clock: Clock) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-
-        clock.now = 50
-        assert run(store.renew_leases("me", lease=10)) == {FIRST.id}
-        assert finish(store, ended(claimed)) is True
 
     def test_a_stopped_job_keeps_its_last_run_and_stays_stopped(self, store: Store) -> None:
         run(store.start_job(JOB))
@@ -801,7 +716,7 @@ class TestEveryStore:
         run(store.put_event(WEBHOOK, 1, now=NOW, retention=NO_LIMIT))
         run(store.start_job(JOB))
         (claimed,) = claim(store)
-        run(store.free_leases("me"))
+        give_back(store, "me")
 
         assert finish(store, ended(claimed, used_events={WEBHOOK: 1})) is False
         assert run(store.newest_event(WEBHOOK, job=FIRST.id)) is not None
@@ -849,7 +764,6 @@ class TestEveryStore:
         assert run(store.read_log(None)) == []
         assert run(store.read_mempool(None)) == []
         assert run(store.list_jobs()).total == 0
-        assert run(store.lease_owners()) == set()
         run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,))))
         assert run(store.get_job(FIRST.id)) is None
         assert texts(store) == []
@@ -936,90 +850,6 @@ class TestEveryStore:
         assert run(store.health()) == ""
 
 
-class TestWorkersAtOnce:
-    """Many ask for the same jobs."""
-
-    def test_each_job_goes_to_one_of_many_threads(self, tmp_path: Path) -> None:
-        store = SqliteStore(tmp_path / "scenarios.db")
-        fill_jobs(store, 60)
-        taken: list[str] = []
-        kept: list[bool] = []
-
-        async def work(owner: str) -> None:
-            mine = SqliteStore(tmp_path / "scenarios.db")
-            while claimed := await mine.claim_jobs(Claim(owner=owner, now=NOW, lease=10**10, limit=7)):
-                for one in claimed:
-                    taken.append(one.job.id)
-                    kept.append(await mine.finish_run(ended(one, lines=(owner,)), retention=NO_LIMIT))
-            await mine.close()
-
-        threads = [
-            threading.Thread(target=asyncio.run, args=(work(f"worker {number}"),)) for number in range(4)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-        everything = [f"job-{number:04}" for number in range(60)]
-        assert sorted(taken) == everything
-        assert kept == [True] * 60
-        assert sorted(line.job for line in run(store.read_log(None))) == everything
-        run(store.close())
-
-    def test_each_job_goes_to_one_of_many_processes(self, tmp_path: Path) -> None:
-        path = tmp_path / "scenarios.db"
-        store = open_store(path)
-        fill_jobs(store, 40)
-        workers = [
-            subprocess.Popen(
-                [sys.executable, "-c", WORKER, str(path), f"worker-{number}", str(NOW)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for number in range(3)
-        ]
-        for worker in workers:
-            assert worker.stdout is not None
-            assert worker.stdout.readline() == "ready\n"
-        for worker in workers:
-            assert worker.stdin is not None
-            worker.stdin.write("go\n")
-            worker.stdin.flush()
-        said = " ".join(worker.communicate(timeout=60)[0] for worker in workers).split()
-
-        assert sorted(said) == [f"job-{number:04}" for number in range(40)]
-        assert len(run(store.read_log(None))) == 40
-        run(store.close())
-
-
-WORKER = """
-import asyncio, sys
-from scenarioctl.model.jobs import Claim, FinishedRun, Retention
-from scenarioctl.stores import open_store
-
-path, owner, now = sys.argv[1:]
-
-async def work():
-    store = open_store(path)
-    print("ready", flush=True)
-    sys.stdin.readline()
-    question = Claim(owner=owner, now=int(now), lease=10**10, limit=3)
-    while claimed := await store.claim_jobs(question):
-        for one in claimed:
-            finished = FinishedRun(
-                job=one.job.id, epoch=one.job.epoch, owner=owner, planned=1, started=1, finished=1, lines=("x",),
-                due=2**62,
-            )
-            assert await store.finish_run(finished, retention=Retention())
-            print(one.job.id)
-    await store.close()
-
-asyncio.run(work())
-"""
-
-
 class TestSqlite:
     """What holds for the embedded store alone."""
 
@@ -1039,7 +869,7 @@ class TestSqlite:
         run(store.start_job(JOB))
         with traced(store) as asked:
             run(store.get_job(FIRST.id))
-            run(store.next_due())
+            next_due(store)
             run(store.put_event(WEBHOOK, 1, now=NOW, retention=Retention()))
             run(store.newest_event(WEBHOOK, job=FIRST.id))
             run(store.list_events(WEBHOOK))
@@ -1085,7 +915,7 @@ class TestSqlite:
         before = writer.total_changes, run(store.change_token())
         claim(store)
         run(store.renew_leases("me", lease=10))
-        run(store.free_leases("me"))
+        give_back(store, "me")
 
         assert (writer.total_changes, run(store.change_token())) == before
 

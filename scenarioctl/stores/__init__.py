@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.jobs import (
@@ -176,33 +176,8 @@ class Store(Protocol):
     async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
         """Return up to *limit* jobs with an id above *after*, sorted by id."""
 
-    async def next_due(self) -> int | None:
-        """Return when the next job that nobody runs is due; None if there is none.  Reads one row."""
-
-    async def claim_jobs(self, claim: Claim) -> list[ClaimedJob]:
-        """Give the owner due jobs that nobody runs, or whose lease has run out, in the order in which they are due.
-
-        Of all workers that ask, one gets a job.  Each claim has a new epoch.  An owner doesn't get its own jobs again,
-        however late it renews its lease.
-        """
-
-    async def renew_leases(self, owner: str, *, lease: int) -> set[str]:
-        """Extend the owner's claims to *lease* nanoseconds from now; return the ids of the jobs that are still its own.
-
-        From now on `has_worker` counts the owner, until it frees its leases, or its process or lease has ended.
-        """
-
     async def has_worker(self) -> bool:
         """Return whether any worker is running."""
-
-    async def lease_owners(self) -> set[str]:
-        """Return the owners of all jobs that are claimed."""
-
-    async def free_leases(self, owner: str) -> int:
-        """Release all jobs of *owner*, which are due as they were; return how many.
-
-        The store keeps nothing more of its runs.
-        """
 
     async def mark_step(
         self,
@@ -297,6 +272,60 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Finish the writes that were asked for, and close the store."""
+
+
+@runtime_checkable
+class ClaimingStore(Store, Protocol):
+    """A store whose workers ask it for jobs that are due: what `worker/`'s claim loop needs beside `Store`."""
+
+    async def next_due(self) -> int | None:
+        """Return when the next job that nobody runs is due; None if there is none.  Reads one row."""
+
+    async def claim_jobs(self, claim: Claim) -> list[ClaimedJob]:
+        """Give the owner due jobs that nobody runs, or whose lease has run out, in the order in which they are due.
+
+        Of all workers that ask, one gets a job.  Each claim has a new epoch.  An owner doesn't get its own jobs again,
+        however late it renews its lease.
+        """
+
+    async def renew_leases(self, owner: str, *, lease: int) -> set[str]:
+        """Extend the owner's claims to *lease* nanoseconds from now; return the ids of the jobs that are still its own.
+
+        From now on `has_worker` counts the owner, until it frees its leases, or its process or lease has ended.
+        """
+
+    async def lease_owners(self) -> set[str]:
+        """Return the owners of all jobs that are claimed."""
+
+    async def free_leases(self, owner: str) -> int:
+        """Release all jobs of *owner*, which are due as they were; return how many.
+
+        The store keeps nothing more of its runs.
+        """
+
+
+@runtime_checkable
+class DispatchingStore(Store, Protocol):
+    """A store with a dispatch engine of its own, which says when a job is due and which worker runs it.
+
+    Whenever a job gets a due time, the store defers a run to the engine, in the same transaction, and notes its number.
+    """
+
+    async def begin_run(self, id: str, *, dispatch: int, owner: str, now: int) -> ClaimedJob | None:
+        """Give the job to *owner* for the run that the engine knows as *dispatch*, with a new epoch.
+
+        None, and nothing changes, unless the job is running and *dispatch* is its newest number: it was stopped or
+        started again meanwhile, or the run is finished.
+        """
+
+    async def runs_of(self, owner: str) -> set[str]:
+        """Return the ids of the jobs that are the owner's."""
+
+    async def release(self, owner: str) -> int:
+        """Release all jobs of *owner*, which the engine dispatches again; return how many.
+
+        The store keeps nothing more of its runs.
+        """
 
 
 def open_store(location: str | PathLike[str], *, create: bool = True) -> Store:

@@ -8,12 +8,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from typing import cast
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import SECOND, Claim, ClaimedJob, JobState
 from scenarioctl.operations.runs import retention_of
 from scenarioctl.schedules import first_times
+from scenarioctl.stores import ClaimingStore
 from scenarioctl.worker.capacity import Capacity
 from scenarioctl.worker.chores import guard, repeat
 from scenarioctl.worker.counts import Counts
@@ -59,6 +61,10 @@ class Worker:
         #: The store is being asked: another process may lock it, which is no fault of the loop.
         self._at_store = False
         self._draft_checks = DraftChecks(app, self.counts)
+
+    @property
+    def _store(self) -> ClaimingStore:
+        return cast(ClaimingStore, self.app.store)
 
     @property
     def running(self) -> int:
@@ -138,7 +144,7 @@ class Worker:
         return wait
 
     async def _claim(self) -> float:
-        store = self.app.store
+        store = self._store
         if self._must_replan:
             # Also at the start: the clock may have been set back while no worker ran.
             moved = await self._replan()
@@ -247,7 +253,7 @@ class Worker:
     async def renew(self) -> None:
         """Keep our leases, and give up runs whose job is not ours any more."""
         before = dict(self._runs)
-        ours = await self.app.store.renew_leases(self.owner, lease=round(self.pace.lease * SECOND))
+        ours = await self._store.renew_leases(self.owner, lease=round(self.pace.lease * SECOND))
         for id, run in before.items():
             if id not in ours and self._runs.get(id) is run and not run.finishing and run.task is not None:
                 self.counts.lost += 1
@@ -256,10 +262,10 @@ class Worker:
 
     async def free_dead(self) -> None:
         """Release the leases of workers that have ended; those of frozen workers run out."""
-        others = await self.app.store.lease_owners() - {self.owner}
+        others = await self._store.lease_owners() - {self.owner}
         for owner in others:
             if is_gone(owner):
-                freed = await self.app.store.free_leases(owner)
+                freed = await self._store.free_leases(owner)
                 log.warning("a worker ended without stopping; its runs in progress: %d", freed)
                 self._wake.set()
         if others:
@@ -296,7 +302,7 @@ class Worker:
             await asyncio.wait(tasks, timeout=0.1)
 
     async def _give_back(self) -> None:
-        freed = await self.app.store.free_leases(self.owner)
+        freed = await self._store.free_leases(self.owner)
         if freed:
             log.info(
                 "runs released at the stop; the next worker repeats them unless their jobs are stopped: %d",
