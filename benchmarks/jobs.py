@@ -16,7 +16,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.model.jobs import SECOND, Job, JobState, Schedule
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.stores import StoredScenario
-from scenarioctl.worker.loop import Worker
+from scenarioctl.worker.worker import Worker
 
 #: Seconds over which the jobs are due: all in the same minute.
 MINUTE = 60.0

@@ -33,7 +33,7 @@ from scenarioctl.operations.jobs import (
     stop_job,
 )
 from scenarioctl.operations.scenarios import ImportScenario, import_scenario
-from scenarioctl.worker.loop import Worker
+from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
 from tests.messages import says
 from tests.runner import finish

@@ -34,7 +34,7 @@ WORKER = """
 import asyncio, signal, sys
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
-from scenarioctl.worker.loop import Worker
+from scenarioctl.worker.worker import Worker
 from scenarioctl.worker.pace import Pace
 
 async def main():

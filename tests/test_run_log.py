@@ -16,7 +16,7 @@ from scenarioctl.operations.jobs import (
     list_jobs,
     start_job,
 )
-from scenarioctl.worker.loop import Worker
+from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
 from tests.messages import says
 from tests.test_jobs import BROKEN, HTTP, REMARK, Hanging, answers, diagram

@@ -21,7 +21,7 @@ from scenarioctl.operations.webhooks import (
     post_event,
     replay_event,
 )
-from scenarioctl.worker.loop import Worker
+from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
 from tests.messages import says
 from tests.test_jobs import NOON, diagram, node
@@ -196,7 +196,7 @@ def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: Path) 
                     break
             assert worker.waiting == 1
             again.cancel()
-            for live in list(worker._runs.values()):
+            for live in worker.runs.in_progress().values():
                 assert live.task is not None
                 live.task.cancel()
             await asyncio.sleep(0)

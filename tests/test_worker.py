@@ -34,8 +34,8 @@ from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.memory import MemoryStore
 from scenarioctl.worker.identity import is_gone, new_owner
-from scenarioctl.worker.loop import Worker
 from scenarioctl.worker.pace import Pace
+from scenarioctl.worker.worker import Worker
 from tests.messages import says
 
 START = 1_790_000_000 * SECOND
@@ -688,7 +688,7 @@ def test_a_frozen_worker_loses_its_work_and_duplicates_nothing(bench: Bench) -> 
         assert await bench.runs("one") == 1
 
         # It awakes, and ends the run that it had begun.
-        frozen._start(claimed)
+        frozen.runs.start(claimed)
         await settle()
 
         assert await bench.runs("one") == 1

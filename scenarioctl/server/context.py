@@ -18,7 +18,7 @@ from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.streams import Follower
 
 if TYPE_CHECKING:
-    from scenarioctl.worker.loop import Worker
+    from scenarioctl.worker.worker import Worker
 
 log = logging.getLogger("scenarioctl.http")
 

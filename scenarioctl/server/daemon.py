@@ -165,7 +165,7 @@ class Daemon:
         force: bool,
         tell: Callable[[str], None],
     ) -> None:
-        from scenarioctl.worker.loop import Worker
+        from scenarioctl.worker.worker import Worker
 
         self._app = app
         self._access = access

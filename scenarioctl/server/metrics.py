@@ -112,7 +112,7 @@ class Metrics:
 
 
 class Working(Protocol):
-    """The part of the worker loop that has metrics."""
+    """The part of a worker that has metrics."""
 
     @property
     def running(self) -> int: ...

@@ -26,7 +26,7 @@ from scenarioctl.server.pipeline import RequestPipeline
 from scenarioctl.server.streams import Follower
 
 if TYPE_CHECKING:
-    from scenarioctl.worker.loop import Worker
+    from scenarioctl.worker.worker import Worker
 
 _NAMES = {"api": "the scenario API", "worker": "the job worker"}
 #: Limits of a request's header: bytes of a line, and number of lines.
