@@ -59,7 +59,7 @@ $(VENV)/.installed: setup.cfg setup.py pyproject.toml
 	@touch $@
 
 $(VENV)/.developed: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,postgres]"
 	@touch $@
 
 clean:

@@ -58,6 +58,12 @@ class StoreFailed(ScenarioctlError):
     code = "store_failed"
 
 
+class StoreUnavailable(ScenarioctlError):
+    """The server that keeps the store can't be reached; `details["retry_after"]` has the seconds to wait."""
+
+    code = "store_unavailable"
+
+
 class TooLarge(ScenarioctlError):
     """More bytes than this program is willing to hold."""
 

@@ -31,18 +31,19 @@ def normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_the_requirements_are_the_distributions_that_are_imported() -> None:
+def read_requirements(section: str, key: str) -> set[str]:
     setup = ConfigParser()
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
-    declared = {
-        normalize(re.split(r"[<>=!~;\[ ]", line)[0])
-        for line in setup["options"]["install_requires"].split("\n")
-        if line
-    }
+    return {normalize(re.split(r"[<>=!~;\[ ]", line)[0]) for line in setup[section][key].split("\n") if line}
+
+
+def test_the_requirements_are_the_distributions_that_are_imported() -> None:
+    declared = read_requirements("options", "install_requires")
+    extra = read_requirements("options.extras_require", "postgres")
     known = packages_distributions()
 
     names = set(imported(ROOT / "scenarioctl")) - set(sys.stdlib_module_names) - {"scenarioctl"}
     used = {normalize(known[name][0]) for name in names}
 
-    assert used - declared == set()
+    assert used - declared == extra
     assert declared - used == set(NOT_IMPORTED)

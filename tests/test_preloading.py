@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import scenarioctl
 
@@ -15,7 +16,7 @@ TELL = """
 import gc, json, sys
 from scenarioctl.server.preloading import preload, settle
 
-preload()
+preload(sys.argv[1])
 settle()
 print(json.dumps({"modules": list(sys.modules), "frozen": gc.get_freeze_count(), "young": gc.get_threshold()[0]}))
 """
@@ -48,16 +49,26 @@ def named() -> Iterator[tuple[str, str]]:
             yield from ((name, ".".join(ours.parts)) for name in names)
 
 
-def test_a_daemon_has_all_that_it_may_import_before_it_begins() -> None:
-    told = json.loads(subprocess.run([sys.executable, "-c", TELL], capture_output=True, check=True).stdout)
+def tell(store: str = "scenarios.db") -> dict[str, Any]:
+    told = subprocess.run([sys.executable, "-c", TELL, store], capture_output=True, check=True)
+    return dict(json.loads(told.stdout))
 
-    there = set(told["modules"])
+
+def test_a_daemon_has_all_that_it_may_import_before_it_begins() -> None:
+    there = set(tell("postgresql://localhost/none")["modules"])
+
     assert {(name, by) for name, by in named() if name not in there} == set()
     assert {name for name in there if name.startswith("scenarioctl.cli")} == set()
 
 
+def test_a_daemon_with_a_file_as_its_store_has_nothing_of_a_server() -> None:
+    libraries = ("psycopg", "psycopg_pool", "procrastinate", "scenarioctl.stores.postgres")
+
+    assert {name for name in tell()["modules"] if name.startswith(libraries)} == set()
+
+
 def test_what_a_daemon_begins_with_is_not_looked_through_again() -> None:
-    told = json.loads(subprocess.run([sys.executable, "-c", TELL], capture_output=True, check=True).stdout)
+    told = tell()
 
     assert told["frozen"] > 50_000
     assert told["young"] == 10_000

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.model.jobs import Claim
+from scenarioctl.model.jobs import SECOND, Claim
 from scenarioctl.stores import ClaimingStore
 from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.runner import finish as run
@@ -118,7 +118,7 @@ class TestEveryClaimingStore:
         assert run(store.lease_owners()) == {"gone", "me"}
         assert run(store.free_leases("gone")) == 2
         assert run(store.lease_owners()) == {"me"}
-        assert run(store.next_due()) == NOW - 2
+        assert run(store.next_due()) == NOW - 2 * SECOND
         assert [(one.job.id, one.interrupted) for one in claim(store)] == [
             ("job-0002", True),
             ("job-0001", True),

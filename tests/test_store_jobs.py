@@ -26,7 +26,9 @@ from scenarioctl.model.jobs import (
     Schedule,
     WebhookEvent,
 )
-from scenarioctl.stores import ClaimingStore, JobPage, Store
+from scenarioctl.stores import ClaimingStore, DispatchingStore, JobPage, Store
+from scenarioctl.stores.postgres.deferrals import moment
+from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore
@@ -61,12 +63,31 @@ def claiming(store: Store) -> ClaimingStore:
 
 
 def claim(store: Store, owner: str = "me", *, now: int = NOW, **more: Any) -> list[ClaimedJob]:
-    """Give *owner* the jobs that are due, as a worker would."""
+    """Give *owner* the jobs that are due, as a worker would, or the engine of the store."""
+    if isinstance(store, PostgresStore):
+        return run(begin_due(store, owner, now, **more))
     return run(claiming(store).claim_jobs(Claim(owner=owner, now=now, lease=10, **more)))
+
+
+async def begin_due(store: PostgresStore, owner: str, now: int, limit: int = 100) -> list[ClaimedJob]:
+    """Begin the runs that the engine has for its workers by *now*, in its order."""
+    async with store.connections.lend() as connection:
+        found = await connection.execute(
+            "SELECT (args ->> 'id'), e.id FROM procrastinate_jobs e WHERE status = 'todo' AND scheduled_at <= %s"
+            # The engine's clock shows microseconds.
+            " AND EXISTS (SELECT FROM jobs WHERE dispatch = e.id AND owner = '' AND due <= %s)"
+            " ORDER BY priority DESC, id LIMIT %s",
+            (moment(now), now, limit),
+        )
+        due = await found.fetchall()
+    begun = [await store.begin_run(id, dispatch=number, owner=owner, now=now) for id, number in due]
+    return [each for each in begun if each is not None]
 
 
 def give_back(store: Store, owner: str) -> int:
     """Release what *owner* runs, as a worker does when it stops."""
+    if isinstance(store, DispatchingStore):
+        return run(store.release(owner))
     return run(claiming(store).free_leases(owner))
 
 
@@ -109,7 +130,7 @@ def get_job(store: Store, id: str = FIRST.id) -> Job:
 
 def fill_jobs(store: Store, count: int) -> None:
     """Start *count* jobs of which the last is due first."""
-    started = [replace(JOB, id=f"job-{number:04}", due=NOW - number) for number in range(count)]
+    started = [replace(JOB, id=f"job-{number:04}", due=NOW - number * SECOND) for number in range(count)]
     run(store.put_scenarios(replace(FIRST, id=job.id) for job in started))
 
     async def start_all() -> None:
@@ -242,7 +263,7 @@ class TestEveryStore:
         fill_jobs(store, 5)
 
         assert [one.job.id for one in claim(store, limit=2)] == ["job-0004", "job-0003"]
-        assert next_due(store) == NOW - 2
+        assert next_due(store) == NOW - 2 * SECOND
         assert [one.job.id for one in claim(store, "you")] == ["job-0002", "job-0001", "job-0000"]
 
     def test_lines_of_a_run_that_waits_are_kept_at_once_and_counted(self, store: Store) -> None:

@@ -58,7 +58,15 @@ MEMORIES: defaultdict[Path, MemoryState] = defaultdict(MemoryState)
 STORES: dict[str, Callable[[Path, Clock], Store]] = {
     "sqlite": lambda folder, clock: SqliteStore(folder / "scenarios.db", clock=clock),
     "memory": lambda folder, clock: MemoryStore(MEMORIES[folder], clock=clock),
+    "postgresql": lambda folder, _: _open_postgres(folder),
 }
+
+
+def _open_postgres(folder: Path) -> Store:
+    from tests import postgres
+
+    return postgres.open_store(folder)
+
 
 FIRST = StoredScenario(
     id="lnr8CfoQX",
@@ -922,8 +930,8 @@ print(run(store.count_scenarios()))
             ("", says("store", "path")),
             ("a\0b", says("store", "a\\x00b")),
             (
-                "postgresql://me:secret@host/db",
-                says("store", "postgresql://…", "URL"),
+                "mysql://me:secret@host/db",
+                says("store", "mysql://…", "URL"),
             ),
         ],
     )

@@ -30,6 +30,7 @@ OUTCOMES = {
     "conflict": Outcome(exit=4, status=409),
     "store_busy": Outcome(exit=4, status=503),
     "store_failed": Outcome(exit=2, status=503),
+    "store_unavailable": Outcome(exit=5, status=503),
     "chain_unreachable": Outcome(exit=5, status=503),
     "not_ready": Outcome(exit=5, status=503),
     "daemon_unreachable": Outcome(exit=5, status=503),

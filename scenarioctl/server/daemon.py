@@ -77,7 +77,7 @@ def run_daemon(
                 exposed[0],
             )
         make_room(limits)
-        preload()
+        preload(settings.store)
         daemon = Daemon(
             Application(settings, served=True),
             access,

@@ -43,6 +43,7 @@ _OPERATION_ERRORS = (
     "chain_unreachable",
     "store_busy",
     "store_failed",
+    "store_unavailable",
 )
 #: Operation or page -> its other errors.
 _OTHER_ERRORS = {

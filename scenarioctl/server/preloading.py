@@ -32,25 +32,35 @@ _LIBRARIES = (
     "xxhash",
     "zoneinfo",
 )
+#: The package of the store on a PostgreSQL server, and the libraries that its functions import.
+_SERVER_STORE = "scenarioctl.stores.postgres"
+_SERVER_LIBRARIES = ("procrastinate.schema", "psycopg_pool")
 #: Packages and modules that a daemon doesn't need.
-_NOT_SERVED = ("scenarioctl.cli", "scenarioctl.__main__")
+_NOT_SERVED = ("scenarioctl.cli", "scenarioctl.__main__", _SERVER_STORE)
 #: Threshold of the youngest generation of the garbage collector. A request makes hundreds of short-lived objects, for
 #: which Python's default of 700 starts a collection again and again.
 _YOUNG = 10_000
 
 
-def preload() -> None:
-    """Import everything that handlers, the worker and the pages need, and read the program's own data files."""
+def preload(store: str = "") -> None:
+    """Import everything that handlers, the worker, the pages and *store* need, and read the program's own data files."""
     import scenarioctl
     from scenarioctl.chains.assets import read_listing
     from scenarioctl.server.endpoints import ENDPOINTS
     from scenarioctl.server.openapi import describe
+    from scenarioctl.stores import is_server
 
     _import_all(scenarioctl)
     for library in _LIBRARIES:
         # The function that needs a missing library reports it.
         with suppress(ImportError):
             import_module(library)
+    if is_server(store):
+        # The store reports that its libraries are missing.
+        with suppress(ImportError):
+            _import_all(import_module(_SERVER_STORE))
+            for library in _SERVER_LIBRARIES:
+                import_module(library)
     read_listing()
     # The descriptions of fields come from source files.
     describe(ENDPOINTS)

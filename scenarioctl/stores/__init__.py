@@ -328,20 +328,42 @@ class DispatchingStore(Store, Protocol):
         """
 
 
-def open_store(location: str | PathLike[str], *, create: bool = True) -> Store:
-    """Open the store at *location*, a path or a URL; without *create* the first write creates it.
+def open_store(location: str | PathLike[str], *, create: bool = True, **server: Any) -> Store:
+    """Open the store at *location*, a path or a URL; without *create* the first write creates a file.
 
-    InvalidRequest if it can't be used, StoreBusy while another process locks it; both name *location*.
+    *server* are fields of `ServerSettings`, for a URL.  InvalidRequest if the location can't be used, StoreBusy while another
+    process locks a file; both name *location*.  A server is asked by the first question.
     """
     text = fspath(location)
     scheme, separator, _ = text.partition("://")
+    if is_server(text):
+        return _open_postgres(text, **server)
     if separator:
         # The rest of a URL may hold a password.
         raise InvalidRequest(
-            f"store {shorten(scheme + '://…')} is a URL of an unsupported kind, expected the path of a file"
+            f"store {shorten(scheme + '://…')} is a URL of an unsupported kind, expected the path of a file or a"
+            " postgresql:// URL"
         )
     if not text or "\0" in text:
         raise InvalidRequest(f"store {shorten(text)} is not a path, expected one like scenarios.db")
     from scenarioctl.stores.sqlite.store import SqliteStore
 
     return SqliteStore(Path(text), create=create)
+
+
+def is_server(location: str) -> bool:
+    """Return whether *location* is the URL of a PostgreSQL server."""
+    return location.startswith(("postgresql://", "postgres://"))
+
+
+def _open_postgres(url: str, **server: Any) -> Store:
+    try:
+        from scenarioctl.stores.postgres.connections import ServerSettings
+        from scenarioctl.stores.postgres.store import PostgresStore
+    except ImportError as error:
+        if (error.name or "psycopg").partition(".")[0] == "scenarioctl":
+            raise
+        raise InvalidRequest(
+            "store postgresql://… needs the PostgreSQL libraries, install them with: pip install 'scenarioctl[postgres]'"
+        ) from error
+    return PostgresStore(ServerSettings(url=url, **server))

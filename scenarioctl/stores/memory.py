@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from scenarioctl.errors import Conflict, NotFound, shorten
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     Claim,
@@ -40,6 +39,11 @@ from scenarioctl.stores.validation import (
     check_listing,
     check_scenario,
     check_text,
+    no_event,
+    still_running,
+    taken,
+    unknown,
+    unnamed,
 )
 
 
@@ -70,7 +74,7 @@ class MemoryStore:
             check_scenario(scenario)
             before = added.get(scenario.id) or self._state.scenarios.get(scenario.id)
             if before is not None and not replace:
-                raise Conflict(f"scenario {scenario.id!r} is already in the store")
+                raise taken(scenario.id)
             added[scenario.id] = normal(scenario, before)
             count += 1
         for id in added:
@@ -95,16 +99,14 @@ class MemoryStore:
     def _find(self, id: str) -> StoredScenario:
         scenario = self._state.scenarios.get(check_id(id))
         if scenario is None:
-            raise NotFound(f"scenario {id!r} is not in the store")
+            raise unknown(id)
         return scenario
 
     async def delete_scenario(self, id: str) -> None:
         self._find(id)
         state, job = self._state, self._state.jobs.get(id)
         if job is not None and job.state is JobState.RUNNING:
-            raise Conflict(
-                f"scenario {id!r} cannot be deleted, its job is running: stop it first, with job stop {id}"
-            )
+            raise still_running(id)
         for rows in (state.scenarios, state.numbers, state.jobs, state.begun):
             rows.pop(id, None)
         state.lines = [line for line in state.lines if line.job != id]
@@ -454,7 +456,7 @@ class MemoryStore:
     async def check_webhook(self, uuid: str) -> None:
         check_text(uuid, field="webhook")
         if not any(uuid in scenario.webhooks for scenario in self._state.scenarios.values()):
-            raise NotFound(f"webhook {shorten(uuid)} is not named by any scenario in the store")
+            raise unnamed(uuid)
 
     async def list_events(self, uuid: str) -> list[WebhookEvent]:
         await self.check_webhook(uuid)
@@ -464,7 +466,7 @@ class MemoryStore:
         for event in self._state.events:
             if event.id == id:
                 return event
-        raise NotFound(f"event {shorten(id)} is not in the store, it may have expired")
+        raise no_event(id)
 
     async def prune(self, *, now: int, retention: Retention) -> int:
         def stays(moment: int, age: int) -> bool:

@@ -1,6 +1,6 @@
 """What every store refuses, in the same sentences."""
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed, shorten
 from scenarioctl.model.jobs import Job
 from scenarioctl.stores import StoredScenario
 
@@ -86,3 +86,33 @@ def check_storable(value: object, *, field: str) -> str:
     if "\0" in text:
         raise InvalidRequest(f"{field} {shorten(text)} has a NUL character, which cannot be stored")
     return text
+
+
+def unknown(id: str) -> NotFound:
+    return NotFound(f"scenario {id!r} is not in the store")
+
+
+def taken(id: str) -> Conflict:
+    return Conflict(f"scenario {id!r} is already in the store")
+
+
+def still_running(id: str) -> Conflict:
+    return Conflict(
+        f"scenario {id!r} cannot be deleted, its job is running: stop it first, with job stop {id}"
+    )
+
+
+def damaged(id: str) -> StoreFailed:
+    return StoreFailed(f"scenario {id!r} is damaged in the store, delete it and create it again")
+
+
+def unnamed(uuid: str) -> NotFound:
+    return NotFound(f"webhook {shorten(uuid)} is not named by any scenario in the store")
+
+
+def no_event(id: int) -> NotFound:
+    return NotFound(f"event {shorten(id)} is not in the store, it may have expired")
+
+
+def damaged_event(id: int, uuid: str) -> StoreFailed:
+    return StoreFailed(f"event {id} of webhook {shorten(uuid)} is damaged in the store, send it again")

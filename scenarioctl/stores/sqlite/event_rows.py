@@ -4,10 +4,9 @@ import json
 from sqlite3 import Connection
 from typing import Any
 
-from scenarioctl.errors import NotFound, StoreFailed, shorten
 from scenarioctl.model.jobs import Retention, WebhookEvent
 from scenarioctl.stores.sqlite.retention import EVENTS, prune, trim_bytes
-from scenarioctl.stores.validation import INTEGER_MAX
+from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
 
 
 def write_content(content: Any) -> str:
@@ -64,7 +63,7 @@ def get(database: Connection, id: int) -> WebhookEvent:
             "SELECT id, uuid, received, content FROM webhook_events WHERE id = ?", (id,)
         ).fetchone()
     if row is None:
-        raise NotFound(f"event {shorten(id)} is not in the store, it may have expired")
+        raise no_event(id)
     return _read_event(row)
 
 
@@ -75,7 +74,7 @@ def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
 
 def check_named(database: Connection, uuid: str) -> None:
     if not database.execute("SELECT 1 FROM scenario_webhooks WHERE uuid = ?", (uuid,)).fetchone():
-        raise NotFound(f"webhook {shorten(uuid)} is not named by any scenario in the store")
+        raise unnamed(uuid)
 
 
 def _read_event(row: tuple[Any, ...]) -> WebhookEvent:
@@ -83,7 +82,5 @@ def _read_event(row: tuple[Any, ...]) -> WebhookEvent:
     try:
         content = json.loads(text)
     except (ValueError, TypeError, RecursionError):
-        raise StoreFailed(
-            f"event {id} of webhook {shorten(uuid)} is damaged in the store, send it again"
-        ) from None
+        raise damaged_event(id, uuid) from None
     return WebhookEvent(id=id, uuid=uuid, received=received, content=content)

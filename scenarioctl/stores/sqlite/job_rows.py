@@ -5,17 +5,17 @@ a lease whose moment of granting lies ahead is of an earlier boot, and has run o
 """
 
 import json
-from dataclasses import asdict, replace
-from functools import lru_cache
+from dataclasses import replace
 from sqlite3 import Connection
 from types import NoneType
 from typing import Any
 
-from scenarioctl.model.jobs import Claim, ClaimedJob, Job, JobState, Overlap, Schedule
+from scenarioctl.model.jobs import Claim, ClaimedJob, Job, JobState, Schedule
 from scenarioctl.stores import JobPage
+from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, read_schedule, write_schedule
 from scenarioctl.stores.sqlite.database_file import one_moment
-from scenarioctl.stores.sqlite.scenario_rows import exists, unknown
-from scenarioctl.stores.validation import INTEGER_MAX, check_job
+from scenarioctl.stores.sqlite.scenario_rows import exists
+from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 
 #: The columns of a job, in the order in which `_read_job` takes them.
 _COLUMNS = (
@@ -35,7 +35,7 @@ def start(database: Connection, job: Job) -> bool:
         " ON CONFLICT (id) DO UPDATE SET state = 'running', due = excluded.due, planned = excluded.planned,"
         " owner = '', epoch = epoch + 1, begun = 0, changed = excluded.changed, runs = 0, failures = 0, step = '',"
         " reason = '', schedule = excluded.schedule",
-        (job.id, job.due, job.planned, job.changed, json.dumps(asdict(job.schedule))),
+        (job.id, job.due, job.planned, job.changed, write_schedule(job.schedule)),
     )
     return True
 
@@ -123,10 +123,10 @@ def claim_due(database: Connection, claim: Claim, *, moment: int) -> list[Claime
         job = _read_job(row)
         begun, blob, summary = row[-3:]
         if job.state is not JobState.RUNNING:
-            damaged.append((claim.now, _DAMAGED, job.id))
+            damaged.append((claim.now, DAMAGED, job.id))
             continue
         if not isinstance(blob, bytes) or not isinstance(summary, str):
-            damaged.append((claim.now, _SCENARIO_DAMAGED, job.id))
+            damaged.append((claim.now, SCENARIO_DAMAGED, job.id))
             continue
         claimed.append(
             ClaimedJob(job=job, blob=blob, summary=summary, interrupted=bool(begun), logged=begun == 2)
@@ -220,11 +220,6 @@ def plan(database: Connection, id: str, *, epoch: int, due: int, planned: int) -
     return bool(planned_anew.rowcount)
 
 
-#: Why a job is paused whose row holds what no version of this program writes.
-_DAMAGED = "its row in the store is damaged, start the job again"
-
-_SCENARIO_DAMAGED = "its scenario is damaged in the store, delete it and create it again"
-
 #: The types of all columns but state and schedule, in the order of `_COLUMNS`.
 _KINDS: tuple[tuple[type, ...], ...] = (
     (str,),
@@ -250,7 +245,7 @@ def _read_job(row: tuple[Any, ...]) -> Job:
             return Job(
                 id=id,
                 state=JobState(state),
-                schedule=_read_schedule(schedule),
+                schedule=read_schedule(schedule),
                 changed=changed,
                 due=due,
                 planned=planned,
@@ -271,31 +266,8 @@ def _read_job(row: tuple[Any, ...]) -> Job:
         schedule=Schedule(),
         changed=changed if isinstance(changed, int) else 0,
         epoch=epoch if isinstance(epoch, int) else 0,
-        reason=_DAMAGED,
+        reason=DAMAGED,
     )
-
-
-_SCHEDULE_KINDS = {name: type(value) for name, value in asdict(Schedule()).items()}
-
-
-@lru_cache(maxsize=1024)
-def _read_schedule(text: str) -> Schedule:
-    """Return the schedule in *text*; ValueError or TypeError if there is none."""
-    written = json.loads(text)
-    if not isinstance(written, dict):
-        raise TypeError
-    fields = {**written, "overlap": Overlap(written.get("overlap", Overlap.SKIP))}
-    if any(type(value) is not _SCHEDULE_KINDS.get(name) for name, value in fields.items()):
-        raise TypeError
-    return Schedule(**fields)
-
-
-def pause_after(schedule: str) -> int:
-    """Return after how many failures a job pauses; 0 for never, or if its row is damaged."""
-    try:
-        return _read_schedule(schedule).pause_after
-    except (ValueError, TypeError, RecursionError):
-        return 0
 
 
 def _renew(database: Connection, owner: str, *, moment: int, lease: int) -> None:

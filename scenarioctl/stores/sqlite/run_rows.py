@@ -8,7 +8,6 @@ from typing import Any
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     FinishedRun,
-    JobState,
     KeptRun,
     LogLine,
     MempoolDraft,
@@ -16,12 +15,12 @@ from scenarioctl.model.jobs import (
     Retention,
 )
 from scenarioctl.stores import DEFAULT_RETENTION
+from scenarioctl.stores.job_texts import next_plan
 from scenarioctl.stores.sqlite.database_file import one_moment
-from scenarioctl.stores.sqlite.job_rows import pause_after
 from scenarioctl.stores.sqlite.retention import DRAFTS, LINES, RUNS, prune, trim_bytes, trim_rows
-from scenarioctl.stores.sqlite.scenario_rows import exists, unknown
+from scenarioctl.stores.sqlite.scenario_rows import exists
 from scenarioctl.stores.texts import PORTION, clean, cut_line
-from scenarioctl.stores.validation import INTEGER_MAX
+from scenarioctl.stores.validation import INTEGER_MAX, unknown
 
 #: Rows that one statement inserts: with each statement, the thread gives the interpreter up once.
 _ROWS_AT_ONCE = 50
@@ -93,22 +92,15 @@ def finish(database: Connection, run: FinishedRun, *, retention: Retention) -> b
 
 
 def _plan_next(database: Connection, run: FinishedRun, *, state: str, failures: int, schedule: str) -> None:
-    due, planned, changed, paused = run.due, run.next_planned, None, ""
-    if run.ran:
-        failures = failures + 1 if run.failure else 0
-    if state != JobState.RUNNING:
-        due, planned = None, None
-    elif due is None or 0 < pause_after(schedule) <= failures:
-        state, due, planned, changed = JobState.PAUSED, None, None, run.finished
-        paused = run.failure or "its schedule has no further time"
+    plan = next_plan(run, state=state, failures=failures, schedule=schedule)
     database.execute(
         "UPDATE jobs SET state = ?, due = ?, planned = ?, changed = coalesce(?, changed), owner = '', step = '',"
         " begun = 0, failures = ?, runs = runs + ?, last_started = CASE WHEN ? THEN ? ELSE last_started END,"
         " last_finished = CASE WHEN ? THEN ? ELSE last_finished END, reason = CASE WHEN ? THEN ? ELSE reason END WHERE id = ?",
         (
-            *(str(state), due, planned, changed, failures, run.ran),
+            *(plan.state, plan.due, plan.planned, plan.changed, plan.failures, run.ran),
             *(run.ran, run.started, run.ran, run.finished),
-            *(run.ran or bool(paused), clean(paused or run.failure), run.job),
+            *(plan.reason is not None, plan.reason, run.job),
         ),
     )
 

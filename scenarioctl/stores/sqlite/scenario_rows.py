@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable
 from sqlite3 import Connection
 
-from scenarioctl.errors import Conflict, NotFound, StoreFailed
 from scenarioctl.stores import (
     ListedScenario,
     ScenarioPage,
@@ -12,7 +11,7 @@ from scenarioctl.stores import (
 )
 from scenarioctl.stores.cursors import Value, read_cursor, write_cursor
 from scenarioctl.stores.sqlite.database_file import one_moment
-from scenarioctl.stores.validation import check_scenario
+from scenarioctl.stores.validation import check_scenario, damaged, still_running, taken, unknown
 
 #: The columns a list is sorted by; the order of creation decides between equal rows.
 _ORDERS = {"created": ("s.created", "s.seq"), "id": ("s.id",), "summary": ("s.summary", "s.seq")}
@@ -52,7 +51,7 @@ def put(database: Connection, scenario: StoredScenario, *, replace: bool) -> Non
     seq, former = inserted.lastrowid, []
     if not inserted.rowcount:
         if not replace:
-            raise Conflict(f"scenario {scenario.id!r} is already in the store")
+            raise taken(scenario.id)
         seq, created = database.execute(
             "SELECT seq, created FROM scenarios WHERE id = ?", (scenario.id,)
         ).fetchone()
@@ -94,7 +93,7 @@ def get(database: Connection, id: str) -> StoredScenario:
         raise unknown(id)
     blob, summary, created, updated, chains, webhooks, name = row
     if not isinstance(blob, bytes) or tuple(map(type, (summary, created, updated))) != (str, int, int):
-        raise _damaged(id)
+        raise damaged(id)
     return StoredScenario(
         id=id,
         blob=blob,
@@ -110,9 +109,7 @@ def get(database: Connection, id: str) -> StoredScenario:
 def delete(database: Connection, id: str) -> None:
     running = database.execute("SELECT 1 FROM jobs WHERE id = ? AND state = 'running'", (id,)).fetchone()
     if running:
-        raise Conflict(
-            f"scenario {id!r} cannot be deleted, its job is running: stop it first, with job stop {id}"
-        )
+        raise still_running(id)
     former = _webhooks_of(database, id)
     if not database.execute("DELETE FROM scenarios WHERE id = ?", (id,)).rowcount:
         raise unknown(id)
@@ -199,14 +196,6 @@ def _put_webhooks(database: Connection, id: str, webhooks: Iterable[str]) -> Non
         "INSERT INTO scenario_webhooks (uuid, scenario) VALUES (?, ?)",
         [(uuid, id) for uuid in sorted(set(webhooks))],
     )
-
-
-def unknown(id: str) -> NotFound:
-    return NotFound(f"scenario {id!r} is not in the store")
-
-
-def _damaged(id: str) -> StoreFailed:
-    return StoreFailed(f"scenario {id!r} is damaged in the store, delete it and create it again")
 
 
 def _webhooks_of(database: Connection, id: str) -> list[str]:

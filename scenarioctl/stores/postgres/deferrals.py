@@ -1,0 +1,73 @@
+"""Runs handed to the dispatch engine, in the transactions of the store.
+
+procrastinate is imported when the first job is started, stopped or finished: creating a scenario doesn't need it.
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from scenarioctl.stores.postgres.connections import Connection
+
+if TYPE_CHECKING:
+    from procrastinate import App
+
+#: The engine's name of what runs a job; its one argument is `id`.
+TASK = "run_scenario"
+#: The engine's queue of all runs.
+QUEUE = "scenarioctl"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: Due at this second since 1970, a run has the priority 0; at an earlier one, a higher priority.
+_ZERO = 1_600_000_000
+_PRIORITIES = 2**31 - 1
+
+
+class Deferrals:
+    """Defers and cancels runs of jobs."""
+
+    def __init__(self) -> None:
+        self._engine: App | None = None
+
+    async def defer(self, connection: Connection, id: str, due: int) -> int:
+        """Have the engine run the job *id* at *due*, if the transaction of *connection* commits; return its number."""
+        (number,) = await self.defer_all(connection, [(id, due)])
+        return number
+
+    async def defer_all(self, connection: Connection, runs: Sequence[tuple[str, int]]) -> list[int]:
+        """Do so for each id and due time of *runs*."""
+        return [
+            await self._app()
+            .configure_task(
+                TASK, queue=QUEUE, schedule_at=moment(due), priority=priority(due), connection=connection
+            )
+            .defer_async(id=id)
+            for id, due in runs
+        ]
+
+    async def cancel(self, connection: Connection, number: int) -> bool:
+        """Take a run back, if the transaction commits; False if it is in progress or over, and nothing changes."""
+        return await self._app().job_manager.cancel_job_by_id_async(
+            number, delete_job=True, connection=connection
+        )
+
+    def _app(self) -> "App":
+        if self._engine is None:
+            from procrastinate import App, PsycopgConnector
+
+            # It tells of every run at the level info.
+            logging.getLogger("procrastinate").setLevel(logging.WARNING)
+            # Never opened: all that we ask goes over connections of ours.
+            self._engine = App(connector=PsycopgConnector())
+        return self._engine
+
+
+def moment(due: int) -> datetime:
+    """Return the first microsecond at which *due* has come."""
+    return _EPOCH + timedelta(microseconds=-(-due // 1000))
+
+
+def priority(due: int) -> int:
+    """Return the engine's priority of a run: it takes what is due first, to the second, and then what was deferred first."""
+    return max(-_PRIORITIES, min(_ZERO - due // 1_000_000_000, _PRIORITIES))

@@ -1,0 +1,153 @@
+"""What errors of PostgreSQL mean to a user.  No sentence quotes a connection string, which may hold a password."""
+
+import psycopg
+from psycopg import errors
+
+from scenarioctl.config import without_password
+from scenarioctl.errors import (
+    InvalidRequest,
+    ScenarioctlError,
+    StoreBusy,
+    StoreFailed,
+    StoreUnavailable,
+    shorten,
+)
+
+#: Seconds after which a client may try again.
+RETRY_AFTER = 2
+
+#: The oldest server, as libpq numbers versions.
+OLDEST_SERVER = 150_000
+
+_NO_TABLES = (
+    errors.UndefinedTable,
+    errors.InvalidSchemaName,
+    errors.UndefinedColumn,
+    errors.UndefinedFunction,
+)
+#: The server is stopping or starting, has lost a part of itself, or gave up the connection.
+_GONE = (
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.IdleInTransactionSessionTimeout,
+)
+
+
+class Explainer:
+    """Turns errors of psycopg into errors for users; all of them name the store."""
+
+    def __init__(self, url: str) -> None:
+        self.name = shorten(without_password(url), limit=200)
+
+    def explain(self, error: psycopg.Error) -> ScenarioctlError:
+        """Return what *error* means to a user; raise *error* if it is a bug."""
+        if isinstance(error, errors.QueryCanceled):
+            return StoreBusy(f"store {self.name} took too long for a statement; try again later")
+        if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
+            return StoreBusy(f"store {self.name} is locked by another transaction; try again later")
+        if isinstance(error, errors.ReadOnlySqlTransaction):
+            return StoreFailed(f"store {self.name} is read-only (a standby server?): name the primary server")
+        if isinstance(error, (errors.DiskFull, errors.OutOfMemory)):
+            return StoreFailed(f"store {self.name} is out of disk space or memory; nothing was changed")
+        if isinstance(error, (errors.DataCorrupted, errors.IndexCorrupted)):
+            return StoreFailed(f"store {self.name} is damaged: restore it from a backup")
+        if isinstance(error, errors.TooManyConnections):
+            return self.unavailable("it has too many connections")
+        if isinstance(error, errors.ProgramLimitExceeded):
+            return InvalidRequest(f"store {self.name} cannot hold a value that large")
+        if isinstance(error, errors.InsufficientPrivilege):
+            return StoreFailed(
+                f"store {self.name} refuses this role ({_first_line(error)}): grant it the rights, or use another role"
+            )
+        if isinstance(error, _NO_TABLES):
+            return self.no_tables()
+        if isinstance(error, _GONE) or _is_lost(error):
+            return self.unavailable("the connection was lost")
+        raise error
+
+    def unavailable(self, reason: str) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"store {self.name} is not available: {reason}; try again later",
+            details={"retry_after": RETRY_AFTER},
+        )
+
+    def no_tables(self) -> StoreFailed:
+        return StoreFailed(
+            f"store {self.name} has no tables of scenarioctl, create them with: scenarioctl store init"
+        )
+
+    def newer_tables(self, version: int, ours: int) -> StoreFailed:
+        return StoreFailed(
+            f"store {self.name} has tables of version {version}, made by a newer scenarioctl; this one knows version"
+            f" {ours}: upgrade it"
+        )
+
+    def older_tables(self, version: int, ours: int) -> StoreFailed:
+        return StoreFailed(
+            f"store {self.name} has tables of version {version}, expected version {ours}: run scenarioctl store migrate"
+        )
+
+    def explain_connecting(self, error: psycopg.Error | OSError | TimeoutError) -> ScenarioctlError:
+        """Return why no connection could be opened; the server's own sentences say it in its language."""
+        said = str(error)
+        words = said.lower()
+        if isinstance(error, TimeoutError) or "timeout expired" in words or "timed out" in words:
+            return self.unavailable("the server does not answer")
+        if "resolve host" in words or "translate host name" in words or "name or service" in words:
+            return StoreFailed(f"store {self.name} names an unknown host, expected one that can be resolved")
+        if "password authentication failed" in words or "no password supplied" in words:
+            return StoreFailed(
+                f"store {self.name} refuses the user or the password, expected those of a role of the server"
+            )
+        if "does not exist" in words and "database" in words:
+            return StoreFailed(f"store {self.name} names an unknown database, create it with: createdb")
+        if "does not exist" in words and "role" in words:
+            return StoreFailed(f"store {self.name} names an unknown role, create it with: createuser")
+        if "pg_hba.conf" in words:
+            return StoreFailed(
+                f"store {self.name} does not let this client in, expected a line for it in the server's pg_hba.conf"
+            )
+        if "permission denied for database" in words:
+            return StoreFailed(
+                f"store {self.name} does not let this role connect, expected the CONNECT right"
+            )
+        if "unsupported startup parameter" in words:
+            return StoreFailed(
+                f"store {self.name} is behind PgBouncer, which refuses the search path: set ignore_startup_parameters"
+                " = options there, and ALTER ROLE … SET search_path = scenarioctl"
+            )
+        if "certificate" in words or "ssl" in words:
+            return StoreFailed(f"store {self.name} cannot be reached by TLS: {_first_line(error)}")
+        if "too many clients" in words or "remaining connection slots" in words:
+            return self.unavailable("it has too many connections")
+        if "starting up" in words or "shutting down" in words or "recovery" in words:
+            return self.unavailable("the server is starting or stopping")
+        if "refused" in words or "no such file" in words:
+            return self.unavailable("no server answers there")
+        return self.unavailable(_first_line(error))
+
+    def check_server(self, connection: "psycopg.AsyncConnection[object]") -> None:
+        """Refuse a server that can't hold the store."""
+        info = connection.info
+        if info.server_version < OLDEST_SERVER:
+            version = info.parameter_status("server_version") or "unknown"
+            raise StoreFailed(
+                f"store {self.name} is PostgreSQL {version.split()[0]}, expected version 15 or newer"
+            )
+        encoding = info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreFailed(
+                f"store {self.name} has the encoding {encoding}, expected a database with the encoding UTF8"
+            )
+
+
+def _is_lost(error: psycopg.Error) -> bool:
+    """Return whether the connection has ended under the statement: then there is no state of the server."""
+    return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) and error.sqlstate is None
+
+
+def _first_line(error: BaseException) -> str:
+    """Return the reason in the first line of an error, without the address before it."""
+    line = str(error).strip().partition("\n")[0]
+    return shorten(line.rpartition("FATAL:")[2].strip() or line, limit=200).strip("'\"")

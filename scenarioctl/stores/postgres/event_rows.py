@@ -1,0 +1,97 @@
+"""Webhook events in PostgreSQL: plain functions over a connection, whose transactions are the caller's."""
+
+import json
+from typing import Any
+
+from scenarioctl.model.jobs import Retention, WebhookEvent
+from scenarioctl.stores.postgres.connections import Connection
+from scenarioctl.stores.postgres.locks import NUMBERS_OF_EVENTS, lock_numbers, lock_webhooks
+from scenarioctl.stores.postgres.retention import EVENTS, prune, trim_bytes
+from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
+
+
+def write_content(content: Any) -> str:
+    """Return *content* as it is stored."""
+    return json.dumps(content, separators=(",", ":"))
+
+
+async def put(
+    connection: Connection, uuid: str, content: Any, text: str, *, now: int, retention: Retention
+) -> WebhookEvent:
+    await lock_webhooks(connection, [uuid], shared=True)
+    await check_named(connection, uuid)
+    await lock_numbers(connection, NUMBERS_OF_EVENTS)
+    inserted = await connection.execute(
+        "INSERT INTO webhook_events (uuid, received, content) VALUES (%s, %s, %s) RETURNING id",
+        (uuid, now, text),
+    )
+    row = await inserted.fetchone()
+    if retention.webhook_events:
+        await connection.execute(
+            "DELETE FROM webhook_events WHERE uuid = %s AND id <= (SELECT id FROM webhook_events WHERE uuid = %s"
+            " ORDER BY id DESC LIMIT 1 OFFSET %s)",
+            (uuid, uuid, retention.webhook_events),
+        )
+    await trim_bytes(
+        connection,
+        EVENTS,
+        uuid,
+        added=[text],
+        limit=retention.webhook_bytes,
+        rows=retention.webhook_events,
+    )
+    return WebhookEvent(id=row[0] if row else 0, uuid=uuid, received=now, content=content)
+
+
+async def newest(connection: Connection, uuid: str, *, job: str, after: int | None) -> WebhookEvent | None:
+    found = await connection.execute(
+        "SELECT id, uuid, received, content FROM webhook_events WHERE uuid = %s AND id > greatest(%s::bigint,"
+        " (SELECT event FROM webhook_marks WHERE job = %s AND uuid = %s)) ORDER BY id DESC LIMIT 1",
+        (uuid, min(after or 0, INTEGER_MAX), job, uuid),
+    )
+    row = await found.fetchone()
+    return _read_event(row) if row else None
+
+
+async def list_all(connection: Connection, uuid: str) -> list[WebhookEvent]:
+    found = await connection.execute(
+        "SELECT id, uuid, received, content FROM webhook_events WHERE uuid = %s ORDER BY id", (uuid,)
+    )
+    rows = await found.fetchall()
+    if not rows:
+        await check_named(connection, uuid)
+    return [_read_event(row) for row in rows]
+
+
+async def get(connection: Connection, id: int) -> WebhookEvent:
+    row = None
+    if 0 < id <= INTEGER_MAX:
+        found = await connection.execute(
+            "SELECT id, uuid, received, content FROM webhook_events WHERE id = %s", (id,)
+        )
+        row = await found.fetchone()
+    if row is None:
+        raise no_event(id)
+    return _read_event(row)
+
+
+async def prune_some(connection: Connection, *, now: int, retention: Retention) -> int:
+    """Remove some events that are too old; return how many, 0 at the end."""
+    return await prune(connection, EVENTS, now=now, age=retention.webhook_age)
+
+
+async def check_named(connection: Connection, uuid: str) -> None:
+    found = await connection.execute(
+        "SELECT FROM scenarios WHERE webhooks <> '{}' AND webhooks @> ARRAY[%s::text] LIMIT 1", (uuid,)
+    )
+    if await found.fetchone() is None:
+        raise unnamed(uuid)
+
+
+def _read_event(row: tuple[Any, ...]) -> WebhookEvent:
+    id, uuid, received, text = row
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        raise damaged_event(id, uuid) from None
+    return WebhookEvent(id=id, uuid=uuid, received=received, content=content)

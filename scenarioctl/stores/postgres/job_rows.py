@@ -1,0 +1,254 @@
+"""Jobs in PostgreSQL: plain functions over a connection, whose transactions are the caller's.
+
+Whenever a job gets a due time, a run is deferred to the dispatch engine in the same transaction, and its number noted in
+`dispatch`.  A worker that the engine gives that run to begins it (`begin`), if the number is still the job's.
+"""
+
+from typing import Any
+
+from scenarioctl.model.jobs import ClaimedJob, Job, JobState, Schedule
+from scenarioctl.stores import JobPage
+from scenarioctl.stores.job_texts import DAMAGED, read_schedule, write_schedule
+from scenarioctl.stores.postgres.connections import Connection
+from scenarioctl.stores.postgres.deferrals import Deferrals
+from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
+
+#: The columns of a job, in the order in which `_read_job` takes them.
+_COLUMNS = (
+    "j.id, j.state, j.schedule::text, j.changed, j.due, j.planned, j.epoch, j.owner, j.step, j.runs, j.failures,"
+    " j.last_started, j.last_finished, j.reason"
+)
+_WIDTH = 14
+#: Jobs that one transaction plans anew.
+_PLANNED_AT_ONCE = 200
+#: Seconds without a heartbeat after which a worker counts as gone.
+_HEARTBEAT_SECONDS = 10
+
+
+class StartedElsewhere(Exception):
+    """Another process has started the job in the same moment: this transaction must not commit."""
+
+
+async def start(connection: Connection, job: Job, *, deferrals: Deferrals) -> bool:
+    check_job(job)
+    scenario = await connection.execute("SELECT FROM scenarios WHERE id = %s FOR KEY SHARE", (job.id,))
+    if await scenario.fetchone() is None:
+        raise unknown(job.id)
+    row = await (
+        await connection.execute(
+            f"SELECT {_COLUMNS}, j.dispatch FROM jobs j WHERE id = %s FOR UPDATE",  # noqa: S608
+            (job.id,),
+        )
+    ).fetchone()
+    if row is not None:
+        if _read_job(row).state is JobState.RUNNING:
+            return False
+        if row[_WIDTH] is not None:
+            await deferrals.cancel(connection, row[_WIDTH])
+    number = None if job.due is None else await deferrals.defer(connection, job.id, job.due)
+    values = (job.due, job.planned, number, job.changed, write_schedule(job.schedule))
+    if row is None:
+        started = await connection.execute(
+            "INSERT INTO jobs (id, state, due, planned, dispatch, owner, epoch, begun, changed, runs, failures, step,"
+            " reason, schedule) VALUES (%s, 'running', %s, %s, %s, '', 1, 0, %s, 0, 0, '', '', %s)"
+            " ON CONFLICT (id) DO NOTHING RETURNING id",
+            (job.id, *values),
+        )
+        if await started.fetchone() is None:
+            raise StartedElsewhere
+    else:
+        await connection.execute(
+            "UPDATE jobs SET state = 'running', due = %s, planned = %s, dispatch = %s, owner = '', epoch = epoch + 1,"
+            " begun = 0, changed = %s, runs = 0, failures = 0, step = '', reason = '', schedule = %s WHERE id = %s",
+            (*values, job.id),
+        )
+    return True
+
+
+async def stop(connection: Connection, id: str, *, now: int, deferrals: Deferrals) -> bool:
+    found = await connection.execute("SELECT state, dispatch FROM jobs WHERE id = %s FOR UPDATE", (id,))
+    row = await found.fetchone()
+    if row is None or row[0] != "running":
+        exists = await connection.execute("SELECT FROM scenarios WHERE id = %s", (id,))
+        if await exists.fetchone() is None:
+            raise unknown(id)
+        return False
+    # A run in progress keeps its number: the engine may give it to another worker.
+    if row[1] is not None and await deferrals.cancel(connection, row[1]):
+        await connection.execute("UPDATE jobs SET dispatch = NULL WHERE id = %s", (id,))
+    await connection.execute(
+        "UPDATE jobs SET state = 'stopped', due = NULL, planned = NULL, changed = %s WHERE id = %s", (now, id)
+    )
+    return True
+
+
+async def get(connection: Connection, id: str) -> Job | None:
+    found = await connection.execute(
+        f"SELECT {_COLUMNS}, s.id FROM scenarios s LEFT JOIN jobs j ON j.id = s.id WHERE s.id = %s",  # noqa: S608
+        (id,),
+    )
+    row = await found.fetchone()
+    if row is None:
+        raise unknown(id)
+    return None if row[0] is None else _read_job(row)
+
+
+async def list_page(connection: Connection, *, limit: int, after: str, state: JobState | None) -> JobPage:
+    condition, values = ("j.state = %s", [str(state)]) if state is not None else ("true", [])
+    # One statement sees one state of the store.
+    found = await connection.execute(
+        f"SELECT (SELECT count(*) FROM jobs j WHERE {condition}), page.* FROM (SELECT) one LEFT JOIN LATERAL"  # noqa: S608
+        f" (SELECT {_COLUMNS} FROM jobs j WHERE {condition} AND j.id > %s ORDER BY j.id LIMIT %s) page ON true",
+        (*values, *values, after, limit + 1),
+    )
+    rows = await found.fetchall()
+    jobs = [_read_job(row[1:]) for row in rows if row[1] is not None]
+    items = tuple(jobs[:limit])
+    return JobPage(items=items, total=rows[0][0], next=items[-1].id if len(jobs) > limit else "")
+
+
+async def count_by_state(connection: Connection) -> dict[JobState, int]:
+    found = await connection.execute("SELECT state, count(*) FROM jobs GROUP BY state")
+    counts: dict[str, int] = dict(await found.fetchall())
+    return {state: counts.get(state.value, 0) for state in JobState}
+
+
+async def next_due(connection: Connection) -> int | None:
+    found = await connection.execute(
+        "SELECT due FROM jobs WHERE state = 'running' AND owner = '' AND due IS NOT NULL ORDER BY due LIMIT 1"
+    )
+    row = await found.fetchone()
+    return row[0] if row else None
+
+
+async def begin(connection: Connection, id: str, *, dispatch: int, owner: str, now: int) -> ClaimedJob | None:
+    found = await connection.execute(
+        f"SELECT {_COLUMNS}, j.begun, s.blob, s.summary FROM jobs j JOIN scenarios s ON s.id = j.id"  # noqa: S608
+        " WHERE j.id = %s AND j.dispatch = %s FOR NO KEY UPDATE OF j",
+        (id, dispatch),
+        binary=True,
+    )
+    row = await found.fetchone()
+    if row is None:
+        return None
+    begun, blob, summary = row[_WIDTH:]
+    state, job = row[1], _read_job(row)
+    if job.state is not JobState.RUNNING:
+        # Who ran it has gone.  And a job that can't be read must not stay due forever.
+        await connection.execute(
+            "UPDATE jobs SET owner = '', step = '', dispatch = NULL, due = NULL, planned = NULL WHERE id = %s",
+            (id,),
+        )
+        if state == "running":
+            await connection.execute(
+                "UPDATE jobs SET state = 'paused', changed = %s, reason = %s WHERE id = %s",
+                (now, DAMAGED, id),
+            )
+        return None
+    updated = await connection.execute(
+        "UPDATE jobs j SET owner = %s, epoch = epoch + 1, begun = greatest(begun, 1), step = '', last_started = %s"  # noqa: S608
+        f" WHERE id = %s RETURNING {_COLUMNS}",
+        (owner, now, id),
+    )
+    begun_row = await updated.fetchone()
+    if begun_row is None:
+        return None
+    return ClaimedJob(
+        job=_read_job(begun_row), blob=blob, summary=summary, interrupted=bool(begun), logged=begun == 2
+    )
+
+
+async def of_owner(connection: Connection, owner: str) -> set[str]:
+    found = await connection.execute("SELECT id FROM jobs WHERE owner <> '' AND owner = %s", (owner,))
+    return {id for (id,) in await found.fetchall()}
+
+
+async def release(connection: Connection, owner: str) -> int:
+    released = await connection.execute(
+        "UPDATE jobs SET owner = '', step = '' WHERE owner <> '' AND owner = %s", (owner,)
+    )
+    return released.rowcount
+
+
+async def has_worker(connection: Connection) -> bool:
+    found = await connection.execute(
+        "SELECT FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %s) LIMIT 1",
+        (_HEARTBEAT_SECONDS,),
+    )
+    return await found.fetchone() is not None
+
+
+async def replan_some(connection: Connection, *, now: int, after: str, deferrals: Deferrals) -> list[str]:
+    """Plan some of the jobs with an id above *after* that are due too late; return their ids, none at the end."""
+    found = await connection.execute(
+        """
+        SELECT id, dispatch, every FROM (
+            SELECT id, dispatch, due,
+                CASE WHEN jsonb_typeof(schedule -> 'every') = 'number' THEN (schedule ->> 'every')::numeric END AS every,
+                CASE WHEN jsonb_typeof(schedule -> 'jitter') = 'number' THEN (schedule ->> 'jitter')::numeric END AS jitter
+            FROM jobs
+            WHERE state = 'running' AND owner = '' AND due > %(now)s AND id > %(after)s AND schedule ->> 'cron' = ''
+        ) AS job
+        WHERE every > 0 AND due > %(now)s + every + jitter AND every < %(most)s
+        ORDER BY id LIMIT %(limit)s
+        """,
+        {"now": now, "after": after, "most": INTEGER_MAX - now, "limit": _PLANNED_AT_ONCE},
+    )
+    rows = await found.fetchall()
+    for id, dispatch, every in rows:
+        due = now + int(every)
+        await _plan_again(connection, id, due=due, planned=due, former=dispatch, deferrals=deferrals)
+    return [id for id, _, _ in rows]
+
+
+async def plan(
+    connection: Connection, id: str, *, epoch: int, due: int, planned: int, deferrals: Deferrals
+) -> bool:
+    found = await connection.execute(
+        "SELECT dispatch FROM jobs WHERE id = %s AND epoch = %s AND state = 'running' AND owner = '' FOR UPDATE",
+        (id, epoch),
+    )
+    row = await found.fetchone()
+    if row is None:
+        return False
+    await _plan_again(connection, id, due=due, planned=planned, former=row[0], deferrals=deferrals)
+    return True
+
+
+async def _plan_again(
+    connection: Connection, id: str, *, due: int, planned: int, former: int | None, deferrals: Deferrals
+) -> None:
+    if former is not None:
+        await deferrals.cancel(connection, former)
+    number = await deferrals.defer(connection, id, due)
+    await connection.execute(
+        "UPDATE jobs SET due = %s, planned = %s, dispatch = %s, begun = 0 WHERE id = %s",
+        (due, planned, number, id),
+    )
+
+
+def _read_job(row: tuple[Any, ...]) -> Job:
+    """Return the job of a row; a paused one with the reason if somebody has written nonsense into the row."""
+    id, state, schedule, changed, due, planned, epoch, owner, step, runs, failures = row[:11]
+    started, finished, reason = row[11:_WIDTH]
+    try:
+        return Job(
+            id=id,
+            state=JobState(state),
+            schedule=read_schedule(schedule),
+            changed=changed,
+            due=due,
+            planned=planned,
+            epoch=epoch,
+            owner=owner,
+            step=step,
+            runs=runs,
+            failures=failures,
+            last_started=started,
+            last_finished=finished,
+            reason=reason,
+        )
+    except (ValueError, TypeError, RecursionError):
+        return Job(
+            id=id, state=JobState.PAUSED, schedule=Schedule(), changed=changed, epoch=epoch, reason=DAMAGED
+        )

@@ -1,0 +1,346 @@
+"""What runs leave behind, in PostgreSQL: plain functions over a connection, whose transactions are the caller's."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from scenarioctl.model.jobs import (
+    NO_TRANSACTION,
+    FinishedRun,
+    KeptRun,
+    LogLine,
+    MempoolDraft,
+    MempoolEntry,
+    Retention,
+)
+from scenarioctl.stores import DEFAULT_RETENTION
+from scenarioctl.stores.job_texts import next_plan
+from scenarioctl.stores.postgres.connections import Connection
+from scenarioctl.stores.postgres.deferrals import Deferrals
+from scenarioctl.stores.postgres.locks import NUMBERS_OF_RUNS, lock_numbers
+from scenarioctl.stores.postgres.retention import (
+    DRAFTS,
+    LINES,
+    RUNS,
+    Table,
+    count_down,
+    prune,
+    trim_bytes,
+    trim_rows,
+)
+from scenarioctl.stores.postgres.scenario_rows import exists
+from scenarioctl.stores.texts import PORTION, clean, cut_line
+from scenarioctl.stores.validation import INTEGER_MAX, unknown
+
+_ENTRY = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node"
+
+
+async def mark_step(
+    connection: Connection,
+    id: str,
+    *,
+    epoch: int,
+    step: str,
+    lines: Sequence[str],
+    now: int,
+    retention: Retention,
+) -> bool:
+    marked = await connection.execute(
+        "UPDATE jobs SET step = %s, begun = CASE WHEN %s THEN 2 ELSE begun END"
+        " WHERE id = %s AND epoch = %s AND owner <> ''",
+        (clean(step), bool(lines), id, epoch),
+    )
+    if marked.rowcount and lines:
+        await _log(connection, {id: lines}, now, retention)
+    return bool(marked.rowcount)
+
+
+async def finish(
+    connection: Connection, run: FinishedRun, *, retention: Retention, deferrals: Deferrals
+) -> bool:
+    if run.epoch is None:
+        scenario = await connection.execute("SELECT FROM scenarios WHERE id = %s FOR KEY SHARE", (run.job,))
+        if await scenario.fetchone() is None:
+            return False
+    else:
+        found = await connection.execute(
+            "SELECT state, epoch, owner, failures, schedule::text FROM jobs WHERE id = %s FOR NO KEY UPDATE",
+            (run.job,),
+        )
+        row = await found.fetchone()
+        if row is None:
+            return False
+        state, epoch, owner, failures, schedule = row
+        if epoch != run.epoch or not owner or run.owner not in ("", owner):
+            return False
+        await _plan_next(
+            connection, run, state=state, failures=failures, schedule=schedule, deferrals=deferrals
+        )
+    await _keep(connection, run, retention)
+    return True
+
+
+async def _plan_next(
+    connection: Connection,
+    run: FinishedRun,
+    *,
+    state: str,
+    failures: int,
+    schedule: str,
+    deferrals: Deferrals,
+) -> None:
+    plan = next_plan(run, state=state, failures=failures, schedule=schedule)
+    number = None if plan.due is None else await deferrals.defer(connection, run.job, plan.due)
+    ran = run.ran
+    await connection.execute(
+        "UPDATE jobs SET state = %s, due = %s, planned = %s, dispatch = %s, changed = coalesce(%s, changed), owner = '',"
+        " step = '', begun = 0, failures = %s, runs = runs + %s, last_started = coalesce(%s, last_started),"
+        " last_finished = coalesce(%s, last_finished), reason = coalesce(%s, reason) WHERE id = %s",
+        (
+            *(plan.state, plan.due, plan.planned, number, plan.changed, plan.failures, int(ran)),
+            *(run.started if ran else None, run.finished if ran else None, plan.reason, run.job),
+        ),
+    )
+
+
+async def _keep(connection: Connection, run: FinishedRun, retention: Retention) -> None:
+    counted = await connection.execute(
+        "INSERT INTO tallies AS t (job, lines, entries, runs) VALUES (%s, %s, %s, %s) ON CONFLICT (job) DO UPDATE"
+        " SET lines = t.lines + excluded.lines, entries = t.entries + excluded.entries, runs = t.runs + excluded.runs"
+        " RETURNING lines, entries, runs",
+        (run.job, len(run.lines), len(run.drafts), int(run.ran)),
+    )
+    row = await counted.fetchone()
+    lines, entries, runs = row or (0, 0, 0)
+    if run.used_events:
+        await connection.execute(
+            "INSERT INTO webhook_marks AS m (job, uuid, event) SELECT %s, * FROM unnest(%s::text[], %s::bigint[])"
+            " ON CONFLICT (job, uuid) DO UPDATE SET event = greatest(m.event, excluded.event)",
+            (run.job, list(run.used_events), list(run.used_events.values())),
+        )
+    if run.ran:
+        await connection.execute(
+            "INSERT INTO runs (job, epoch, planned, started, finished, lines, drafts, failure)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+            (
+                *(run.job, run.epoch, run.planned, run.started, run.finished),
+                *(len(run.lines), len(run.drafts), clean(run.failure)),
+            ),
+        )
+        # A few more than the limit do no harm, and trimming at every run costs time.
+        if runs > retention.runs + retention.runs // 16:
+            removed = await trim_rows(connection, RUNS, run.job, count=runs, limit=retention.runs)
+            await count_down(connection, RUNS, run.job, removed)
+    texts = [cut_line(line) for line in run.lines]
+    if texts or run.drafts:
+        await lock_numbers(connection, NUMBERS_OF_RUNS)
+        await _insert_lines(connection, run.job, texts, run.finished)
+        await _insert_drafts(connection, run)
+    await _trim(
+        connection, LINES, run.job, texts, count=lines, limit=retention.log_lines, size=retention.log_bytes
+    )
+    await _trim(
+        connection,
+        DRAFTS,
+        run.job,
+        [draft.tx for draft in run.drafts],
+        count=entries,
+        limit=retention.mempool_entries,
+        size=retention.mempool_bytes,
+    )
+
+
+async def _trim(
+    connection: Connection, table: Table, job: str, added: Sequence[str], *, count: int, limit: int, size: int
+) -> None:
+    removed = await trim_rows(connection, table, job, count=count, limit=limit)
+    removed += await trim_bytes(connection, table, job, added=added, limit=size, rows=limit)
+    await count_down(connection, table, job, removed)
+
+
+async def _insert_lines(connection: Connection, job: str, texts: Sequence[str], written: int) -> None:
+    if texts:
+        await connection.execute(
+            "INSERT INTO log_lines (job, written, text) SELECT %s, %s, text"
+            " FROM unnest(%s::text[]) WITH ORDINALITY AS each (text, place) ORDER BY place",
+            (job, written, list(texts)),
+        )
+
+
+async def _insert_drafts(connection: Connection, run: FinishedRun) -> None:
+    rows = [
+        (
+            *(clean(draft.chain), clean(draft.amount), draft.tx_type, draft.date, draft.spec_version),
+            *(draft.expires, clean(draft.node), clean(draft.tx)),
+        )
+        for draft in run.drafts
+    ]
+    if rows:
+        await connection.execute(
+            "INSERT INTO mempool (job, chain, amount, tx_type, date, spec_version, expires, node, tx, flag)"
+            " SELECT %s, chain, amount, tx_type, date, spec_version, expires, node, tx, '' FROM unnest(%s::text[],"
+            " %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[]) WITH ORDINALITY"
+            " AS each (chain, amount, tx_type, date, spec_version, expires, node, tx, place) ORDER BY place",
+            (run.job, *map(list, zip(*rows, strict=True))),
+        )
+
+
+async def _log(
+    connection: Connection, lines: "dict[str, Sequence[str]]", now: int, retention: Retention
+) -> None:
+    """Add lines to logs between two runs, or during one."""
+    cut = {job: [cut_line(text) for text in texts] for job, texts in sorted(lines.items())}
+    for job, texts in cut.items():
+        await connection.execute(
+            "INSERT INTO tallies AS t (job, lines, entries, runs) VALUES (%s, %s, 0, 0)"
+            " ON CONFLICT (job) DO UPDATE SET lines = t.lines + excluded.lines",
+            (job, len(texts)),
+        )
+    await lock_numbers(connection, NUMBERS_OF_RUNS)
+    for job, texts in cut.items():
+        await _insert_lines(connection, job, texts, now)
+        removed = await trim_bytes(
+            connection, LINES, job, added=texts, limit=retention.log_bytes, rows=retention.log_lines
+        )
+        await count_down(connection, LINES, job, removed)
+
+
+async def read_log(connection: Connection, id: str | None, *, after: int, limit: int) -> list[LogLine]:
+    condition, values = ("", []) if id is None else ("job = %s AND", [id])
+    found = await connection.execute(
+        f"SELECT seq, job, written, text FROM log_lines WHERE {condition} seq > %s ORDER BY seq LIMIT %s",  # noqa: S608
+        (*values, _bounded(after), min(limit, INTEGER_MAX) or None),
+    )
+    rows = await found.fetchall()
+    if not rows and id is not None and not await exists(connection, id):
+        raise unknown(id)
+    return [LogLine(seq=seq, job=job, written=written, text=text) for seq, job, written, text in rows]
+
+
+async def read_mempool(
+    connection: Connection, id: str | None, *, after: int, limit: int
+) -> list[MempoolEntry]:
+    condition, values = ("", []) if id is None else ("job = %s AND", [id])
+    source = f"SELECT {_ENTRY} FROM mempool WHERE {condition} seq > %s ORDER BY seq LIMIT %s"  # noqa: S608
+    question: list[Any] = [*values, _bounded(after), min(limit, INTEGER_MAX) or None]
+    if limit:
+        # A draft may be as long as a transaction.
+        source = (
+            f"SELECT {_ENTRY} FROM (SELECT *, sum(octet_length(tx)) OVER (ORDER BY seq) - octet_length(tx) AS before"  # noqa: S608
+            f" FROM ({source}) AS portion) AS each WHERE before < %s ORDER BY seq"
+        )
+        question.append(PORTION)
+    rows = await (await connection.execute(source, question)).fetchall()
+    if not rows and id is not None and not await exists(connection, id):
+        raise unknown(id)
+    return [_read_entry(row) for row in rows]
+
+
+async def find_tail(connection: Connection, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
+    if id is not None and not await exists(connection, id):
+        raise unknown(id)
+    line = await _seq_before(connection, "log_lines", id, lines)
+    return line, await _seq_before(connection, "mempool", id, entries)
+
+
+async def _seq_before(connection: Connection, table: str, id: str | None, count: int) -> int:
+    """Return the seq of the row before the newest *count*; 0 if there is none."""
+    condition, values = ("", ()) if id is None else ("WHERE job = %s", (id,))
+    found = await connection.execute(
+        f"SELECT seq FROM {table} {condition} ORDER BY seq DESC LIMIT 1 OFFSET %s",  # noqa: S608
+        (*values, count),
+    )
+    row = await found.fetchone()
+    return row[0] if row else 0
+
+
+async def last_runs(connection: Connection, id: str, *, limit: int) -> list[KeptRun]:
+    found = await connection.execute(
+        "SELECT planned, started, finished, drafts, failure FROM runs WHERE job = %s ORDER BY seq DESC LIMIT %s",
+        (id, limit),
+    )
+    return [
+        KeptRun(planned=planned, started=started, finished=finished, drafts=drafts, failure=failure)
+        for planned, started, finished, drafts, failure in await found.fetchall()
+    ]
+
+
+async def drafted_for(connection: Connection) -> list[tuple[str, int]]:
+    # Each step seeks the next pair in the index, past all drafts of the previous pair.
+    found = await connection.execute(
+        """
+        WITH RECURSIVE found AS (
+            (SELECT chain, spec_version FROM mempool WHERE flag = '' AND spec_version IS NOT NULL
+                ORDER BY chain, spec_version LIMIT 1)
+            UNION ALL
+            SELECT following.* FROM found, LATERAL (
+                SELECT chain, spec_version FROM mempool WHERE flag = '' AND spec_version IS NOT NULL
+                    AND (chain, spec_version) > (found.chain, found.spec_version)
+                ORDER BY chain, spec_version LIMIT 1
+            ) AS following
+        )
+        SELECT chain, spec_version FROM found
+        """
+    )
+    return [(chain, version) for chain, version in await found.fetchall()]
+
+
+async def read_drafts(
+    connection: Connection, chain: str, spec_version: int, *, after: int, limit: int
+) -> list[MempoolEntry]:
+    found = await connection.execute(
+        f"SELECT {_ENTRY} FROM mempool WHERE flag = '' AND spec_version IS NOT NULL AND chain = %s"  # noqa: S608
+        " AND spec_version = %s AND seq > %s ORDER BY seq LIMIT %s",
+        (chain, spec_version, after, limit),
+    )
+    entries = [_read_entry(row) for row in await found.fetchall()]
+    return [entry for entry in entries if entry.draft.tx != NO_TRANSACTION]
+
+
+async def flag_drafts(
+    connection: Connection, flags: "dict[int, str]", *, now: int, lines: "dict[str, list[str]]"
+) -> None:
+    # Two processes may flag the same draft; the log says it once.
+    changed = await connection.execute(
+        "UPDATE mempool SET flag = each.flag FROM unnest(%s::bigint[], %s::text[]) AS each (seq, flag)"
+        " WHERE mempool.seq = each.seq AND mempool.flag = '' RETURNING job",
+        (list(flags), [clean(why) for why in flags.values()]),
+    )
+    flagged = {job for (job,) in await changed.fetchall()}
+    stored = await connection.execute(
+        "SELECT id FROM scenarios WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", (list(lines),)
+    )
+    wanted = {
+        job: lines[job] for (job,) in await stored.fetchall() if (job in flagged or not flags) and lines[job]
+    }
+    if wanted:
+        await _log(connection, dict(wanted), now, DEFAULT_RETENTION)
+
+
+async def prune_some(connection: Connection, *, now: int, retention: Retention) -> int:
+    """Remove some rows that are too old or too many; return how many, 0 at the end."""
+    return await prune(
+        connection, LINES, now=now, age=retention.log_age, limit=retention.log_lines
+    ) or await prune(connection, DRAFTS, now=now, age=retention.mempool_age, limit=retention.mempool_entries)
+
+
+def _bounded(seq: int) -> int:
+    return max(-1, min(seq, INTEGER_MAX))
+
+
+def _read_entry(row: tuple[Any, ...]) -> MempoolEntry:
+    seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node = row
+    return MempoolEntry(
+        seq=seq,
+        job=job,
+        flag=flag,
+        draft=MempoolDraft(
+            chain=chain,
+            amount=amount,
+            tx_type=tx_type,
+            date=date,
+            tx=tx,
+            spec_version=spec_version,
+            expires=expires,
+            node=node,
+        ),
+    )

@@ -1,0 +1,232 @@
+"""The tables of the PostgreSQL store, all in one schema with those of the dispatch engine.
+
+To change what is kept, append to `MIGRATIONS`; never edit an entry that has been released.  Older daemons run on while a
+migration is applied: an entry only adds, in a way that the version before it doesn't notice.  What a version no longer needs
+is removed by a later entry, which raises `compatible`.
+
+Text sorts by code points (COLLATE "C"), as it does in the embedded store.
+"""
+
+from dataclasses import dataclass
+
+#: Holds our tables and those of the engine; every connection has it as its search path.
+SCHEMA = "scenarioctl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Migration:
+    """What takes the tables from one version to the next."""
+
+    statements: tuple[str, ...]
+    #: The oldest version of the program's tables that still works with the tables as they are then.
+    compatible: int
+
+
+#: What the tables are: the version, the oldest version that may use them, and the engine's newest migration.
+_META = """
+    CREATE TABLE meta (
+        only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+        version integer NOT NULL,
+        compatible integer NOT NULL,
+        engine text NOT NULL
+    )
+"""
+
+_SCENARIOS = (
+    # seq is the order of creation, where two were created at the same moment.
+    """
+    CREATE TABLE scenarios (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        created bigint NOT NULL,
+        updated bigint NOT NULL,
+        size bigint NOT NULL,
+        id text COLLATE "C" NOT NULL UNIQUE,
+        summary text COLLATE "C" NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        chains text[] COLLATE "C" NOT NULL,
+        webhooks text[] COLLATE "C" NOT NULL,
+        digest bytea,
+        blob bytea NOT NULL
+    )
+    """,
+    "CREATE INDEX scenarios_by_created ON scenarios (created, seq)",
+    # An entry of an index has at most 2700 bytes.
+    "CREATE INDEX scenarios_by_summary ON scenarios (left(summary, 200), seq)",
+    "CREATE INDEX scenarios_by_digest ON scenarios (digest) WHERE digest IS NOT NULL",
+    "CREATE INDEX scenarios_by_webhook ON scenarios USING gin (webhooks) WHERE webhooks <> '{}'",
+    # The scenarios of a chain in the order of creation.
+    """
+    CREATE TABLE scenario_chains (
+        created bigint NOT NULL,
+        scenario bigint NOT NULL,
+        chain text COLLATE "C" NOT NULL,
+        PRIMARY KEY (chain, created, scenario)
+    )
+    """,
+    "CREATE INDEX scenario_chains_by_scenario ON scenario_chains (scenario, chain)",
+    # How many scenarios use a chain, the chain '' counting them all.  Each is the sum of several rows, so that creations
+    # side by side don't wait for one row.
+    """
+    CREATE TABLE scenario_counts (
+        amount bigint NOT NULL,
+        slot smallint NOT NULL,
+        chain text COLLATE "C" NOT NULL,
+        PRIMARY KEY (chain, slot)
+    ) WITH (fillfactor = 50)
+    """,
+    # Rows are written in one order, so that two statements side by side don't wait for each other.
+    """
+    CREATE FUNCTION count_scenarios() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE
+        mine CONSTANT smallint := pg_backend_pid() % 16;
+    BEGIN
+        IF TG_OP = 'INSERT' THEN
+            INSERT INTO scenario_chains (chain, created, scenario)
+                SELECT chain, created, seq FROM added, unnest(chains) AS chain;
+            INSERT INTO scenario_counts AS c (chain, slot, amount)
+                SELECT chain, mine, count(*) FROM (
+                    SELECT '' COLLATE "C" AS chain FROM added
+                    UNION ALL SELECT unnest(chains) FROM added
+                ) AS each GROUP BY chain ORDER BY chain
+                ON CONFLICT (chain, slot) DO UPDATE SET amount = c.amount + excluded.amount;
+        ELSIF TG_OP = 'DELETE' THEN
+            DELETE FROM scenario_chains WHERE scenario IN (SELECT seq FROM removed);
+            INSERT INTO scenario_counts AS c (chain, slot, amount)
+                SELECT chain, mine, -count(*) FROM (
+                    SELECT '' COLLATE "C" AS chain FROM removed
+                    UNION ALL SELECT unnest(chains) FROM removed
+                ) AS each GROUP BY chain ORDER BY chain
+                ON CONFLICT (chain, slot) DO UPDATE SET amount = c.amount + excluded.amount;
+        ELSE
+            DELETE FROM scenario_chains USING added, removed
+                WHERE added.seq = removed.seq AND added.chains <> removed.chains AND scenario = added.seq;
+            INSERT INTO scenario_chains (chain, created, scenario)
+                SELECT chain, added.created, added.seq FROM added JOIN removed USING (seq), unnest(added.chains) AS chain
+                WHERE added.chains <> removed.chains;
+            INSERT INTO scenario_counts AS c (chain, slot, amount)
+                SELECT chain, mine, sum(amount) FROM (
+                    SELECT unnest(chains) AS chain, 1 AS amount FROM added
+                    UNION ALL SELECT unnest(chains), -1 FROM removed
+                ) AS each GROUP BY chain HAVING sum(amount) <> 0 ORDER BY chain
+                ON CONFLICT (chain, slot) DO UPDATE SET amount = c.amount + excluded.amount;
+        END IF;
+        RETURN NULL;
+    END
+    $$
+    """,
+    "CREATE TRIGGER scenarios_added AFTER INSERT ON scenarios REFERENCING NEW TABLE AS added"
+    " FOR EACH STATEMENT EXECUTE FUNCTION count_scenarios()",
+    "CREATE TRIGGER scenarios_removed AFTER DELETE ON scenarios REFERENCING OLD TABLE AS removed"
+    " FOR EACH STATEMENT EXECUTE FUNCTION count_scenarios()",
+    "CREATE TRIGGER scenarios_changed AFTER UPDATE ON scenarios REFERENCING OLD TABLE AS removed NEW TABLE AS added"
+    " FOR EACH STATEMENT EXECUTE FUNCTION count_scenarios()",
+)
+
+_JOBS = (
+    """
+    CREATE TABLE jobs (
+        id text COLLATE "C" PRIMARY KEY REFERENCES scenarios (id) ON DELETE CASCADE,
+        state text NOT NULL,
+        due bigint,
+        planned bigint,
+        -- The number of the engine's job that runs it next, or runs it now.
+        dispatch bigint,
+        owner text NOT NULL,
+        epoch bigint NOT NULL,
+        -- 1 once it was begun for this due time, 2 once lines of such a run are in the log.
+        begun smallint NOT NULL,
+        changed bigint NOT NULL,
+        runs bigint NOT NULL,
+        failures bigint NOT NULL,
+        last_started bigint,
+        last_finished bigint,
+        step text NOT NULL,
+        reason text NOT NULL,
+        schedule jsonb NOT NULL
+    ) WITH (fillfactor = 70)
+    """,
+    "CREATE INDEX jobs_by_due ON jobs (due) WHERE state = 'running' AND owner = ''",
+    "CREATE INDEX jobs_by_owner ON jobs (owner) WHERE owner <> ''",
+    "CREATE INDEX jobs_by_state ON jobs (state, id)",
+    """
+    CREATE TABLE runs (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        job text COLLATE "C" NOT NULL,
+        epoch bigint,
+        planned bigint NOT NULL,
+        started bigint NOT NULL,
+        finished bigint NOT NULL,
+        lines integer NOT NULL,
+        drafts integer NOT NULL,
+        failure text NOT NULL
+    )
+    """,
+    "CREATE INDEX runs_by_job ON runs (job, seq)",
+    # seq is a cursor: it is given out under a lock that is held until the commit.
+    """
+    CREATE TABLE log_lines (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        written bigint NOT NULL,
+        job text COLLATE "C" NOT NULL,
+        text text NOT NULL
+    )
+    """,
+    "CREATE INDEX log_lines_by_job ON log_lines (job, seq)",
+    "CREATE INDEX log_lines_by_age ON log_lines (written)",
+    """
+    CREATE TABLE mempool (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        date bigint NOT NULL,
+        spec_version bigint,
+        expires bigint,
+        job text COLLATE "C" NOT NULL,
+        chain text COLLATE "C" NOT NULL,
+        amount text NOT NULL,
+        tx_type text NOT NULL,
+        node text NOT NULL,
+        flag text NOT NULL,
+        tx text NOT NULL
+    )
+    """,
+    "CREATE INDEX mempool_by_job ON mempool (job, seq)",
+    "CREATE INDEX mempool_by_age ON mempool (date)",
+    "CREATE INDEX mempool_by_runtime ON mempool (chain, spec_version, seq) WHERE flag = '' AND spec_version IS NOT NULL",
+    # The number of rows of each job, so that a limit needs no counting.
+    """
+    CREATE TABLE tallies (
+        lines bigint NOT NULL,
+        entries bigint NOT NULL,
+        runs bigint NOT NULL,
+        job text COLLATE "C" PRIMARY KEY
+    ) WITH (fillfactor = 70)
+    """,
+    # Text, since JSON of PostgreSQL has no NUL characters.
+    """
+    CREATE TABLE webhook_events (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        received bigint NOT NULL,
+        uuid text COLLATE "C" NOT NULL,
+        content text NOT NULL
+    )
+    """,
+    "CREATE INDEX webhook_events_by_uuid ON webhook_events (uuid, id)",
+    "CREATE INDEX webhook_events_by_age ON webhook_events (received)",
+    # The newest event of the webhook that the job has used.
+    """
+    CREATE TABLE webhook_marks (
+        event bigint NOT NULL,
+        job text COLLATE "C" NOT NULL,
+        uuid text COLLATE "C" NOT NULL,
+        PRIMARY KEY (job, uuid)
+    )
+    """,
+)
+
+#: The engine looks for jobs by priority, and most are due much later: it would read them all to find that none is due.
+_ENGINE = (
+    "CREATE INDEX scenarioctl_jobs_by_time ON procrastinate_jobs (scheduled_at) WHERE status = 'todo'",
+)
+
+#: Each entry takes the tables from the version of its position to the next.  The engine's tables come before the first.
+MIGRATIONS = (Migration(statements=(_META, *_SCENARIOS, *_JOBS, *_ENGINE), compatible=1),)
+VERSION = len(MIGRATIONS)

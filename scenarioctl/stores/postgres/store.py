@@ -1,0 +1,365 @@
+"""The store on a PostgreSQL server, which many machines may use.
+
+What it does is in the other modules of this folder, as plain functions over a connection: `scenario_rows.py`,
+`job_rows.py`, `run_rows.py`, `event_rows.py`.  This module says on which connection, and in which transaction.
+
+- Which job is due, and who runs it, is the dispatch engine's affair, procrastinate.  The store defers runs to it in its own
+  transactions (`deferrals.py`), and keeps of a run only what its newest owner brings, checked by the job's epoch.
+- `seq` of lines and drafts, and `id` of events, are given out under a lock that is held until the commit (`locks.py`):
+  that makes them cursors that miss nothing.
+- A statement that PostgreSQL refuses to end a deadlock has changed nothing, and is repeated.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any, TypeVar
+
+import psycopg
+
+from scenarioctl.errors import ScenarioctlError, StoreBusy
+from scenarioctl.model.jobs import (
+    ClaimedJob,
+    FinishedRun,
+    Job,
+    JobState,
+    KeptRun,
+    LogLine,
+    MempoolEntry,
+    Retention,
+    WebhookEvent,
+)
+from scenarioctl.stores import (
+    DEFAULT_RETENTION,
+    JobPage,
+    ScenarioPage,
+    Statistics,
+    StoredScenario,
+)
+from scenarioctl.stores.postgres import event_rows, job_rows, run_rows, scenario_rows
+from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
+from scenarioctl.stores.postgres.deferrals import Deferrals
+from scenarioctl.stores.postgres.listening import Listener, announce
+from scenarioctl.stores.validation import (
+    check_id,
+    check_limit,
+    check_listing,
+    check_scenario,
+    check_text,
+    unnamed,
+)
+
+T = TypeVar("T")
+Action = Callable[[Connection], Awaitable[T]]
+
+#: How often a transaction is repeated that PostgreSQL ends because another one waits for it.
+_ATTEMPTS = 10
+#: Seconds for which `health` reports a failed write, unless a later one succeeds.
+_TROUBLE_SECONDS = 60.0
+
+
+class PostgresStore:
+    """A DispatchingStore on one PostgreSQL server.  It lives on one event loop, and connects on first use."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self.connections = Connections(settings)
+        self.deferrals = Deferrals()
+        self._listener = Listener(self.connections) if settings.pool else None
+        self._writes = 0
+        #: When and why the last write failed; None if it succeeded.
+        self._failed: tuple[float, str] | None = None
+
+    async def _read(self, action: Action[T]) -> T:
+        async with self.connections.lend() as connection:
+            return await action(connection)
+
+    async def _write(self, action: Action[T], *, alone: bool = False, tell: bool = False) -> T:
+        """Return what *action* returns, once all that it writes, or nothing of it, is on the disk.
+
+        *alone*: it is one statement, which needs no transaction.  *tell*: processes that follow jobs want to know.
+        """
+        self._writes += 1
+        try:
+            answer = await self._repeat(action, alone=alone, tell=tell)
+        except ScenarioctlError as error:
+            if isinstance(error.__cause__, (psycopg.Error, OSError)):
+                self._failed = (time.monotonic(), str(error))
+            raise
+        self._failed = None
+        return answer
+
+    async def _repeat(self, action: Action[T], *, alone: bool, tell: bool) -> T:
+        for attempt in range(_ATTEMPTS):
+            try:
+                async with self.connections.lend() as connection, AsyncExitStack() as stack:
+                    if not alone:
+                        await stack.enter_async_context(connection.transaction())
+                    answer = await action(connection)
+                    if tell:
+                        await announce(connection)
+                    return answer
+            except StoreBusy as error:
+                if (
+                    not isinstance(error.__cause__, psycopg.errors.DeadlockDetected)
+                    or attempt == _ATTEMPTS - 1
+                ):
+                    raise
+                await asyncio.sleep(0.005 * attempt)
+        raise AssertionError
+
+    # -- scenarios
+
+    async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
+        check_scenario(scenario)
+        if replace:
+            await self._write(partial(scenario_rows.replace, scenario=scenario))
+        else:
+            await self._write(partial(scenario_rows.put_new, scenario=scenario), alone=True)
+
+    async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
+        scenarios = tuple(all)
+        for scenario in scenarios:
+            check_scenario(scenario)
+
+        async def put(connection: Connection) -> int:
+            if not replace:
+                await scenario_rows.put_all_new(connection, scenarios)
+                return len(scenarios)
+            for scenario in scenarios:
+                await scenario_rows.replace(connection, scenario)
+            return len(scenarios)
+
+        return await self._write(put)
+
+    async def keep_scenario(self, scenario: StoredScenario) -> str:
+        check_scenario(scenario)
+        return await self._write(partial(scenario_rows.keep, scenario=scenario))
+
+    async def get_scenario(self, id: str) -> StoredScenario:
+        check_id(id)
+        return await self._read(partial(scenario_rows.get, id=id))
+
+    async def delete_scenario(self, id: str) -> None:
+        check_id(id)
+        await self._write(partial(scenario_rows.delete, id=id, deferrals=self.deferrals), tell=True)
+
+    async def list_scenarios(
+        self,
+        *,
+        limit: int = 50,
+        after: str = "",
+        chain: str = "",
+        search: str = "",
+        sort: str = "created",
+        descending: bool = False,
+    ) -> ScenarioPage:
+        check_listing(limit=limit, after=after, search=search, sort=sort)
+        check_text(chain, field="chain")
+        if "\0" in search or "\0" in chain:
+            # No text of the store has it.
+            return ScenarioPage(items=(), total=0)
+        return await self._read(
+            partial(
+                scenario_rows.list_page,
+                limit=limit,
+                after=after,
+                chain=chain,
+                search=search,
+                sort=sort,
+                descending=descending,
+            )
+        )
+
+    async def count_scenarios(self, chain: str = "") -> int:
+        if "\0" in check_text(chain, field="chain"):
+            return 0
+        return await self._read(partial(scenario_rows.count, chain=chain))
+
+    # -- jobs
+
+    async def start_job(self, job: Job) -> bool:
+        try:
+            return await self._write(partial(job_rows.start, job=job, deferrals=self.deferrals), tell=True)
+        except job_rows.StartedElsewhere:
+            return False
+
+    async def stop_job(self, id: str, *, now: int) -> bool:
+        check_id(id)
+        return await self._write(partial(job_rows.stop, id=id, now=now, deferrals=self.deferrals), tell=True)
+
+    async def get_job(self, id: str) -> Job | None:
+        check_id(id)
+        return await self._read(partial(job_rows.get, id=id))
+
+    async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
+        check_limit(limit)
+        if after:
+            check_id(after, field="after")
+        return await self._read(partial(job_rows.list_page, limit=limit, after=after, state=state))
+
+    async def has_worker(self) -> bool:
+        return await self._read(job_rows.has_worker)
+
+    async def begin_run(self, id: str, *, dispatch: int, owner: str, now: int) -> ClaimedJob | None:
+        check_id(id)
+        return await self._write(
+            partial(job_rows.begin, id=id, dispatch=dispatch, owner=owner, now=now), tell=True
+        )
+
+    async def runs_of(self, owner: str) -> set[str]:
+        return await self._read(partial(job_rows.of_owner, owner=owner))
+
+    async def release(self, owner: str) -> int:
+        return await self._write(partial(job_rows.release, owner=owner), tell=True)
+
+    async def mark_step(
+        self,
+        id: str,
+        *,
+        epoch: int,
+        step: str,
+        lines: tuple[str, ...] = (),
+        now: int = 0,
+        retention: Retention = DEFAULT_RETENTION,
+    ) -> bool:
+        return await self._write(
+            lambda connection: run_rows.mark_step(
+                connection, id, epoch=epoch, step=step, lines=lines, now=now, retention=retention
+            ),
+            tell=True,
+        )
+
+    async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
+        return await self._write(
+            partial(run_rows.finish, run=run, retention=retention, deferrals=self.deferrals), tell=True
+        )
+
+    async def replan(self, *, now: int) -> int:
+        moved, last = 0, ""
+        while some := await self._write(
+            partial(job_rows.replan_some, now=now, after=last, deferrals=self.deferrals), tell=True
+        ):
+            moved += len(some)
+            last = some[-1]
+        return moved
+
+    async def plan_job(self, id: str, *, epoch: int, due: int, planned: int) -> bool:
+        return await self._write(
+            lambda connection: job_rows.plan(
+                connection, id, epoch=epoch, due=due, planned=planned, deferrals=self.deferrals
+            ),
+            tell=True,
+        )
+
+    # -- what runs leave behind
+
+    async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
+        return await self._read(partial(run_rows.read_log, id=_check_job(id), after=after, limit=limit))
+
+    async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
+        return await self._read(partial(run_rows.find_tail, id=_check_job(id), lines=lines, entries=entries))
+
+    async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
+        check_id(id)
+        return await self._read(partial(run_rows.last_runs, id=id, limit=limit))
+
+    async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
+        return await self._read(partial(run_rows.read_mempool, id=_check_job(id), after=after, limit=limit))
+
+    async def drafted_for(self) -> list[tuple[str, int]]:
+        return await self._read(run_rows.drafted_for)
+
+    async def read_drafts(
+        self, chain: str, spec_version: int, *, after: int = 0, limit: int = 500
+    ) -> list[MempoolEntry]:
+        return await self._read(
+            lambda connection: run_rows.read_drafts(connection, chain, spec_version, after=after, limit=limit)
+        )
+
+    async def flag_drafts(self, flags: dict[int, str], *, now: int, lines: dict[str, list[str]]) -> None:
+        await self._write(
+            lambda connection: run_rows.flag_drafts(connection, flags, now=now, lines=lines), tell=True
+        )
+
+    # -- webhooks
+
+    async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
+        # Refused before it waits for its turn to write: anybody may post to any name.
+        await self.check_webhook(uuid)
+        text = event_rows.write_content(content)
+        return await self._write(
+            partial(event_rows.put, uuid=uuid, content=content, text=text, now=now, retention=retention),
+            tell=True,
+        )
+
+    async def newest_event(self, uuid: str, *, job: str, after: int | None = None) -> WebhookEvent | None:
+        if "\0" in check_text(uuid, field="webhook"):
+            return None
+        return await self._read(partial(event_rows.newest, uuid=uuid, job=job, after=after))
+
+    async def check_webhook(self, uuid: str) -> None:
+        await self._read(partial(event_rows.check_named, uuid=_check_webhook(uuid)))
+
+    async def list_events(self, uuid: str) -> list[WebhookEvent]:
+        return await self._read(partial(event_rows.list_all, uuid=_check_webhook(uuid)))
+
+    async def get_event(self, id: int) -> WebhookEvent:
+        return await self._read(partial(event_rows.get, id=id))
+
+    # -- the store itself
+
+    async def prune(self, *, now: int, retention: Retention) -> int:
+        removed = 0
+        for prune_some in (run_rows.prune_some, event_rows.prune_some):
+            # Little by little, so that others come to write in between.
+            while some := await self._write(partial(prune_some, now=now, retention=retention)):
+                removed += some
+        return removed
+
+    async def statistics(self) -> Statistics:
+        async def read(connection: Connection) -> Statistics:
+            return Statistics(
+                scenarios=await scenario_rows.count(connection, ""),
+                jobs=await job_rows.count_by_state(connection),
+                next_due=await job_rows.next_due(connection),
+                writes=self._writes,
+            )
+
+        return await self._read(read)
+
+    async def health(self) -> str:
+        async def ask(connection: Connection) -> None:
+            await connection.execute("SELECT")
+
+        # Raises if nothing can be read either.
+        await self._read(ask)
+        failed = self._failed
+        return failed[1] if failed and time.monotonic() - failed[0] < _TROUBLE_SECONDS else ""
+
+    async def change_token(self) -> str:
+        if self._listener is not None:
+            return await self._listener.token()
+
+        async def ask(connection: Connection) -> str:
+            found = await connection.execute("SELECT pg_current_snapshot()::text")
+            row = await found.fetchone()
+            return str(row[0]) if row else ""
+
+        return await self._read(ask)
+
+    async def close(self) -> None:
+        if self._listener is not None:
+            await self._listener.close()
+        await self.connections.close()
+
+
+def _check_job(id: str | None) -> str | None:
+    return None if id is None else check_id(id)
+
+
+def _check_webhook(uuid: str) -> str:
+    if "\0" in check_text(uuid, field="webhook"):
+        raise unnamed(uuid)
+    return uuid
