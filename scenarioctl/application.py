@@ -105,8 +105,11 @@ class Application:
         new_id: Callable[[], str] = random_scenario_id,
         sleep: Callable[[float], Awaitable[None]] = _sleep,
         served: bool = False,
+        role: str = "command",
     ) -> None:
         self.settings = settings
+        #: What a daemon serves, as the store's server shows it: `all`, `api` or `worker`.
+        self.role = role
         #: Whether this is a daemon: it creates its store at once, and draws pictures in a separate process.
         self.served = served
         #: Waits for a number of seconds.  Tests replace it, and the clock.
@@ -136,8 +139,15 @@ class Application:
         if self.resources.store is None:
             from scenarioctl.stores import open_store
 
-            # A command that only reads creates no file and no directory.
-            self.resources.store = open_store(self.settings.store, create=self.served)
+            self.resources.store = open_store(
+                self.settings.store,
+                # A command that only reads creates no file and no directory.
+                create=self.served,
+                pool=self.settings.store_pool if self.served else 0,
+                statement_seconds=self.settings.store_statement_seconds,
+                listen=self.settings.store_listen,
+                role=self.role,
+            )
         return self.resources.store
 
     @property

@@ -52,8 +52,19 @@ class Settings:
         lambda: str(user_directory("data") / "scenarios.db"),
         hidden=True,
         kind="store",
-        help="the scenario store, a file",
+        help="the scenario store: a file, or a server like postgresql://USER@HOST/DATABASE",
         everywhere=True,
+    )
+    store_listen: str = _setting(
+        "",
+        hidden=True,
+        kind="server",
+        help="a direct URL of the store's server, for LISTEN, if `store` is a PgBouncer",
+        sample='"postgresql://USER@HOST/DATABASE"',
+    )
+    store_pool: int = _setting(10, least=1, help="connections of a daemon to the store's server")
+    store_statement_seconds: int = _setting(
+        30, help="timeout of a statement of the store's server, in seconds; 0: no limit"
     )
     cache: Path = field(
         default_factory=lambda: user_directory("cache"),
@@ -296,6 +307,15 @@ def _read_store(setting: Setting, value: object, origin: str) -> str:
     return value if isinstance(value, str) and "://" in value else str(_read_path(setting, value, origin))
 
 
+def _read_server(setting: Setting, value: object, origin: str) -> str:
+    if isinstance(value, str) and value.isprintable() and value.startswith(("postgresql://", "postgres://")):
+        return value
+    # It may hold a password.
+    raise InvalidRequest(
+        f"{setting.name} ({origin}) is not the URL of a PostgreSQL server, expected one like {setting.example}"
+    )
+
+
 def without_password(store: str) -> str:
     """Return *store* as it may be shown: of a URL, neither the password nor the query, which may hold one too."""
     scheme, separator, rest = store.partition("://")
@@ -333,6 +353,7 @@ _READERS: Mapping[str, Callable[[Setting, object, str], Any]] = {
     "secret": _read_text,
     "path": _read_path,
     "store": _read_store,
+    "server": _read_server,
 }
 
 

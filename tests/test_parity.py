@@ -26,6 +26,7 @@ LOCAL = {
     "config init": "settings of this machine",
     "config set": "settings of this machine",
     "config token": "makes a secret, which no daemon hands out",
+    "store init": "needs the rights of the tables' owner, which no daemon has",
     "daemon": "is what serves the others",
 }
 

@@ -26,6 +26,7 @@ def show() -> None:
     settings = open_application().settings
     values = {each.name: getattr(settings, each.name) for each in SETTINGS} | {
         "store": without_password(settings.store),
+        "store_listen": without_password(settings.store_listen),
         "cache": str(settings.cache),
         "token": "(set)" if settings.token else "",
     }

@@ -39,7 +39,16 @@ _OTHER_FILES = 1024
 #: Seconds without a heartbeat after which the worker may count as stuck.
 _STUCK = 10.0
 #: Settings that only a restart changes.
-_FIXED = ("store", "cache", "listen", "worker_listen", "request_seconds")
+_FIXED = (
+    "store",
+    "store_listen",
+    "store_pool",
+    "store_statement_seconds",
+    "cache",
+    "listen",
+    "worker_listen",
+    "request_seconds",
+)
 #: Fields that a reload doesn't report: they say where settings come from.
 _UNCOUNTED = ("config", "origins")
 
@@ -79,7 +88,7 @@ def run_daemon(
         make_room(limits)
         preload(settings.store)
         daemon = Daemon(
-            Application(settings, served=True),
+            Application(settings, served=True, role=role),
             access,
             limits,
             listeners,

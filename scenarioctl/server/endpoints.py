@@ -86,6 +86,7 @@ ENDPOINTS = (
     _row("POST", "/api/contracts/contract_info", "contracts.contract_info", flag="sucess"),
     _row("GET", "/api/scenarios", "scenarios.list_scenarios"),
     _row("GET", "/api/chains", "chains.list_chains"),
+    _row("GET", "/api/store/check", "stores.check_store"),
     _row("POST", "/api/scenario/show", "scenarios.show_scenario"),
     _row(
         "POST",

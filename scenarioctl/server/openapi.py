@@ -31,6 +31,7 @@ _TAGS = {
     "contracts": "Chains",
     "jobs": "Jobs",
     "webhooks": "Webhooks",
+    "stores": "Daemon",
     "": "Daemon",
 }
 #: Errors of every path, before the handler runs.

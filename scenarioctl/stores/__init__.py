@@ -11,7 +11,8 @@ Nothing here assumes that all processes run on one machine.  What any store must
   name; in what a run leaves behind each is replaced by `?`, since a run must not be lost.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -102,6 +103,27 @@ class Statistics:
     next_due: int | None
     #: Writes that this process asked for since it opened the store.
     writes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """What `store check` says of a store."""
+
+    #: Its name and version, like `PostgreSQL 15.14`.
+    engine: str
+    #: The version of its tables, and the newest that this program knows.
+    version: int
+    newest: int
+    #: Those of the server that are used.
+    extensions: tuple[str, ...] = ()
+    #: Seconds by which the server's clock is ahead of this machine's; None if there is no server.
+    clock_skew: float | None = None
+    #: Rows that were changed or deleted, and whose room can't be used yet.
+    dead_rows: int = 0
+    #: Runs whose worker has gone and that no other has taken over yet.
+    stalled_runs: int = 0
+    #: What is wrong, and what to do about it, in a sentence each.
+    findings: tuple[str, ...] = ()
 
 
 DEFAULT_RETENTION = Retention()
@@ -264,6 +286,9 @@ class Store(Protocol):
     async def statistics(self) -> Statistics:
         """Return what `/metrics` says of the store."""
 
+    async def inspect(self, clock: Callable[[], int]) -> Inspection:
+        """Look for what an operator should know; *clock* is that of this machine, in nanoseconds since 1970."""
+
     async def health(self) -> str:
         """Return why writes fail; empty if the last write succeeded, or if it failed more than a minute ago."""
 
@@ -351,19 +376,44 @@ def open_store(location: str | PathLike[str], *, create: bool = True, **server: 
     return SqliteStore(Path(text), create=create)
 
 
+async def create_store(location: str, *, grant: str = "") -> bool:
+    """Create the tables of the store at *location*; False if they are there already.
+
+    On a server, the role *grant* may then use them, and create none.
+    """
+    if is_server(location):
+        with _needing_libraries():
+            from scenarioctl.stores.postgres.administration import initialize
+            from scenarioctl.stores.postgres.connections import ServerSettings
+        return await initialize(ServerSettings(url=location, role="init"), grant=grant)
+    if grant:
+        raise InvalidRequest(
+            f"grant {shorten(grant)} needs a store on a server, expected a postgresql:// URL"
+        )
+    is_new = not Path(location).exists()
+    await open_store(location).close()
+    return is_new
+
+
 def is_server(location: str) -> bool:
     """Return whether *location* is the URL of a PostgreSQL server."""
     return location.startswith(("postgresql://", "postgres://"))
 
 
 def _open_postgres(url: str, **server: Any) -> Store:
-    try:
+    with _needing_libraries():
         from scenarioctl.stores.postgres.connections import ServerSettings
         from scenarioctl.stores.postgres.store import PostgresStore
+    return PostgresStore(ServerSettings(url=url, **server))
+
+
+@contextmanager
+def _needing_libraries() -> Iterator[None]:
+    try:
+        yield
     except ImportError as error:
-        if (error.name or "psycopg").partition(".")[0] == "scenarioctl":
+        if (error.name or "").startswith("scenarioctl"):
             raise
         raise InvalidRequest(
             "store postgresql://… needs the PostgreSQL libraries, install them with: pip install 'scenarioctl[postgres]'"
         ) from error
-    return PostgresStore(ServerSettings(url=url, **server))

@@ -24,6 +24,7 @@ from scenarioctl.model.jobs import (
 )
 from scenarioctl.stores import (
     DEFAULT_RETENTION,
+    Inspection,
     JobPage,
     ScenarioPage,
     Statistics,
@@ -489,6 +490,9 @@ class MemoryStore:
             next_due=await self.next_due(),
             writes=self._writes,
         )
+
+    async def inspect(self, clock: Callable[[], int]) -> Inspection:  # noqa: ARG002
+        return Inspection(engine="memory", version=1, newest=1)
 
     async def health(self) -> str:
         return ""

@@ -33,6 +33,7 @@ from scenarioctl.model.jobs import (
 )
 from scenarioctl.stores import (
     DEFAULT_RETENTION,
+    Inspection,
     JobPage,
     ScenarioPage,
     Statistics,
@@ -328,6 +329,11 @@ class PostgresStore:
             )
 
         return await self._read(read)
+
+    async def inspect(self, clock: Callable[[], int]) -> Inspection:
+        from scenarioctl.stores.postgres.inspection import inspect
+
+        return await self._read(partial(inspect, clock=clock))
 
     async def health(self) -> str:
         async def ask(connection: Connection) -> None:

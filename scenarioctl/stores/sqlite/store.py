@@ -39,6 +39,7 @@ from scenarioctl.model.jobs import (
 )
 from scenarioctl.stores import (
     DEFAULT_RETENTION,
+    Inspection,
     JobPage,
     ScenarioPage,
     Statistics,
@@ -47,6 +48,7 @@ from scenarioctl.stores import (
 from scenarioctl.stores.sqlite import event_rows, job_rows, run_rows, scenario_rows
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
+from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.worker_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.writer import Action, T, Writer
 from scenarioctl.stores.validation import check_id, check_limit, check_listing, check_text
@@ -340,6 +342,9 @@ class SqliteStore:
     async def statistics(self) -> Statistics:
         return await self._read(partial(_read_statistics, writes=self._writes), long=True)
 
+    async def inspect(self, clock: Callable[[], int]) -> Inspection:  # noqa: ARG002
+        return await self._read(_inspect)
+
     async def health(self) -> str:
         if self._guard is None:
             return ""
@@ -383,6 +388,11 @@ def _read_statistics(database: sqlite3.Connection, *, writes: int) -> Statistics
             next_due=job_rows.next_due(database),
             writes=writes,
         )
+
+
+def _inspect(database: sqlite3.Connection) -> Inspection:
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    return Inspection(engine=f"SQLite {sqlite3.sqlite_version}", version=int(version), newest=len(MIGRATIONS))
 
 
 def _data_version(database: sqlite3.Connection) -> int:

@@ -1,0 +1,53 @@
+"""The store itself: what an operator should know of it."""
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from scenarioctl.application import Application
+from scenarioctl.config import without_password
+from scenarioctl.operations.results import Result
+
+__all__ = ["check_store"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckStore:
+    """Check the store: its version, its server, and what an operator should do about them."""
+
+
+class StoreCheck(TypedDict):
+    #: The path or the URL, without a password.
+    store: str
+    #: Like `PostgreSQL 15.14` or `SQLite 3.46.1`.
+    engine: str
+    #: The version of the tables.
+    version: int
+    #: The newest version of the tables that this program knows.
+    newest: int
+    #: Extensions of the server that are used.
+    extensions: list[str]
+    #: Seconds by which the server's clock is ahead of this machine's; null without a server.
+    clock_skew: float | None
+    #: Rows that were changed or deleted, and whose room is not free yet.
+    dead_rows: int
+    #: Runs whose worker has gone.
+    stalled_runs: int
+    #: What is wrong, and what to do about it, in a sentence each.
+    findings: list[str]
+
+
+async def check_store(app: Application, request: CheckStore) -> Result[StoreCheck]:  # noqa: ARG001
+    found = await app.store.inspect(app.clock)
+    return Result(
+        answer={
+            "store": without_password(app.settings.store),
+            "engine": found.engine,
+            "version": found.version,
+            "newest": found.newest,
+            "extensions": list(found.extensions),
+            "clock_skew": found.clock_skew,
+            "dead_rows": found.dead_rows,
+            "stalled_runs": found.stalled_runs,
+            "findings": list(found.findings),
+        }
+    )

@@ -1,0 +1,131 @@
+"""What an operator should know of the server: clocks, extensions, dead rows, runs that nobody runs."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from scenarioctl.stores import Inspection
+from scenarioctl.stores.postgres.connections import Connection
+from scenarioctl.stores.postgres.job_rows import has_worker
+from scenarioctl.stores.postgres.schema import SCHEMA, VERSION
+
+#: Seconds by which two clocks may differ before runs start noticeably early or late.
+_SKEW = 1.0
+#: Dead rows that are no trouble, and their share of the rows that is.
+_DEAD_ROWS = 10_000
+_DEAD_SHARE = 0.2
+#: Seconds without a heartbeat after which a worker has gone.
+_HEARTBEAT_SECONDS = 30
+#: The share of its connections that a server should have free.
+_FREE_CONNECTIONS = 0.1
+
+
+async def inspect(connection: Connection, *, clock: Callable[[], int]) -> Inspection:
+    skew = await _clock_skew(connection, clock)
+    extension = await _one(
+        connection, "SELECT count(*) FROM pg_indexes WHERE indexname = 'scenarios_by_text'"
+    )
+    dead = await _all(
+        connection,
+        "SELECT relname, n_dead_tup, n_live_tup FROM pg_stat_user_tables WHERE schemaname = %s ORDER BY relname",
+        SCHEMA,
+    )
+    stalled = await _one(
+        connection,
+        "SELECT count(*) FROM procrastinate_jobs e LEFT JOIN procrastinate_workers w ON w.id = e.worker_id"
+        " WHERE e.status = 'doing' AND coalesce(w.last_heartbeat < now() - make_interval(secs => %s), true)",
+        _HEARTBEAT_SECONDS,
+    )
+    findings = [
+        *_of_clocks(skew),
+        *([] if extension else [_NO_TRIGRAMS]),
+        *_of_dead_rows(dead),
+        *_of_stalled(stalled),
+        *[finding async for finding in _of_jobs(connection)],
+        *[finding async for finding in _of_server(connection)],
+    ]
+    return Inspection(
+        engine=f"PostgreSQL {(connection.info.parameter_status('server_version') or '').split()[0]}",
+        version=await _one(connection, "SELECT version FROM meta"),
+        newest=VERSION,
+        extensions=("pg_trgm",) if extension else (),
+        clock_skew=skew,
+        dead_rows=sum(count for _, count, _ in dead),
+        stalled_runs=stalled,
+        findings=tuple(findings),
+    )
+
+
+async def _clock_skew(connection: Connection, clock: Callable[[], int]) -> float:
+    """Return by how many seconds the server's clock is ahead, as near as the time of the question allows."""
+    before = clock()
+    server = await _one(connection, "SELECT extract(epoch FROM clock_timestamp())")
+    after = clock()
+    return round(float(server) - (before + after) / 2e9, 3)
+
+
+_NO_TRIGRAMS = (
+    "A search reads every scenario, since the extension pg_trgm is not installed. Have a superuser run CREATE EXTENSION"
+    f" pg_trgm SCHEMA {SCHEMA}, then run scenarioctl store init"
+)
+
+
+def _of_clocks(skew: float) -> list[str]:
+    if abs(skew) < _SKEW:
+        return []
+    where = "ahead of" if skew > 0 else "behind"
+    return [
+        f"The server's clock is {abs(skew):.1f} s {where} this machine's, and runs start by the server's."
+        " Synchronize both clocks with NTP"
+    ]
+
+
+def _of_dead_rows(tables: list[tuple[Any, ...]]) -> list[str]:
+    return [
+        f"The table {SCHEMA}.{name} has {dead} dead rows beside {live} live ones. Let autovacuum run more often, and end"
+        " transactions that stay open"
+        for name, dead, live in tables
+        if dead > _DEAD_ROWS and dead > live * _DEAD_SHARE
+    ]
+
+
+def _of_stalled(count: int) -> list[str]:
+    if not count:
+        return []
+    runs = "1 run is" if count == 1 else f"{count} runs are"
+    return [
+        f"{runs} held by workers that have gone. A worker takes them over: start one with scenarioctl daemon"
+    ]
+
+
+async def _of_jobs(connection: Connection) -> AsyncIterator[str]:
+    lost = await _one(
+        connection,
+        "SELECT count(*) FROM jobs j WHERE state = 'running' AND NOT EXISTS (SELECT FROM procrastinate_jobs e"
+        " WHERE e.id = j.dispatch AND e.status IN ('todo', 'doing'))",
+    )
+    if lost:
+        jobs = "1 job is" if lost == 1 else f"{lost} jobs are"
+        yield f"{jobs} running without a run to come. Stop and start them again"
+    running = await _one(connection, "SELECT count(*) FROM jobs WHERE state = 'running'")
+    if running and not await has_worker(connection):
+        yield "No worker is running. Start one with scenarioctl daemon"
+
+
+async def _of_server(connection: Connection) -> AsyncIterator[str]:
+    for name in ("fsync", "full_page_writes", "synchronous_commit"):
+        if await _one(connection, "SELECT current_setting(%s)", name) == "off":
+            yield f"The server's setting {name} is off. After a crash, acknowledged writes may be lost: turn it on"
+    used, most = (
+        await _one(connection, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"),
+        await _one(connection, "SELECT current_setting('max_connections')::integer"),
+    )
+    if used > most * (1 - _FREE_CONNECTIONS):
+        yield f"{used} of the server's {most} connections are in use. Raise max_connections, or lower store_pool"
+
+
+async def _all(connection: Connection, question: str, *values: Any) -> list[tuple[Any, ...]]:
+    return await (await connection.execute(question, values)).fetchall()
+
+
+async def _one(connection: Connection, question: str, *values: Any) -> Any:
+    return (await _all(connection, question, *values))[0][0]
