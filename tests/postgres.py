@@ -30,7 +30,10 @@ from tests.runner import finish as run
 #: PostgreSQL refuses to run as root.
 _USER = "postgres"
 _REQUIRED = "POSTGRES_REQUIRED"
-_OWNER = "scenarioctl_owner"
+#: Owns databases and tables.
+OWNER = "scenarioctl_owner"
+#: Reads and writes the tables, as daemons and commands do.
+RUNTIME = "scenarioctl"
 _PATIENCE = 60
 
 
@@ -136,7 +139,7 @@ class Server:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def url(self, database: str, *, user: str = _OWNER) -> str:
+    def url(self, database: str, *, user: str = OWNER) -> str:
         """Return the address of *database* over the Unix socket."""
         return f"postgresql://{user}@/{database}?host={self.folder}&port={self.port}"
 
@@ -152,7 +155,7 @@ class Server:
 
     def create_database(self, name: str, *, more: str = "") -> str:
         """Create a database without our tables, and return its address."""
-        self.execute(f'CREATE DATABASE "{name}" OWNER {_OWNER} {more}')
+        self.execute(f'CREATE DATABASE "{name}" OWNER {OWNER} {more}')
         return self.url(name)
 
 
@@ -168,7 +171,8 @@ def start_server(*, durable: bool = False) -> Server:
     pid = os.getpid()
     atexit.register(lambda: server.remove() if os.getpid() == pid else None)
     server.start()
-    server.execute(f"CREATE ROLE {_OWNER} LOGIN")
+    for role in (OWNER, RUNTIME):
+        server.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{server.password}'")
     return server
 
 
@@ -180,9 +184,9 @@ def shared_server() -> Server:
 
 @cache
 def shared_database() -> str:
-    """Return the address of a database with our tables, which all tests of this process share."""
+    """Return the owner's address of a database with our tables, which all tests of this process share."""
     url = shared_server().create_database("shared")
-    run(initialize(ServerSettings(url=url)))
+    run(initialize(ServerSettings(url=url), grant=RUNTIME))
     return url
 
 
@@ -195,12 +199,15 @@ _occupied = _Occupied()
 
 
 def open_store(folder: Path) -> PostgresStore:
-    """Return a store over the shared database; it is empty if *folder* isn't that of the last call."""
+    """Return a store over the shared database; it is empty if *folder* isn't that of the last call.
+
+    Its role may use the tables, and neither create nor change them.
+    """
     url = shared_database()
     if folder != _occupied.folder:
         empty_tables(url)
         _occupied.folder = folder
-    return PostgresStore(ServerSettings(url=url))
+    return PostgresStore(ServerSettings(url=shared_server().url("shared", user=RUNTIME)))
 
 
 def empty_tables(url: str) -> None:

@@ -41,7 +41,7 @@ def init(grant: str | None) -> None:
 @store.command(operation="stores.check_store", example="scenarioctl store check")
 def check() -> None:
     """Print the store's version and what an operator should do about it."""
-    result = perform("stores.check_store", "CheckStore")
+    result = perform()
     print_answer(result, draw=lambda: _draw(result.answer))
 
 

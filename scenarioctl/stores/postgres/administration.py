@@ -26,6 +26,7 @@ async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
             created = not await _has_tables(connection)
             if created:
                 await _create(connection)
+            await index_search(connection)
             if grant:
                 await _grant(connection, grant)
     except psycopg.errors.InsufficientPrivilege as error:
@@ -65,7 +66,6 @@ async def _create(connection: Connection) -> None:
         "INSERT INTO meta (version, compatible, engine) VALUES (%s, %s, %s)",
         (VERSION, MIGRATIONS[-1].compatible, newest_engine_migration()),
     )
-    await index_search(connection)
 
 
 async def index_search(connection: Connection) -> bool:

@@ -1,6 +1,8 @@
 """Connections to PostgreSQL: one for a command, which opens it once, and a pool for a daemon."""
 
 import asyncio
+import select
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -120,8 +122,11 @@ class Connections:
         from psycopg_pool import PoolTimeout
 
         pool = await self._open_pool()
+        deadline = time.monotonic() + _PATIENCE
         try:
-            connection = await pool.getconn(timeout=_PATIENCE)
+            # The pool's own check would wait for a second before it tries another one.
+            while not is_sound(connection := await pool.getconn(timeout=deadline - time.monotonic())):
+                await pool.putconn(connection)
         except PoolTimeout:
             raise await self._explain_timeout(pool) from None
         try:
@@ -145,7 +150,6 @@ class Connections:
                     open=False,
                     timeout=_PATIENCE,
                     configure=self._check_tables,
-                    check=_check_sound,
                     # A server that is back is found by the next request, not after the pauses of the pool.
                     reconnect_timeout=_PATIENCE,
                     name="store",
@@ -210,13 +214,12 @@ def is_sound(connection: Connection) -> bool:
     """Return whether the server has not ended *connection*, as far as can be told without asking it."""
     if connection.closed:
         return False
-    try:
-        connection.pgconn.consume_input()
-    except psycopg.OperationalError:
-        return False
+    socket = select.poll()
+    socket.register(connection.fileno(), select.POLLIN)
+    # On a connection that nobody uses, the server says only that it ends it, and then the socket is closed.
+    while socket.poll(0):
+        try:
+            connection.pgconn.consume_input()
+        except psycopg.OperationalError:
+            return False
     return connection.pgconn.status == psycopg.pq.ConnStatus.OK
-
-
-async def _check_sound(connection: Connection) -> None:
-    if not is_sound(connection):
-        raise psycopg.OperationalError("the server has ended the connection")

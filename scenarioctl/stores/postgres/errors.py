@@ -92,6 +92,12 @@ class Explainer:
         """Return why no connection could be opened; the server's own sentences say it in its language."""
         said = str(error)
         words = said.lower()
+        if ": invalid " in words:
+            # The value may be a part of a password that is not written as a URL wants it.
+            return InvalidRequest(
+                f"store {self.name} has a port or an option that is not valid, expected one like"
+                " postgresql://user@host:5432/database; write / and @ of a password as %2F and %40"
+            )
         if isinstance(error, TimeoutError) or "timeout expired" in words or "timed out" in words:
             return self.unavailable("the server does not answer")
         if "resolve host" in words or "translate host name" in words or "name or service" in words:
@@ -150,4 +156,6 @@ def _is_lost(error: psycopg.Error) -> bool:
 def _first_line(error: BaseException) -> str:
     """Return the reason in the first line of an error, without the address before it."""
     line = str(error).strip().partition("\n")[0]
-    return shorten(line.rpartition("FATAL:")[2].strip() or line, limit=200).strip("'\"")
+    for before in ("connection failed: ", "connection is bad: "):
+        line = line.removeprefix(before)
+    return (line.rpartition("FATAL:")[2].strip() or line)[:200]

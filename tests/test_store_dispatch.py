@@ -1,0 +1,323 @@
+"""What a store promises whose runs a dispatch engine hands out: each job with a due time has one run in the engine."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarioctl.errors import Conflict, NotFound
+from scenarioctl.model.jobs import SECOND, ClaimedJob, JobState, Schedule
+from scenarioctl.stores import DispatchingStore
+from scenarioctl.stores.postgres.deferrals import QUEUE, TASK, moment, priority
+from scenarioctl.stores.postgres.store import PostgresStore
+from tests.runner import finish as run
+from tests.test_store_jobs import HOUR, JOB, NOW, begin_due, claim, ended, finish, get_job, texts
+from tests.test_stores import FIRST, Clock, opened
+from tests.test_stores import SECOND as OTHER
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PostgresStore]:
+    with opened("postgresql", tmp_path, Clock()) as store:
+        assert isinstance(store, PostgresStore)
+        assert isinstance(store, DispatchingStore)
+        run(store.put_scenarios([FIRST, OTHER]))
+        yield store
+
+
+def execute(store: PostgresStore, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    async def ask() -> list[tuple[Any, ...]]:
+        async with store.connections.lend() as connection:
+            done = await connection.execute(statement, values)
+            return await done.fetchall() if done.description else []
+
+    return run(ask())
+
+
+def deferred(store: PostgresStore) -> list[tuple[Any, ...]]:
+    """Return each run that the engine has: its job, status and time in seconds."""
+    return execute(
+        store,
+        "SELECT args ->> 'id', status::text, extract(epoch FROM scheduled_at)::float FROM procrastinate_jobs ORDER BY id",
+    )
+
+
+def dispatch_of(store: PostgresStore, id: str = FIRST.id) -> int:
+    ((number,),) = execute(store, "SELECT dispatch FROM jobs WHERE id = %s", id)
+    assert isinstance(number, int)
+    return number
+
+
+def take(store: PostgresStore, number: int, status: str = "doing") -> None:
+    """Change the status of a run, as the engine does for a worker."""
+    execute(
+        store,
+        "UPDATE procrastinate_jobs SET status = %s::procrastinate_job_status WHERE id = %s",
+        status,
+        number,
+    )
+
+
+def begin(store: PostgresStore, number: int, owner: str = "me", id: str = FIRST.id) -> ClaimedJob | None:
+    return run(store.begin_run(id, dispatch=number, owner=owner, now=NOW + 7))
+
+
+class TestRunsInTheEngine:
+    def test_a_started_job_has_one_run_at_its_time(self, store: PostgresStore) -> None:
+        run(store.start_job(replace(JOB, due=NOW + HOUR)))
+
+        assert deferred(store) == [(FIRST.id, "todo", pytest.approx((NOW + HOUR) / SECOND))]
+        assert execute(store, "SELECT task_name, queue_name, id FROM procrastinate_jobs") == [
+            (TASK, QUEUE, dispatch_of(store))
+        ]
+
+    def test_a_finished_run_leaves_the_next(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        first = dispatch_of(store)
+        take(store, first)
+        claimed = begin(store, first)
+        assert claimed is not None
+        assert finish(store, ended(claimed)) is True
+
+        assert dispatch_of(store) != first
+        assert [row[1:] for row in deferred(store)] == [
+            ("doing", pytest.approx(NOW / SECOND)),
+            ("todo", pytest.approx((NOW + HOUR) / SECOND)),
+        ]
+        # Its worker ended before the engine heard of it.
+        take(store, first)
+        assert begin(store, first, "you") is None
+        assert get_job(store).owner == ""
+
+    def test_a_stopped_job_has_no_run(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        number = dispatch_of(store)
+        run(store.stop_job(FIRST.id, now=NOW))
+
+        assert deferred(store) == []
+        assert begin(store, number) is None
+
+    def test_a_stopped_job_that_is_being_run_keeps_that_run_and_gets_no_other(
+        self, store: PostgresStore
+    ) -> None:
+        run(store.start_job(JOB))
+        take(store, dispatch_of(store))
+        claimed = begin(store, dispatch_of(store))
+        assert claimed is not None
+        run(store.stop_job(FIRST.id, now=NOW + 1))
+
+        assert [status for _, status, _ in deferred(store)] == ["doing"]
+        assert finish(store, ended(claimed)) is True
+        assert [status for _, status, _ in deferred(store)] == ["doing"]
+
+    def test_a_stopped_job_whose_worker_died_is_released_by_the_next(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        number = dispatch_of(store)
+        take(store, number)
+        claimed = begin(store, number)
+        run(store.stop_job(FIRST.id, now=NOW + 1))
+        assert get_job(store).owner == "me"
+
+        assert begin(store, number, "you") is None
+        assert get_job(store).owner == ""
+        assert claimed is not None
+        assert finish(store, ended(claimed)) is False
+
+    def test_a_job_that_is_started_anew_has_a_new_run_and_knows_the_old_one_no_more(
+        self, store: PostgresStore
+    ) -> None:
+        run(store.start_job(JOB))
+        old = dispatch_of(store)
+        take(store, old)
+        before = begin(store, old)
+        run(store.stop_job(FIRST.id, now=NOW))
+        run(store.start_job(JOB))
+        new = dispatch_of(store)
+        take(store, new)
+
+        assert begin(store, old) is None
+        after = begin(store, new)
+        assert before is not None
+        assert after is not None
+        assert finish(store, ended(before, lines=("before",))) is False
+        assert finish(store, ended(after, lines=("after",))) is True
+        assert texts(store) == ["after"]
+
+    def test_a_paused_job_has_no_run(self, store: PostgresStore) -> None:
+        run(store.start_job(replace(JOB, schedule=Schedule(every=HOUR, pause_after=1))))
+        number = dispatch_of(store)
+        take(store, number)
+        claimed = begin(store, number)
+        assert claimed is not None
+        finish(store, ended(claimed, failure="down"))
+
+        assert get_job(store).state is JobState.PAUSED
+        assert execute(store, "SELECT dispatch FROM jobs") == [(None,)]
+        assert [status for _, status, _ in deferred(store)] == ["doing"]
+
+    def test_a_deleted_scenario_has_no_run(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        with pytest.raises(Conflict):
+            run(store.delete_scenario(FIRST.id))
+        assert len(deferred(store)) == 1
+        run(store.stop_job(FIRST.id, now=NOW))
+        run(store.delete_scenario(FIRST.id))
+
+        assert deferred(store) == []
+        assert begin(store, 1) is None
+
+    def test_a_job_that_is_planned_anew_has_one_run_at_the_new_time(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        assert run(store.plan_job(FIRST.id, epoch=1, due=NOW + 5 * SECOND, planned=NOW)) is True
+
+        assert deferred(store) == [(FIRST.id, "todo", pytest.approx(NOW / SECOND + 5))]
+        run(store.stop_job(FIRST.id, now=NOW))
+        run(store.start_job(replace(JOB, due=NOW + 100 * HOUR)))
+        assert run(store.replan(now=NOW)) == 1
+        assert deferred(store) == [(FIRST.id, "todo", pytest.approx((NOW + HOUR) / SECOND))]
+
+    def test_a_refused_start_leaves_no_run(self, store: PostgresStore) -> None:
+        with pytest.raises(NotFound):
+            run(store.start_job(replace(JOB, id="nosuchone")))
+        run(store.start_job(JOB))
+        assert run(store.start_job(JOB)) is False
+
+        assert len(deferred(store)) == 1
+
+    def test_of_many_starts_at_once_one_starts_the_job(self, store: PostgresStore, tmp_path: Path) -> None:
+        async def start_all() -> list[bool]:
+            others = [PostgresStore(store.connections.settings) for _ in range(5)]
+            try:
+                return list(await asyncio.gather(*(each.start_job(JOB) for each in others)))
+            finally:
+                for each in others:
+                    await each.close()
+
+        assert sorted(run(start_all())) == [False] * 4 + [True]
+        assert len(deferred(store)) == 1
+        assert get_job(store).epoch == 1
+
+
+class TestWhoRunsIt:
+    def test_a_run_is_begun_with_its_scenario_and_a_new_epoch(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+
+        assert begin(store, dispatch_of(store)) == ClaimedJob(
+            job=replace(JOB, owner="me", epoch=2, last_started=NOW + 7),
+            blob=FIRST.blob,
+            summary=FIRST.summary,
+        )
+        assert run(store.runs_of("me")) == {FIRST.id}
+        assert run(store.runs_of("you")) == run(store.runs_of("")) == set()
+
+    def test_the_next_that_the_engine_gives_a_run_to_takes_it_over(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        number = dispatch_of(store)
+        frozen = begin(store, number, "frozen")
+        assert frozen is not None
+        assert run(store.mark_step(FIRST.id, epoch=2, step="x", lines=("begun",), now=NOW)) is True
+        awake = begin(store, number, "awake")
+
+        assert awake is not None
+        assert (awake.interrupted, awake.logged, awake.job.epoch) == (True, True, 3)
+        assert (run(store.runs_of("frozen")), run(store.runs_of("awake"))) == (set(), {FIRST.id})
+        assert run(store.mark_step(FIRST.id, epoch=2, step="late", lines=("late",), now=NOW)) is False
+        assert finish(store, ended(frozen, lines=("frozen",))) is False
+        assert finish(store, ended(awake, lines=("awake",))) is True
+        assert texts(store) == ["begun", "awake"]
+
+    def test_of_many_that_begin_a_run_the_last_keeps_it(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        number = dispatch_of(store)
+
+        async def begin_all() -> list[ClaimedJob | None]:
+            others = [PostgresStore(store.connections.settings) for _ in range(4)]
+            try:
+                return list(
+                    await asyncio.gather(
+                        *(
+                            each.begin_run(FIRST.id, dispatch=number, owner=f"worker {place}", now=NOW)
+                            for place, each in enumerate(others)
+                        )
+                    )
+                )
+            finally:
+                for each in others:
+                    await each.close()
+
+        begun = [one for one in run(begin_all()) if one is not None]
+        assert sorted(one.job.epoch for one in begun) == [2, 3, 4, 5]
+        kept = [finish(store, ended(one, lines=(one.job.owner,))) for one in begun]
+        assert kept.count(True) == 1
+        assert len(texts(store)) == 1
+
+    def test_what_a_worker_releases_is_nobodys_until_it_is_begun_again(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        run(store.start_job(replace(JOB, id=OTHER.id)))
+        claimed = claim(store, "me")
+        assert run(store.release("me")) == 2
+        assert run(store.release("me")) == run(store.release("")) == 0
+
+        assert [finish(store, ended(one)) for one in claimed] == [False, False]
+        assert get_job(store).owner == get_job(store).step == ""
+        assert [one.interrupted for one in claim(store, "you")] == [True, True]
+
+    def test_a_job_whose_row_was_damaged_by_hand_pauses(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        number = dispatch_of(store)
+        execute(store, "UPDATE jobs SET schedule = '7'")
+        assert begin(store, number) is None
+
+        job = get_job(store)
+        assert (job.state, job.due) == (JobState.PAUSED, None)
+        assert job.reason == "its row in the store is damaged, start the job again"
+        assert run(store.start_job(JOB)) is True
+
+    def test_a_worker_is_there_while_its_heart_beats(self, store: PostgresStore) -> None:
+        assert run(store.has_worker()) is False
+        execute(store, "INSERT INTO procrastinate_workers DEFAULT VALUES")
+        assert run(store.has_worker()) is True
+        execute(store, "UPDATE procrastinate_workers SET last_heartbeat = now() - interval '11 s'")
+        assert run(store.has_worker()) is False
+
+
+class TestWhenItIsDue:
+    @given(st.integers(0, 2**63 - 1))
+    def test_a_run_never_begins_early_and_at_most_a_microsecond_late(self, due: int) -> None:
+        late = (moment(due) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 1000 - due
+
+        assert 0 <= late < 1000
+
+    @given(st.lists(st.integers(0, 2**62), min_size=2, max_size=2))
+    def test_what_is_due_earlier_has_no_lower_priority(self, dues: list[int]) -> None:
+        earlier, later = sorted(dues)
+
+        assert 2**31 > priority(earlier) >= priority(later) >= -(2**31)
+
+    def test_of_two_due_seconds_apart_the_earlier_has_the_higher_priority(self) -> None:
+        assert priority(NOW) > priority(NOW + SECOND)
+
+    def test_the_engine_hands_out_what_is_due_first(self, store: PostgresStore) -> None:
+        run(store.put_scenarios([replace(FIRST, id=f"job-{number}") for number in range(4)]))
+        for number, due in enumerate((3, 1, 4, 2)):
+            run(store.start_job(replace(JOB, id=f"job-{number}", due=NOW - due * SECOND)))
+        order = []
+        for _ in range(4):
+            ((id,),) = execute(store, "SELECT args ->> 'id' FROM procrastinate_fetch_job_v2(NULL, NULL)")
+            order.append(id)
+
+        assert order == ["job-2", "job-0", "job-3", "job-1"]
+
+    def test_only_what_is_due_is_handed_out(self, store: PostgresStore) -> None:
+        soon = 4_000_000_000 * SECOND
+        run(store.start_job(replace(JOB, due=soon)))
+
+        assert execute(store, "SELECT id FROM procrastinate_fetch_job_v2(NULL, NULL)") == [(None,)]
+        assert run(begin_due(store, "me", NOW)) == []
+        assert len(run(begin_due(store, "me", soon))) == 1

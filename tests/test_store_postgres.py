@@ -1,0 +1,655 @@
+"""What holds for the store on a PostgreSQL server alone: its connections, its roles, and what goes wrong, in a sentence each."""
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+from scenarioctl.config import load_settings
+from scenarioctl.errors import (
+    InvalidRequest,
+    ScenarioctlError,
+    StoreBusy,
+    StoreFailed,
+    StoreUnavailable,
+)
+from scenarioctl.model.jobs import Retention
+from scenarioctl.stores import create_store, open_store
+from scenarioctl.stores.postgres import connections, errors
+from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connection_info
+from scenarioctl.stores.postgres.store import PostgresStore
+from tests import postgres
+from tests.conftest import Run
+from tests.messages import says
+from tests.postgres import OWNER, RUNTIME, Server, shared_server, start_server
+from tests.runner import finish as run
+from tests.test_store_jobs import JOB, NO_LIMIT, NOW, WEBHOOK, ended
+from tests.test_stores import FIRST, SECOND, fill, message
+
+
+@pytest.fixture(scope="module")
+def server() -> Server:
+    return shared_server()
+
+
+@contextmanager
+def opened(url: str, **settings: Any) -> Iterator[PostgresStore]:
+    store = PostgresStore(ServerSettings(url=url, **settings))
+    yield store
+    run(store.close())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PostgresStore]:
+    store = postgres.open_store(tmp_path)
+    yield store
+    run(store.close())
+
+
+def asked(store: PostgresStore, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    async def ask(connection: Connection) -> list[tuple[Any, ...]]:
+        done = await connection.execute(statement, values)
+        return await done.fetchall() if done.description else []
+
+    return run(store._read(ask))
+
+
+def refusal(error: type[ScenarioctlError], url: str) -> str:
+    with opened(url) as store:
+        return message(error, store.count_scenarios())
+
+
+class TestRefusals:
+    """Each is one sentence, which tells no password."""
+
+    @pytest.fixture
+    def prefix(self, server: Server) -> dict[str, Any]:
+        return {"port": server.port, "folder": server.folder}
+
+    def test_an_unknown_host(self) -> None:
+        url = "postgresql://me:secret@nosuchhost.invalid/scenarioctl"
+
+        assert refusal(StoreFailed, url) == says("nosuchhost.invalid", "host")
+
+    def test_a_port_where_nobody_answers(self) -> None:
+        url = "postgresql://me:secret@127.0.0.1:1/scenarioctl"
+
+        assert refusal(StoreUnavailable, url) == says("127.0.0.1:1", "available")
+
+    def test_a_wrong_password(self, server: Server) -> None:
+        url = server.tcp_url("postgres", user=OWNER, password="secret")
+
+        assert refusal(StoreFailed, url) == says("password", port=server.port)
+
+    def test_no_password(self, server: Server) -> None:
+        url = f"postgresql://{OWNER}@127.0.0.1:{server.port}/postgres"
+
+        assert refusal(StoreFailed, url) == says("password", port=server.port)
+
+    def test_an_unknown_database(self, server: Server) -> None:
+        assert refusal(StoreFailed, server.tcp_url("nosuchdatabase")) == says(
+            "nosuchdatabase", "database", port=server.port
+        )
+
+    def test_an_unknown_role(self, server: Server) -> None:
+        assert refusal(StoreFailed, server.url("postgres", user="nosuchrole")) == says("nosuchrole", "role")
+
+    def test_a_database_without_tables(self, server: Server) -> None:
+        url = server.create_database("bare")
+
+        assert refusal(StoreFailed, url) == says("bare", "scenarioctl store init")
+
+    @pytest.mark.parametrize(("version", "compatible"), [(9, 9), (0, 0)])
+    def test_tables_of_another_version(self, server: Server, version: int, compatible: int) -> None:
+        url = server.create_database(f"version{version}")
+        run(create_store(url))
+        statement = f"UPDATE scenarioctl.meta SET version = {version}, compatible = {compatible}"
+        server.execute(statement, database=f"version{version}")
+
+        assert refusal(StoreFailed, url) == says(f"version{version}", f"version {version}")
+
+    def test_newer_tables_that_this_version_can_use_are_used(self, server: Server) -> None:
+        url = server.create_database("expanded")
+        run(create_store(url))
+        server.execute("UPDATE scenarioctl.meta SET version = 9", database="expanded")
+
+        with opened(url) as store:
+            assert run(store.count_scenarios()) == 0
+
+    def test_no_right_to_create(self, server: Server) -> None:
+        server.create_database("guarded")
+
+        assert message(StoreFailed, create_store(server.url("guarded", user=RUNTIME))) == says(
+            "guarded", "schema scenarioctl"
+        )
+
+    def test_an_encoding_other_than_utf8(self, server: Server) -> None:
+        url = server.create_database("latin", more="ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+
+        assert message(StoreFailed, create_store(url)) == says("latin", "LATIN1", "UTF8")
+
+    def test_a_server_older_than_15(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(errors, "OLDEST_SERVER", 999_999)
+        (version,) = server.execute("SHOW server_version")[0]
+
+        assert message(StoreFailed, create_store(server.url("postgres"))) == says(
+            "15 or newer", version=version.split()[0]
+        )
+
+    def test_a_read_only_server(self, server: Server, store: PostgresStore) -> None:
+        run(store.put_scenario(FIRST))
+        url = server.url("shared", user=RUNTIME) + "&options=" + quote("-c default_transaction_read_only=on")
+
+        with opened(url) as standby:
+            assert run(standby.get_scenario(FIRST.id)) == FIRST
+            assert message(StoreFailed, standby.put_scenario(SECOND)) == says("shared", "read-only")
+
+    def test_a_schema_of_somebody_else(self, server: Server) -> None:
+        url = server.create_database("occupied")
+        server.execute(f"CREATE SCHEMA scenarioctl AUTHORIZATION {OWNER}", database="occupied")
+        server.execute("CREATE TYPE scenarioctl.procrastinate_job_status AS ENUM ('x')", database="occupied")
+
+        assert message(StoreFailed, create_store(url)) == says("occupied", "schema scenarioctl")
+
+    def test_a_role_to_grant_to_that_is_not_there(self, server: Server) -> None:
+        url = server.create_database("granting")
+
+        assert message(InvalidRequest, create_store(url, grant="nosuchrole")) == says("grant", "nosuchrole")
+        # All or nothing.
+        assert refusal(StoreFailed, url) == says("granting", "scenarioctl store init")
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "postgresql://me:secret@[::1/db",
+            "postgresql://me:secret@host/db?nosuchoption=1",
+            "postgresql://me:secret%zz@host/db",
+        ],
+    )
+    def test_what_is_no_url(self, url: str) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            open_store(url)
+
+        assert str(refused.value) == says("postgresql://me:…", "URL")
+        assert "secret" not in str(refused.value)
+
+    def test_a_port_that_is_none(self) -> None:
+        assert refusal(InvalidRequest, "postgresql://me:secret@127.0.0.1:port/db") == says(
+            "port", "me:…", "%2F"
+        )
+
+    def test_libraries_that_are_not_installed(self) -> None:
+        script = """
+import sys
+sys.modules["psycopg"] = None
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.stores import open_store
+try:
+    open_store("postgresql://me:secret@host/db")
+except InvalidRequest as error:
+    print(error)
+"""
+        told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+        assert told.stdout == says("scenarioctl[postgres]").within("{}\n")
+
+    def test_a_value_that_no_index_holds(self, store: PostgresStore) -> None:
+        import secrets
+
+        long = secrets.token_hex(5000)
+
+        assert message(InvalidRequest, store.put_scenario(replace(FIRST, chains=(long,)))) == says("large")
+        assert run(store.count_scenarios()) == 0
+
+    def test_a_statement_that_takes_too_long(self, server: Server, store: PostgresStore) -> None:
+        async def sleep(connection: Connection) -> None:
+            await connection.execute("SELECT pg_sleep(5)")
+
+        with opened(server.url("shared", user=RUNTIME), statement_seconds=1) as hasty:
+            assert message(StoreBusy, hasty._read(sleep)) == says("shared", "too long")
+            assert run(hasty.count_scenarios()) == 0
+
+    def test_a_right_that_was_taken_away(self, server: Server) -> None:
+        url = server.create_database("taken")
+        run(create_store(url, grant=RUNTIME))
+        server.execute(f"REVOKE INSERT ON scenarioctl.scenarios FROM {RUNTIME}", database="taken")
+
+        with opened(server.url("taken", user=RUNTIME)) as store:
+            assert message(StoreFailed, store.put_scenario(FIRST)) == says("taken", "permission denied")
+
+
+class TestRoles:
+    def test_the_runtime_role_can_neither_create_nor_change_tables(self, store: PostgresStore) -> None:
+        for statement in (
+            "CREATE TABLE scenarioctl.more (id integer)",
+            "DROP TABLE scenarioctl.runs",
+            "ALTER TABLE scenarioctl.jobs ADD COLUMN more integer",
+            "TRUNCATE scenarioctl.log_lines",
+            "UPDATE scenarioctl.meta SET version = 9",
+        ):
+
+            async def do(connection: Connection, statement: str = statement) -> None:
+                await connection.execute(statement)
+
+            with pytest.raises(StoreFailed, match="refuses this role"):
+                run(store._read(do))
+
+    def test_tables_are_created_once(self, server: Server) -> None:
+        url = server.create_database("once")
+
+        async def create_all() -> list[bool]:
+            return list(await asyncio.gather(*(create_store(url) for _ in range(3))))
+
+        assert sorted(run(create_all())) == [False, False, True]
+        assert run(create_store(url, grant=RUNTIME)) is False
+        with opened(server.url("once", user=RUNTIME)) as store:
+            run(store.put_scenario(FIRST))
+
+    def test_all_tables_are_in_a_schema_of_their_own(self, server: Server, store: PostgresStore) -> None:
+        rows = asked(
+            store,
+            "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
+        )
+
+        assert rows == [("scenarioctl",)]
+
+
+class TestConnections:
+    def test_a_command_opens_one_connection(self, server: Server, store: PostgresStore) -> None:
+        async def use() -> None:
+            await asyncio.gather(
+                *(store.put_scenario(replace(FIRST, id=f"s{number}")) for number in range(20))
+            )
+
+        run(use())
+        rows = server.execute(
+            "SELECT usename, application_name FROM pg_stat_activity WHERE datname = 'shared' AND usename = 'scenarioctl'"
+        )
+        assert rows == [(RUNTIME, "scenarioctl/command")]
+
+    def test_a_daemon_opens_no_more_than_its_pool(self, server: Server, store: PostgresStore) -> None:
+        with opened(server.url("shared", user=RUNTIME), pool=3, role="api") as daemon:
+
+            async def use() -> None:
+                await asyncio.gather(
+                    *(daemon.put_scenario(replace(FIRST, id=f"s{number}")) for number in range(50))
+                )
+
+            run(use())
+            rows = server.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'scenarioctl/api'"
+            )
+            assert 1 <= rows[0][0] <= 3
+            assert run(daemon.count_scenarios()) == 50
+
+    def test_what_the_environment_says_of_a_connection_stays(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PGOPTIONS", "-c work_mem=8MB")
+        monkeypatch.setenv("PGCONNECT_TIMEOUT", "77")
+        monkeypatch.setenv("PGAPPNAME", "mine")
+        info = psycopg.conninfo.conninfo_to_dict(
+            connection_info(
+                ServerSettings(url="postgresql://h/d?tcp_user_timeout=9"),
+                "postgresql://h/d?tcp_user_timeout=9",
+            )
+        )
+
+        assert str(info["options"]).startswith("-c work_mem=8MB -c search_path=scenarioctl ")
+        assert info["tcp_user_timeout"] == "9"
+        assert "connect_timeout" not in info
+        assert "application_name" not in info
+
+    def test_a_service_file_and_a_password_file_are_read(
+        self, server: Server, store: PostgresStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run(store.put_scenario(FIRST))
+        service, passwords = tmp_path / "service.conf", tmp_path / "pgpass"
+        service.write_text(
+            f"[scenarios]\nhost=127.0.0.1\nport={server.port}\nuser={RUNTIME}\ndbname=shared\n"
+        )
+        passwords.write_text(f"127.0.0.1:{server.port}:shared:{RUNTIME}:{server.password}\n")
+        passwords.chmod(0o600)
+        monkeypatch.setenv("PGSERVICEFILE", str(service))
+        monkeypatch.setenv("PGPASSFILE", str(passwords))
+
+        with opened("postgresql://?service=scenarios") as other:
+            assert run(other.count_scenarios()) == 1
+
+    def test_a_transaction_whose_process_is_frozen_is_ended_by_the_server(
+        self, server: Server, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(connections, "_IDLE_SECONDS", 1)
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,))))
+        with opened(server.url("shared", user=RUNTIME)) as frozen:
+
+            async def freeze(connection: Connection) -> None:
+                await connection.execute("SELECT pg_advisory_xact_lock(2, 0)")
+                # As a process does that SIGSTOP stops.
+                time.sleep(0.1)
+                begun = time.monotonic()
+                await store.put_event(WEBHOOK, 1, now=NOW, retention=Retention())
+                assert time.monotonic() - begun < 3
+                await connection.execute("SELECT 1")
+
+            assert message(StoreUnavailable, frozen._write(freeze)) == says("shared", "lost")
+
+    def test_deadlocks_are_not_seen(self, server: Server, store: PostgresStore) -> None:
+        """Transactions that count chains in opposite orders wait for each other, until the server ends one."""
+        server.execute("ALTER DATABASE shared SET deadlock_timeout = '20ms'")
+        with opened(server.url("shared", user=RUNTIME), pool=20) as daemon:
+
+            async def put(number: int) -> int:
+                chains = ("polkadot", "hydraDx", "assetHub", "kusama")
+                ordered = chains if number % 2 else chains[::-1]
+                return await daemon.put_scenarios(
+                    (
+                        replace(FIRST, id=f"s{number}-{place}", chains=(chain,), digest=b"")
+                        for place, chain in enumerate(ordered)
+                    ),
+                    replace=True,
+                )
+
+            async def put_all() -> None:
+                for portion in range(5):
+                    await asyncio.gather(*(put(number) for number in range(portion * 20, portion * 20 + 20)))
+
+            run(put_all())
+            assert run(daemon.count_scenarios("kusama")) == 100
+            assert run(daemon.count_scenarios()) == 400
+        server.execute("ALTER DATABASE shared RESET deadlock_timeout")
+
+    def test_only_what_a_command_needs_is_imported(self, server: Server, store: PostgresStore) -> None:
+        script = """
+import sys
+from scenarioctl.cli.main import main
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code, ended.code
+heavy = ("psycopg_pool", "procrastinate", "asgiref", "sqlite3")
+print(sorted(name for name in sys.modules if name in heavy))
+"""
+        url = server.url("shared", user=RUNTIME)
+        words = ["--offline", "--store", url, "create", "remark", "--chain", "polkadot", "--text", "hello"]
+        told = subprocess.run(
+            [sys.executable, "-c", script, *words], capture_output=True, text=True, check=False
+        )
+
+        assert told.returncode == 0, told.stderr
+        id, modules = told.stdout.splitlines()
+        assert modules == "[]"
+        assert run(store.get_scenario(id)).summary == "polkadot > Remark"
+
+
+class TestRows:
+    def test_a_search_uses_the_index_of_trigrams(self, server: Server, store: PostgresStore) -> None:
+        fill(store, 3000)
+        run(store.put_scenario(replace(FIRST, id="needle", name="Pay the rent")))
+        server.execute("ANALYZE scenarioctl.scenarios", database="shared")
+        # A table as small is scanned sooner.
+        asked(store, "SET enable_seqscan = off")
+        plan = asked(
+            store,
+            r"EXPLAIN SELECT count(*) FROM scenarios s WHERE lower(id || E'\n' || summary || E'\n' || name) LIKE %s",
+            "%the rent%",
+        )
+
+        assert "scenarios_by_text" in "\n".join(row[0] for row in plan)
+        assert [item.id for item in run(store.list_scenarios(search="THE Rent")).items] == ["needle"]
+
+    def test_a_search_reaches_from_no_text_into_the_next(self, store: PostgresStore) -> None:
+        run(store.put_scenario(replace(FIRST, id="ab", summary="cd", name="ef\ngh")))
+
+        assert [
+            run(store.list_scenarios(search=text)).total for text in ("b\nc", "d\ne", "f\ng", "F\nG")
+        ] == [
+            0,
+            0,
+            1,
+            1,
+        ]
+
+    def test_statistics_read_no_scenario(self, server: Server, store: PostgresStore) -> None:
+        fill(store, 3000)
+        server.execute("ANALYZE", database="shared")
+        plan = asked(store, "EXPLAIN SELECT sum(amount) FROM scenario_counts WHERE chain = 'polkadot'")
+
+        assert "scenario_counts" in plan[1][0]
+        assert len(asked(store, "SELECT FROM scenario_counts WHERE chain = 'polkadot'")) <= 16
+
+    @pytest.mark.parametrize("sort", ["created", "id", "summary"])
+    @pytest.mark.parametrize("descending", [False, True])
+    def test_a_page_is_read_from_its_index(
+        self, server: Server, store: PostgresStore, sort: str, descending: bool
+    ) -> None:
+        scenarios = [
+            replace(each, id=f"s{each.id}", summary=f"{each.summary} {each.id}") for each in fill(store, 1000)
+        ]
+        run(store.put_scenarios(scenarios))
+        server.execute("ANALYZE", database="shared")
+        page = run(store.list_scenarios(sort=sort, descending=descending, limit=10))
+
+        def count_rows() -> int:
+            ((scanned, fetched),) = asked(
+                store,
+                "SELECT pg_stat_get_xact_tuples_returned('scenarios'::regclass),"
+                " pg_stat_get_xact_tuples_fetched('scenarios'::regclass)",
+            )
+            return int(scanned) + int(fetched)
+
+        before = count_rows()
+        run(store.list_scenarios(sort=sort, descending=descending, limit=10, after=page.next))
+        # The sort by a summary reads all that begin like the first.
+        assert count_rows() - before < 100
+
+    def test_what_follows_jobs_hears_of_a_run_at_once(self, server: Server, store: PostgresStore) -> None:
+        run(store.put_scenario(FIRST))
+        run(store.start_job(JOB))
+        with opened(server.url("shared", user=RUNTIME), pool=2, role="api") as daemon:
+
+            async def follow() -> float:
+                await daemon.change_token()
+                # The connection that listens is there.
+                await asyncio.sleep(0.5)
+                before = await daemon.change_token()
+                begun = time.monotonic()
+                (claimed,) = await claim_soon()
+                assert await store.finish_run(ended(claimed), retention=NO_LIMIT)
+                while await daemon.change_token() == before:
+                    assert time.monotonic() - begun < 5
+                    await asyncio.sleep(0.005)
+                return time.monotonic() - begun
+
+            async def claim_soon() -> Any:
+                from tests.test_store_jobs import begin_due
+
+                return await begin_due(store, "me", NOW)
+
+            assert run(follow()) < 1
+
+
+@pytest.fixture(scope="module")
+def mortal() -> Iterator[Server]:
+    server = start_server(durable=True)
+    url = server.create_database("mortal")
+    run(create_store(url, grant=RUNTIME))
+    yield server
+    server.remove()
+
+
+class TestServerThatEnds:
+    """A server of their own, which these tests end and start again."""
+
+    @pytest.mark.parametrize("pool", [0, 4])
+    def test_each_question_says_so_soon_and_the_next_after_its_start_is_answered(
+        self, mortal: Server, pool: int
+    ) -> None:
+        with opened(mortal.url("mortal", user=RUNTIME), pool=pool) as store:
+            id = f"before{pool}"
+            run(store.put_scenario(replace(FIRST, id=id)))
+            mortal.stop()
+            for _ in range(3):
+                begun = time.monotonic()
+                with pytest.raises(StoreUnavailable) as refused:
+                    run(store.get_scenario(id))
+                assert time.monotonic() - begun < 2
+                assert refused.value.details == {"retry_after": 2}
+            assert str(refused.value) == says("mortal", "available")
+            with pytest.raises(StoreUnavailable):
+                run(store.health())
+            mortal.start()
+
+            # Nothing that was acknowledged is lost, and nobody has to open the store again.
+            begun = time.monotonic()
+            while True:
+                try:
+                    assert run(store.get_scenario(id)).id == id
+                    break
+                except StoreUnavailable:
+                    assert time.monotonic() - begun < 5
+            run(store.put_scenario(replace(SECOND, id=f"after{pool}")))
+            assert run(store.health()) == ""
+
+    def test_many_at_once_are_answered_within_two_seconds(self, mortal: Server) -> None:
+        with opened(mortal.url("mortal", user=RUNTIME), pool=4) as store:
+            run(store.count_scenarios())
+            mortal.stop(signal.SIGINT)
+
+            async def ask() -> list[Any]:
+                return await asyncio.gather(
+                    *(store.count_scenarios() for _ in range(50)), return_exceptions=True
+                )
+
+            begun = time.monotonic()
+            answers = run(ask())
+            took = time.monotonic() - begun
+            mortal.start()
+
+            assert {type(answer) for answer in answers} == {StoreUnavailable}
+            assert took < 2.5
+
+    def test_connections_that_ended_meanwhile_are_replaced_unseen(self, mortal: Server) -> None:
+        for pool in (0, 4):
+            with opened(mortal.url("mortal", user=RUNTIME), pool=pool) as store:
+                before = run(store.count_scenarios())
+                mortal.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'mortal'"
+                )
+                time.sleep(0.2)
+
+                assert run(store.count_scenarios()) == before
+
+
+class TestCommands:
+    def test_a_store_is_created_and_checked(self, scenarioctl: Run, server: Server) -> None:
+        url = server.create_database("commands")
+        location = f"postgresql://{OWNER}@/commands"
+
+        first = scenarioctl("--store", url, "store", "init", "--grant", RUNTIME)
+        again = scenarioctl("--store", url, "store", "init", "--json")
+        assert (first.out, first.err, first.code) == (f"{location}\n", "", 0)
+        assert json.loads(again.out) == {"store": location, "created": False}
+        made = scenarioctl(
+            "--store", url, "--offline", "create", "remark", "--chain", "polkadot", "--text", "hello"
+        )
+        started = scenarioctl("--store", url, "job", "start", made.out.strip())
+        assert started.code == 0, started.err
+
+        answer = json.loads(scenarioctl("--store", url, "--json", "store", "check").out)
+        assert re.fullmatch(r"PostgreSQL \d+(\.\d+)?", answer.pop("engine"))
+        assert abs(answer.pop("clock_skew")) < 1
+        assert isinstance(answer.pop("dead_rows"), int)
+        findings = answer.pop("findings")
+        assert answer == {
+            "store": location,
+            "version": 1,
+            "newest": 1,
+            "extensions": ["pg_trgm"],
+            "stalled_runs": 0,
+        }
+        assert findings[0] == says("worker")
+        assert [re.findall(r"setting (\w+) is off", finding) for finding in findings[1:]] == [
+            ["fsync"],
+            ["full_page_writes"],
+            ["synchronous_commit"],
+        ]
+
+    def test_what_a_check_finds(self, store: PostgresStore, server: Server) -> None:
+        run(store.put_scenarios([FIRST, SECOND]))
+        run(store.start_job(JOB))
+        run(store.start_job(replace(JOB, id=SECOND.id)))
+        ((number,),) = asked(store, "SELECT dispatch FROM jobs WHERE id = %s", SECOND.id)
+        asked(store, "DELETE FROM procrastinate_jobs WHERE id <> %s", number)
+        asked(store, "UPDATE procrastinate_jobs SET status = 'doing'")
+        found = run(store.inspect(lambda: time.time_ns() - 3_500_000_000))
+
+        assert found.clock_skew == pytest.approx(3.5, abs=0.3)
+        assert found.stalled_runs == 1
+        assert found.findings[0] == says("3.5 s")
+        assert found.findings[1] == says("held by workers")
+        assert found.findings[2] == says("without a run")
+        behind = run(store.inspect(lambda: time.time_ns() + 60_000_000_000))
+        assert behind.findings[0] == says("60.0 s")
+
+    def test_a_server_without_trigrams_says_so(self, server: Server) -> None:
+        url = server.create_database("plain")
+        run(create_store(url))
+        server.execute("DROP INDEX scenarioctl.scenarios_by_text", database="plain")
+
+        with opened(url) as store:
+            run(store.put_scenario(FIRST))
+            assert run(store.inspect(time.time_ns)).findings[0] == says("pg_trgm", "store init")
+            assert [item.id for item in run(store.list_scenarios(search="XTRANS")).items] == [FIRST.id]
+            assert run(create_store(url)) is False
+            assert run(store.inspect(time.time_ns)).extensions == ("pg_trgm",)
+
+    def test_a_file_is_created_and_checked_too(self, scenarioctl: Run, tmp_path: Path) -> None:
+        path = str(tmp_path / "scenarios.db")
+
+        assert scenarioctl("--store", path, "store", "init").out == f"{path}\n"
+        assert scenarioctl("--store", path, "store", "init").err == says("there already").within("{}\n")
+        answer = json.loads(scenarioctl("--store", path, "--json", "store", "check").out)
+        assert answer["engine"].startswith("SQLite 3.")
+        assert (answer["version"], answer["findings"]) == (answer["newest"], [])
+        refused = scenarioctl("--store", path, "store", "init", "--grant", "me")
+        assert refused.code == 2
+        assert "grant 'me' needs a store on a server" in refused.err
+
+    def test_settings_show_no_password(self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SCENARIOCTL_STORE", "postgresql://me:secret1@pool/db?password=secret2")
+        monkeypatch.setenv("SCENARIOCTL_STORE_LISTEN", "postgresql://me:secret3@server/db")
+        shown = scenarioctl("--json", "config", "show")
+
+        settings = json.loads(shown.out)
+        assert settings["store"] == "postgresql://me:…@pool/db"
+        assert settings["store_listen"] == "postgresql://me:…@server/db"
+        assert "secret" not in shown.out + scenarioctl("config", "show").out
+        assert "secret" not in repr(load_settings({}))
+
+    def test_an_address_for_listening_that_is_none_is_refused_without_telling_it(
+        self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SCENARIOCTL_STORE_LISTEN", "server:secret")
+        refused = scenarioctl("scenario", "list")
+
+        assert refused.code == 2
+        assert refused.err == says("store_listen", "PostgreSQL").within("Error: {}\n")
+        assert "secret" not in refused.err
+
+    def test_an_error_of_the_server_has_its_exit_status(self, scenarioctl: Run) -> None:
+        refused = scenarioctl("--store", "postgresql://me:secret@127.0.0.1:1/db", "scenario", "list")
+
+        assert refused.code == 5
+        assert refused.err == says("127.0.0.1:1", "available").within("Error: {}\n")
+        assert "secret" not in refused.err
