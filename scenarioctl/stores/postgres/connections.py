@@ -4,8 +4,9 @@ import asyncio
 import select
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -19,10 +20,35 @@ from scenarioctl.stores.postgres.schema import SCHEMA, VERSION
 if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool
 
-Connection = AsyncConnection[tuple[Any, ...]]
 
-#: Seconds for which a request waits for one of a daemon's connections, and then for finding out why there is none.
+class Connection(AsyncConnection[tuple[Any, ...]]):
+    """A connection in autocommit mode, and how transactions are made of it."""
+
+    _last: AsyncExitStack | None = None
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        """Commit at the end, or roll back."""
+        try:
+            async with AsyncExitStack() as self._last, self.transaction():
+                yield
+        finally:
+            self._last = None
+
+    async def conclude(self) -> None:
+        """Send all further statements of the transaction together with its commit; none of their answers may be read before.
+
+        Locks that they take are held for as long as the server needs, however slow or frozen this process is.
+        """
+        if self._last is not None:
+            await self._last.enter_async_context(self.pipeline())
+            self._last = None
+
+
+#: Seconds for which a request waits for one of a daemon's connections before it is asked whether the server is there...
 _PATIENCE = 1.0
+#: ...and, if it is, at most.
+_BUSY_SECONDS = 10.0
 #: Seconds after which the server ends a transaction whose client says nothing.
 _IDLE_SECONDS = 5
 #: What libpq gets unless the URL, the environment or a service file says otherwise.  A server that is gone is noticed
@@ -85,7 +111,11 @@ class Connections:
         self.explainer = Explainer(settings.url)
         #: What libpq is told.
         self.info = connection_info(settings, settings.url)
-        self._lock = asyncio.Lock()
+        #: Who uses the one connection, or opens the pool.
+        self._turn = asyncio.Lock()
+        self._probing = asyncio.Lock()
+        #: When the server was last found to be there, on the monotonic clock.
+        self._probed = 0.0
         self._one: Connection | None = None
         self._pool: AsyncConnectionPool[Connection] | None = None
         self._closed = False
@@ -95,48 +125,79 @@ class Connections:
         """Lend a connection in autocommit mode; errors of psycopg are explained."""
         if self._closed:
             raise RuntimeError("the store is closed")
+        connection = await (self._take_pooled() if self.settings.pool else self._take_one())
         try:
-            if self.settings.pool:
-                async with self._lend_pooled() as connection:
-                    yield connection
-            else:
-                async with self._lend_one() as connection:
-                    yield connection
+            yield connection
         except psycopg.Error as error:
             raise self.explainer.explain(error) from error
+        finally:
+            if self._pool is not None:
+                await self._pool.putconn(connection)
+            else:
+                if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                    # Its user was canceled in between.
+                    await connection.close()
+                self._turn.release()
 
-    @asynccontextmanager
-    async def _lend_one(self) -> AsyncIterator[Connection]:
-        async with self._lock:
+    async def _take_one(self) -> Connection:
+        await self._turn.acquire()
+        try:
             if self._one is None or not is_sound(self._one):
                 self._one = await self.open()
-            try:
-                yield self._one
-            except BaseException:
-                if self._one.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                    await self._one.close()
-                raise
+        except BaseException:
+            self._turn.release()
+            raise
+        return self._one
 
-    @asynccontextmanager
-    async def _lend_pooled(self) -> AsyncIterator[Connection]:
+    async def _take_pooled(self) -> Connection:
         from psycopg_pool import PoolTimeout
 
-        pool = await self._open_pool()
-        deadline = time.monotonic() + _PATIENCE
-        try:
+        pool = self._pool or await self._open_pool()
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                if pool.get_stats()["pool_available"]:
+                    connection = await pool.getconn(timeout=_PATIENCE)
+                else:
+                    connection = await self._wait_for(pool, deadline - time.monotonic())
+            except PoolTimeout:
+                raise StoreBusy(
+                    f"store {self.explainer.name}: all {pool.max_size} connections of this daemon have been busy for"
+                    f" {_BUSY_SECONDS:g} seconds; try again later"
+                ) from None
             # The pool's own check would wait for a second before it tries another one.
-            while not is_sound(connection := await pool.getconn(timeout=deadline - time.monotonic())):
-                await pool.putconn(connection)
-        except PoolTimeout:
-            raise await self._explain_timeout(pool) from None
-        try:
-            # psycopg_pool leaves the transaction of a connection to its user.
-            yield connection
-        finally:
+            if is_sound(connection):
+                return connection
             await pool.putconn(connection)
 
+    async def _wait_for(self, pool: "AsyncConnectionPool[Connection]", seconds: float) -> Connection:
+        """Wait for a connection that another task uses now, or until the server is found to be gone."""
+        asked = asyncio.ensure_future(pool.getconn(timeout=seconds))
+        try:
+            while not asked.done():
+                await asyncio.wait({asked}, timeout=_PATIENCE)
+                if not asked.done():
+                    await self._probe()
+        except BaseException:
+            asked.add_done_callback(partial(_give_back, pool))
+            asked.cancel()
+            raise
+        return asked.result()
+
+    async def _probe(self) -> None:
+        """Find out, for all that wait, why no connection has come: raise if the server can't be reached."""
+        async with self._probing:
+            if time.monotonic() - self._probed < _PATIENCE:
+                return
+            try:
+                async with asyncio.timeout(_PATIENCE / 2):
+                    await (await self.open()).close()
+            except TimeoutError as error:
+                raise self.explainer.explain_connecting(error) from error
+            self._probed = time.monotonic()
+
     async def _open_pool(self) -> "AsyncConnectionPool[Connection]":
-        async with self._lock:
+        async with self._turn:
             if self._pool is None:
                 from psycopg_pool import AsyncConnectionPool
 
@@ -144,11 +205,11 @@ class Connections:
                 await (await self.open()).close()
                 self._pool = AsyncConnectionPool(
                     self.info,
+                    connection_class=Connection,
                     kwargs={"autocommit": True},
                     min_size=1,
                     max_size=self.settings.pool,
                     open=False,
-                    timeout=_PATIENCE,
                     configure=self._check_tables,
                     # A server that is back is found by the next request, not after the pauses of the pool.
                     reconnect_timeout=_PATIENCE,
@@ -156,19 +217,6 @@ class Connections:
                 )
                 await self._pool.open()
             return self._pool
-
-    async def _explain_timeout(self, pool: "AsyncConnectionPool[Connection]") -> Exception:
-        """Return why no connection came in time: the server is gone, or all are in use."""
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                await (await self.open()).close()
-        except TimeoutError as error:
-            return self.explainer.explain_connecting(error)
-        except Exception as error:
-            return error
-        return StoreBusy(
-            f"store {self.explainer.name}: all {pool.max_size} connections of this daemon are busy; try again later"
-        )
 
     async def open(self) -> Connection:
         """Return a new connection to a store of our version."""
@@ -205,7 +253,7 @@ class Connections:
 async def connect(info: str, explainer: Explainer) -> Connection:
     """Open a connection in autocommit mode; what goes wrong is explained."""
     try:
-        return await AsyncConnection.connect(info, autocommit=True)
+        return await Connection.connect(info, autocommit=True)
     except (psycopg.Error, OSError) as error:
         raise explainer.explain_connecting(error) from error
 
@@ -223,3 +271,15 @@ def is_sound(connection: Connection) -> bool:
         except psycopg.OperationalError:
             return False
     return connection.pgconn.status == psycopg.pq.ConnStatus.OK
+
+
+def _give_back(pool: "AsyncConnectionPool[Connection]", asked: "asyncio.Future[Connection]") -> None:
+    """Return a connection that came when nobody waited for it any more."""
+    if not asked.cancelled() and asked.exception() is None:
+        returning = asyncio.ensure_future(pool.putconn(asked.result()))
+        _RETURNING.add(returning)
+        returning.add_done_callback(_RETURNING.discard)
+
+
+#: The event loop keeps no task that nobody holds.
+_RETURNING: "set[asyncio.Future[None]]" = set()

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from psycopg import AsyncCursor
+
 from scenarioctl.model.jobs import Retention, WebhookEvent
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.locks import NUMBERS_OF_EVENTS, lock_numbers, lock_webhooks
@@ -16,8 +18,9 @@ def write_content(content: Any) -> str:
 
 
 async def put(
-    connection: Connection, uuid: str, content: Any, text: str, *, now: int, retention: Retention
-) -> WebhookEvent:
+    connection: Connection, *, uuid: str, text: str, now: int, retention: Retention
+) -> AsyncCursor[tuple[Any, ...]]:
+    """Store an event; return a cursor that has its id once the transaction is committed."""
     await lock_webhooks(connection, [uuid], shared=True)
     await check_named(connection, uuid)
     await lock_numbers(connection, NUMBERS_OF_EVENTS)
@@ -25,7 +28,6 @@ async def put(
         "INSERT INTO webhook_events (uuid, received, content) VALUES (%s, %s, %s) RETURNING id",
         (uuid, now, text),
     )
-    row = await inserted.fetchone()
     if retention.webhook_events:
         await connection.execute(
             "DELETE FROM webhook_events WHERE uuid = %s AND id <= (SELECT id FROM webhook_events WHERE uuid = %s"
@@ -40,7 +42,7 @@ async def put(
         limit=retention.webhook_bytes,
         rows=retention.webhook_events,
     )
-    return WebhookEvent(id=row[0] if row else 0, uuid=uuid, received=now, content=content)
+    return inserted
 
 
 async def newest(connection: Connection, uuid: str, *, job: str, after: int | None) -> WebhookEvent | None:

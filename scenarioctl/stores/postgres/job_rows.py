@@ -123,38 +123,39 @@ async def next_due(connection: Connection) -> int | None:
 
 async def begin(connection: Connection, id: str, *, dispatch: int, owner: str, now: int) -> ClaimedJob | None:
     found = await connection.execute(
-        f"SELECT {_COLUMNS}, j.begun, s.blob, s.summary FROM jobs j JOIN scenarios s ON s.id = j.id"  # noqa: S608
-        " WHERE j.id = %s AND j.dispatch = %s FOR NO KEY UPDATE OF j",
-        (id, dispatch),
+        "UPDATE jobs j SET owner = %s, epoch = epoch + 1, begun = greatest(before.begun, 1), step = '',"  # noqa: S608
+        " last_started = %s FROM scenarios s, (SELECT id, begun FROM jobs WHERE id = %s FOR NO KEY UPDATE) AS before"
+        " WHERE j.id = before.id AND s.id = j.id AND j.dispatch = %s AND j.state = 'running'"
+        f" RETURNING {_COLUMNS}, before.begun, s.blob, s.summary",
+        (owner, now, id, dispatch),
         binary=True,
     )
     row = await found.fetchone()
     if row is None:
         return None
     begun, blob, summary = row[_WIDTH:]
-    state, job = row[1], _read_job(row)
+    job = _read_job(row)
     if job.state is not JobState.RUNNING:
-        # Who ran it has gone.  And a job that can't be read must not stay due forever.
-        await connection.execute(
-            "UPDATE jobs SET owner = '', step = '', dispatch = NULL, due = NULL, planned = NULL WHERE id = %s",
-            (id,),
-        )
-        if state == "running":
-            await connection.execute(
-                "UPDATE jobs SET state = 'paused', changed = %s, reason = %s WHERE id = %s",
-                (now, DAMAGED, id),
-            )
         return None
-    updated = await connection.execute(
-        "UPDATE jobs j SET owner = %s, epoch = epoch + 1, begun = greatest(begun, 1), step = '', last_started = %s"  # noqa: S608
-        f" WHERE id = %s RETURNING {_COLUMNS}",
-        (owner, now, id),
+    return ClaimedJob(job=job, blob=blob, summary=summary, interrupted=bool(begun), logged=begun == 2)
+
+
+async def let_go(connection: Connection, id: str, *, dispatch: int, now: int) -> None:
+    """Note that nobody runs a job whose run was handed out and not begun: it is stopped, or its row damaged."""
+    found = await connection.execute(
+        f"SELECT {_COLUMNS} FROM jobs j WHERE id = %s AND dispatch = %s FOR NO KEY UPDATE",  # noqa: S608
+        (id, dispatch),
     )
-    begun_row = await updated.fetchone()
-    if begun_row is None:
-        return None
-    return ClaimedJob(
-        job=_read_job(begun_row), blob=blob, summary=summary, interrupted=bool(begun), logged=begun == 2
+    row = await found.fetchone()
+    if row is None or _read_job(row).state is JobState.RUNNING:
+        return
+    # What can't be read must not stay due forever.
+    await connection.execute(
+        "UPDATE jobs SET owner = '', step = '', dispatch = NULL, due = NULL, planned = NULL,"
+        " reason = CASE state WHEN 'running' THEN %s ELSE reason END,"
+        " changed = CASE state WHEN 'running' THEN %s ELSE changed END,"
+        " state = CASE state WHEN 'running' THEN 'paused' ELSE state END WHERE id = %s",
+        (DAMAGED, now, id),
     )
 
 
@@ -165,9 +166,9 @@ async def of_owner(connection: Connection, owner: str) -> set[str]:
 
 async def release(connection: Connection, owner: str) -> int:
     released = await connection.execute(
-        "UPDATE jobs SET owner = '', step = '' WHERE owner <> '' AND owner = %s", (owner,)
+        "UPDATE jobs SET owner = '', step = '' WHERE owner <> '' AND owner = %s RETURNING id", (owner,)
     )
-    return released.rowcount
+    return len(await released.fetchall())
 
 
 async def has_worker(connection: Connection) -> bool:

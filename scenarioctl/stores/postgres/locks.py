@@ -14,7 +14,11 @@ _WEBHOOKS = 4
 
 
 async def lock_numbers(connection: Connection, which: int) -> None:
-    """Wait until all that have got numbers have committed: readers see numbers in the order given out."""
+    """Wait until all that have got numbers have committed: readers see numbers in the order given out.
+
+    It concludes the transaction (`Connection.conclude`), since all others wait for its end.
+    """
+    await connection.conclude()
     await connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", (which,))
 
 

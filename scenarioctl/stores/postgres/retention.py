@@ -40,32 +40,36 @@ RUNS = Table(name="runs", written="finished", text="failure", tally="runs")
 EVENTS = Table(name="webhook_events", owner="uuid", number="id", written="received", text="content")
 
 
-async def trim_rows(connection: Connection, table: Table, owner: str, *, count: int, limit: int) -> int:
-    """Remove the oldest of *count* rows beyond *limit* (0: none); return how many."""
-    if not limit or count <= limit:
-        return 0
-    removed = await connection.execute(
-        f"DELETE FROM {table.name} WHERE {table.number} IN"  # noqa: S608
-        f" (SELECT {table.number} FROM {table.name} WHERE {table.owner} = %s ORDER BY {table.number} LIMIT %s)",
-        (owner, count - limit),
-    )
-    return removed.rowcount
+async def trim_rows(connection: Connection, table: Table, owner: str, *, excess: int) -> None:
+    """Remove the oldest *excess* rows."""
+    if excess > 0:
+        await _remove(
+            connection,
+            table,
+            owner,
+            f"{table.number} IN (SELECT {table.number} FROM {table.name} WHERE {table.owner} = %(owner)s"  # noqa: S608
+            f" ORDER BY {table.number} LIMIT %(excess)s)",
+            excess=excess,
+        )
 
 
 async def trim_bytes(
     connection: Connection, table: Table, owner: str, *, added: Sequence[str], limit: int, rows: int
-) -> int:
-    """Remove the oldest rows beyond *limit* bytes, now that the texts *added* are in; return how many.
+) -> None:
+    """Remove the oldest rows beyond *limit* bytes, now that the texts *added* are in.
 
     The newest row stays however long.  Nothing is read while *rows* texts as long as those *added* fit into the spare
     share: to count the bytes of a whole job takes too long for every run.
     """
     size = sum(len(text.encode("utf-8", "replace")) for text in added)
     if size * (rows or _EXPECTED_ROWS) <= limit // _SPARE * len(added):
-        return 0
-    removed = await connection.execute(
+        return
+    await _remove(
+        connection,
+        table,
+        owner,
         f"""
-        DELETE FROM {table.name} WHERE {table.owner} = %(owner)s AND {table.number} <= (
+        {table.owner} = %(owner)s AND {table.number} <= (
             SELECT max({table.number}) FROM (
                 SELECT {table.number}, row_number() OVER newest AS place,
                     sum(octet_length({table.text})) OVER newest AS bytes
@@ -73,18 +77,19 @@ async def trim_bytes(
             ) AS each WHERE bytes > %(limit)s AND place > 1
         )
         """,  # noqa: S608
-        {"owner": owner, "limit": limit - limit // _SPARE},
+        limit=limit - limit // _SPARE,
     )
-    return removed.rowcount
 
 
-async def count_down(connection: Connection, table: Table, owner: str, removed: int) -> None:
-    """Note that so many rows of a job are gone."""
-    if removed:
-        await connection.execute(
-            f"UPDATE tallies SET {table.tally} = {table.tally} - %s WHERE job = %s",  # noqa: S608
-            (removed, owner),
+async def _remove(connection: Connection, table: Table, owner: str, rows: str, **values: int) -> None:
+    """Remove these rows of *owner*, and count them down; nothing is read."""
+    statement = f"DELETE FROM {table.name} WHERE {rows}"  # noqa: S608
+    if table.tally:
+        statement = (
+            f"WITH gone AS ({statement} RETURNING 1)"  # noqa: S608
+            f" UPDATE tallies SET {table.tally} = {table.tally} - (SELECT count(*) FROM gone) WHERE job = %(owner)s"
         )
+    await connection.execute(statement, {"owner": owner, **values})
 
 
 async def prune(connection: Connection, table: Table, *, now: int, age: int, limit: int = 0) -> int:
@@ -100,9 +105,7 @@ async def prune(connection: Connection, table: Table, *, now: int, age: int, lim
         if removed >= PRUNED_AT_ONCE:
             break
         excess = min(count - limit, PRUNED_AT_ONCE)
-        gone = await trim_rows(connection, table, job, count=count, limit=count - excess)
-        # A count that was off would be found crowded again and again.
-        await count_down(connection, table, job, max(gone, excess))
+        await trim_rows(connection, table, job, excess=excess)
         removed += excess
     return removed
 
@@ -117,5 +120,8 @@ async def _prune_old(connection: Connection, table: Table, before: int) -> int:
     owners = [owner for (owner,) in await found.fetchall()]
     if table.tally:
         for owner in sorted(set(owners)):
-            await count_down(connection, table, owner, owners.count(owner))
+            await connection.execute(
+                f"UPDATE tallies SET {table.tally} = {table.tally} - %s WHERE job = %s",  # noqa: S608
+                (owners.count(owner), owner),
+            )
     return len(owners)

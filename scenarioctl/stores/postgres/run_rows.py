@@ -21,8 +21,6 @@ from scenarioctl.stores.postgres.retention import (
     DRAFTS,
     LINES,
     RUNS,
-    Table,
-    count_down,
     prune,
     trim_bytes,
     trim_rows,
@@ -46,36 +44,46 @@ async def mark_step(
 ) -> bool:
     marked = await connection.execute(
         "UPDATE jobs SET step = %s, begun = CASE WHEN %s THEN 2 ELSE begun END"
-        " WHERE id = %s AND epoch = %s AND owner <> ''",
+        " WHERE id = %s AND epoch = %s AND owner <> '' RETURNING id",
         (clean(step), bool(lines), id, epoch),
     )
-    if marked.rowcount and lines:
+    if await marked.fetchone() is None:
+        return False
+    if lines:
         await _log(connection, {id: lines}, now, retention)
-    return bool(marked.rowcount)
+    return True
 
 
 async def finish(
     connection: Connection, run: FinishedRun, *, retention: Retention, deferrals: Deferrals
 ) -> bool:
     if run.epoch is None:
-        scenario = await connection.execute("SELECT FROM scenarios WHERE id = %s FOR KEY SHARE", (run.job,))
-        if await scenario.fetchone() is None:
-            return False
-    else:
         found = await connection.execute(
-            "SELECT state, epoch, owner, failures, schedule::text FROM jobs WHERE id = %s FOR NO KEY UPDATE",
+            "SELECT coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0) FROM scenarios s"
+            " LEFT JOIN tallies t ON t.job = s.id WHERE s.id = %s FOR KEY SHARE OF s",
             (run.job,),
         )
         row = await found.fetchone()
         if row is None:
             return False
-        state, epoch, owner, failures, schedule = row
+        tallies = list(row)
+    else:
+        found = await connection.execute(
+            "SELECT coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0), j.state, j.epoch, j.owner,"
+            " j.failures, j.schedule::text FROM jobs j LEFT JOIN tallies t ON t.job = j.id WHERE j.id = %s"
+            " FOR NO KEY UPDATE OF j",
+            (run.job,),
+        )
+        row = await found.fetchone()
+        if row is None:
+            return False
+        *tallies, state, epoch, owner, failures, schedule = row
         if epoch != run.epoch or not owner or run.owner not in ("", owner):
             return False
         await _plan_next(
             connection, run, state=state, failures=failures, schedule=schedule, deferrals=deferrals
         )
-    await _keep(connection, run, retention)
+    await _keep(connection, run, retention, tallies)
     return True
 
 
@@ -102,15 +110,15 @@ async def _plan_next(
     )
 
 
-async def _keep(connection: Connection, run: FinishedRun, retention: Retention) -> None:
-    counted = await connection.execute(
-        "INSERT INTO tallies AS t (job, lines, entries, runs) VALUES (%s, %s, %s, %s) ON CONFLICT (job) DO UPDATE"
-        " SET lines = t.lines + excluded.lines, entries = t.entries + excluded.entries, runs = t.runs + excluded.runs"
-        " RETURNING lines, entries, runs",
-        (run.job, len(run.lines), len(run.drafts), int(run.ran)),
-    )
-    row = await counted.fetchone()
-    lines, entries, runs = row or (0, 0, 0)
+async def _keep(
+    connection: Connection, run: FinishedRun, retention: Retention, tallies: Sequence[int]
+) -> None:
+    """Store what *run* leaves behind, in a job that had so many lines, drafts and runs."""
+    texts = [cut_line(line) for line in run.lines]
+    lines, entries, runs = tallies[0] + len(texts), tallies[1] + len(run.drafts), tallies[2] + run.ran
+    # The last to be locked: nothing is read from here on.
+    await lock_numbers(connection, NUMBERS_OF_RUNS)
+    await _count_up(connection, run.job, lines=len(texts), entries=len(run.drafts), runs=int(run.ran))
     if run.used_events:
         await connection.execute(
             "INSERT INTO webhook_marks AS m (job, uuid, event) SELECT %s, * FROM unnest(%s::text[], %s::bigint[])"
@@ -128,33 +136,25 @@ async def _keep(connection: Connection, run: FinishedRun, retention: Retention) 
         )
         # A few more than the limit do no harm, and trimming at every run costs time.
         if runs > retention.runs + retention.runs // 16:
-            removed = await trim_rows(connection, RUNS, run.job, count=runs, limit=retention.runs)
-            await count_down(connection, RUNS, run.job, removed)
-    texts = [cut_line(line) for line in run.lines]
-    if texts or run.drafts:
-        await lock_numbers(connection, NUMBERS_OF_RUNS)
-        await _insert_lines(connection, run.job, texts, run.finished)
-        await _insert_drafts(connection, run)
-    await _trim(
-        connection, LINES, run.job, texts, count=lines, limit=retention.log_lines, size=retention.log_bytes
-    )
-    await _trim(
-        connection,
-        DRAFTS,
-        run.job,
-        [draft.tx for draft in run.drafts],
-        count=entries,
-        limit=retention.mempool_entries,
-        size=retention.mempool_bytes,
-    )
+            await trim_rows(connection, RUNS, run.job, excess=runs - retention.runs)
+    await _insert_lines(connection, run.job, texts, run.finished)
+    await _insert_drafts(connection, run)
+    drafted = [draft.tx for draft in run.drafts]
+    for table, added, count, limit, size in (
+        (LINES, texts, lines, retention.log_lines, retention.log_bytes),
+        (DRAFTS, drafted, entries, retention.mempool_entries, retention.mempool_bytes),
+    ):
+        if limit:
+            await trim_rows(connection, table, run.job, excess=count - limit)
+        await trim_bytes(connection, table, run.job, added=added, limit=size, rows=limit)
 
 
-async def _trim(
-    connection: Connection, table: Table, job: str, added: Sequence[str], *, count: int, limit: int, size: int
-) -> None:
-    removed = await trim_rows(connection, table, job, count=count, limit=limit)
-    removed += await trim_bytes(connection, table, job, added=added, limit=size, rows=limit)
-    await count_down(connection, table, job, removed)
+async def _count_up(connection: Connection, job: str, *, lines: int, entries: int = 0, runs: int = 0) -> None:
+    await connection.execute(
+        "INSERT INTO tallies AS t (job, lines, entries, runs) VALUES (%s, %s, %s, %s) ON CONFLICT (job) DO UPDATE"
+        " SET lines = t.lines + excluded.lines, entries = t.entries + excluded.entries, runs = t.runs + excluded.runs",
+        (job, lines, entries, runs),
+    )
 
 
 async def _insert_lines(connection: Connection, job: str, texts: Sequence[str], written: int) -> None:
@@ -189,19 +189,13 @@ async def _log(
 ) -> None:
     """Add lines to logs between two runs, or during one."""
     cut = {job: [cut_line(text) for text in texts] for job, texts in sorted(lines.items())}
-    for job, texts in cut.items():
-        await connection.execute(
-            "INSERT INTO tallies AS t (job, lines, entries, runs) VALUES (%s, %s, 0, 0)"
-            " ON CONFLICT (job) DO UPDATE SET lines = t.lines + excluded.lines",
-            (job, len(texts)),
-        )
     await lock_numbers(connection, NUMBERS_OF_RUNS)
     for job, texts in cut.items():
+        await _count_up(connection, job, lines=len(texts))
         await _insert_lines(connection, job, texts, now)
-        removed = await trim_bytes(
+        await trim_bytes(
             connection, LINES, job, added=texts, limit=retention.log_bytes, rows=retention.log_lines
         )
-        await count_down(connection, LINES, job, removed)
 
 
 async def read_log(connection: Connection, id: str | None, *, after: int, limit: int) -> list[LogLine]:

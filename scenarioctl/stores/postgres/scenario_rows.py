@@ -141,7 +141,9 @@ async def delete(connection: Connection, id: str, *, deferrals: Deferrals) -> No
         raise unknown(id)
     (webhooks,) = found
     await lock_webhooks(connection, webhooks)
-    await connection.execute("SELECT FROM scenarios WHERE id = %s FOR UPDATE", (id,))
+    locked = await connection.execute("SELECT FROM scenarios WHERE id = %s FOR UPDATE", (id,))
+    if await locked.fetchone() is None:
+        raise unknown(id)
     job = await (
         await connection.execute("SELECT state, dispatch FROM jobs WHERE id = %s FOR UPDATE", (id,))
     ).fetchone()
@@ -151,9 +153,7 @@ async def delete(connection: Connection, id: str, *, deferrals: Deferrals) -> No
             raise still_running(id)
         if dispatch is not None:
             await deferrals.cancel(connection, dispatch)
-    deleted = await connection.execute("DELETE FROM scenarios WHERE id = %s", (id,))
-    if not deleted.rowcount:
-        raise unknown(id)
+    await connection.execute("DELETE FROM scenarios WHERE id = %s", (id,))
     for table in ("log_lines", "mempool", "runs", "tallies", "webhook_marks"):
         await connection.execute(f"DELETE FROM {table} WHERE job = %s", (id,))  # noqa: S608
     await _forget_events(connection, webhooks)

@@ -13,7 +13,6 @@ What it does is in the other modules of this folder, as plain functions over a c
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, TypeVar
 
@@ -94,12 +93,13 @@ class PostgresStore:
     async def _repeat(self, action: Action[T], *, alone: bool, tell: bool) -> T:
         for attempt in range(_ATTEMPTS):
             try:
-                async with self.connections.lend() as connection, AsyncExitStack() as stack:
-                    if not alone:
-                        await stack.enter_async_context(connection.transaction())
-                    answer = await action(connection)
-                    if tell:
-                        await announce(connection)
+                async with self.connections.lend() as connection:
+                    if alone:
+                        return await action(connection)
+                    async with connection.writing():
+                        answer = await action(connection)
+                        if tell:
+                            await announce(connection)
                     return answer
             except StoreBusy as error:
                 if (
@@ -205,15 +205,18 @@ class PostgresStore:
 
     async def begin_run(self, id: str, *, dispatch: int, owner: str, now: int) -> ClaimedJob | None:
         check_id(id)
-        return await self._write(
-            partial(job_rows.begin, id=id, dispatch=dispatch, owner=owner, now=now), tell=True
+        begun = await self._write(
+            partial(job_rows.begin, id=id, dispatch=dispatch, owner=owner, now=now), alone=True
         )
+        if begun is None:
+            await self._write(partial(job_rows.let_go, id=id, dispatch=dispatch, now=now), tell=True)
+        return begun
 
     async def runs_of(self, owner: str) -> set[str]:
         return await self._read(partial(job_rows.of_owner, owner=owner))
 
     async def release(self, owner: str) -> int:
-        return await self._write(partial(job_rows.release, owner=owner), tell=True)
+        return await self._write(partial(job_rows.release, owner=owner), alone=True)
 
     async def mark_step(
         self,
@@ -229,7 +232,7 @@ class PostgresStore:
             lambda connection: run_rows.mark_step(
                 connection, id, epoch=epoch, step=step, lines=lines, now=now, retention=retention
             ),
-            tell=True,
+            tell=bool(lines),
         )
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
@@ -290,10 +293,11 @@ class PostgresStore:
         # Refused before it waits for its turn to write: anybody may post to any name.
         await self.check_webhook(uuid)
         text = event_rows.write_content(content)
-        return await self._write(
-            partial(event_rows.put, uuid=uuid, content=content, text=text, now=now, retention=retention),
-            tell=True,
+        inserted = await self._write(
+            partial(event_rows.put, uuid=uuid, text=text, now=now, retention=retention), tell=True
         )
+        row = await inserted.fetchone()
+        return WebhookEvent(id=row[0] if row else 0, uuid=uuid, received=now, content=content)
 
     async def newest_event(self, uuid: str, *, job: str, after: int | None = None) -> WebhookEvent | None:
         if "\0" in check_text(uuid, field="webhook"):
