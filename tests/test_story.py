@@ -14,7 +14,9 @@ import pytest
 
 from scenarioctl.formats.share import read_share, write_share
 from scenarioctl.operations.outcomes import OUTCOMES
+from tests import postgres
 from tests.conftest import BOB, Run
+from tests.runner import finish as run
 from tests.serving import Serving
 
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
@@ -295,6 +297,23 @@ def test_the_story_is_the_same_on_this_machine_over_http_and_with_a_url(
     assert local.exits == expected
     assert http.exits == expected
     assert remote.exits == expected
+
+
+def test_the_story_is_the_same_with_a_store_on_a_server(scenarioctl: Run, folder: Path) -> None:
+    url = postgres.shared_server().url("shared", user=postgres.RUNTIME)
+
+    file = play(on_the_line(scenarioctl, "--offline", "--store", str(folder / "s.db")))
+    run(postgres.open_store(folder / "line").close())
+    line = play(on_the_line(scenarioctl, "--offline", "--store", url))
+    run(postgres.open_store(folder / "http").close())
+    (folder / "served").mkdir()
+    with Serving(folder / "served", store=url) as serving:
+        http = play(over_http(serving))
+
+    for number, each in enumerate(STORY):
+        assert line.answers[number] == file.answers[number], each.line
+        assert http.answers[number] == file.answers[number], each.line
+    assert http.exits == line.exits == file.exits
 
 
 def test_what_people_read_is_the_same_too(scenarioctl: Run, folder: Path, serving: Serving) -> None:
