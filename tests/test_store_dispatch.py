@@ -16,6 +16,7 @@ from scenarioctl.model.jobs import SECOND, ClaimedJob, JobState, Schedule
 from scenarioctl.stores import DispatchingStore
 from scenarioctl.stores.postgres.deferrals import QUEUE, TASK, moment, priority
 from scenarioctl.stores.postgres.store import PostgresStore
+from tests import postgres
 from tests.runner import finish as run
 from tests.test_store_jobs import HOUR, JOB, NOW, begin_due, claim, ended, finish, get_job, texts
 from tests.test_stores import FIRST, Clock, opened
@@ -321,3 +322,31 @@ class TestWhenItIsDue:
         assert execute(store, "SELECT id FROM procrastinate_fetch_job_v2(NULL, NULL)") == [(None,)]
         assert run(begin_due(store, "me", NOW)) == []
         assert len(run(begin_due(store, "me", soon))) == 1
+
+    def test_a_look_for_due_jobs_reads_none_that_are_due_later(self, store: PostgresStore) -> None:
+        server = postgres.shared_server()
+        server.execute("ALTER TABLE scenarioctl.procrastinate_jobs DISABLE TRIGGER ALL", database="shared")
+        execute(
+            store,
+            "INSERT INTO procrastinate_jobs (queue_name, task_name, priority, scheduled_at)"
+            " SELECT %s, %s, -1 - number, now() + number * interval '1 h' FROM generate_series(1, 20000) AS number",
+            QUEUE,
+            TASK,
+        )
+        server.execute("ALTER TABLE scenarioctl.procrastinate_jobs ENABLE TRIGGER ALL", database="shared")
+        server.execute("ANALYZE scenarioctl.procrastinate_jobs", database="shared")
+
+        def count_rows() -> int:
+            ((scanned, fetched),) = execute(
+                store,
+                "SELECT pg_stat_get_xact_tuples_returned('procrastinate_jobs'::regclass),"
+                " pg_stat_get_xact_tuples_fetched('procrastinate_jobs'::regclass)",
+            )
+            return int(scanned) + int(fetched)
+
+        before = count_rows()
+        fetched = execute(
+            store, "SELECT id FROM procrastinate_fetch_job_v2(ARRAY[%s]::varchar[], NULL)", QUEUE
+        )
+        assert fetched == [(None,)]
+        assert count_rows() - before < 100
