@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,14 +29,16 @@ from scenarioctl.model.jobs import Retention
 from scenarioctl.stores import create_store, open_store
 from scenarioctl.stores.postgres import connections, errors
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connection_info
+from scenarioctl.stores.postgres.scenario_rows import list_page
 from scenarioctl.stores.postgres.store import PostgresStore
 from tests import postgres
 from tests.conftest import Run
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, shared_server, start_server
 from tests.runner import finish as run
+from tests.serving import Serving
 from tests.test_store_jobs import JOB, NO_LIMIT, NOW, WEBHOOK, ended
-from tests.test_stores import FIRST, SECOND, fill, message
+from tests.test_stores import FIRST, SECOND, all_pages, fill, message
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,27 @@ def asked(store: PostgresStore, statement: str, *values: Any) -> list[tuple[Any,
         return await done.fetchall() if done.description else []
 
     return run(store._read(ask))
+
+
+def rows_read(store: PostgresStore, table: str, work: Callable[[Connection], Awaitable[None]]) -> int:
+    """Return how many rows of *table* the server reads for *work*."""
+
+    async def count(connection: Connection) -> int:
+        found = await connection.execute(
+            "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE schemaname = 'scenarioctl' AND relname = %s",
+            (table,),
+        )
+        row = await found.fetchone()
+        return int(row[0]) if row else 0
+
+    async def measure(connection: Connection) -> int:
+        # Within a transaction, the server doesn't empty its counters.
+        async with connection.transaction():
+            before = await count(connection)
+            await work(connection)
+            return await count(connection) - before
+
+    return run(store._read(measure))
 
 
 def refusal(error: type[ScenarioctlError], url: str) -> str:
@@ -438,20 +461,22 @@ class TestRows:
         ]
         run(store.put_scenarios(scenarios))
         server.execute("ANALYZE", database="shared")
-        page = run(store.list_scenarios(sort=sort, descending=descending, limit=10))
+        question: dict[str, Any] = {"chain": "", "search": "", "sort": sort, "descending": descending}
+        page = run(store.list_scenarios(limit=10, **question))
 
-        def count_rows() -> int:
-            ((scanned, fetched),) = asked(
-                store,
-                "SELECT pg_stat_get_xact_tuples_returned('scenarios'::regclass),"
-                " pg_stat_get_xact_tuples_fetched('scenarios'::regclass)",
-            )
-            return int(scanned) + int(fetched)
+        async def read(connection: Connection) -> None:
+            await list_page(connection, limit=10, after=page.next, **question)
 
-        before = count_rows()
-        run(store.list_scenarios(sort=sort, descending=descending, limit=10, after=page.next))
-        # The sort by a summary reads all that begin like the first.
-        assert count_rows() - before < 100
+        assert rows_read(store, "scenarios", read) < 100
+
+    def test_long_summaries_are_sorted_by_their_beginnings(self, store: PostgresStore) -> None:
+        long = "Ünïcödé " * 500
+        ends = {"c": "a", "a": "b", "b": ""}
+        run(store.put_scenarios([replace(FIRST, id=id, summary=long + end) for id, end in ends.items()]))
+        run(store.put_scenario(replace(FIRST, id="first", summary="A")))
+
+        assert all_pages(store, sort="summary", limit=1) == ["first", "c", "a", "b"]
+        assert run(store.get_scenario("c")).summary == long + "a"
 
     def test_what_follows_jobs_hears_of_a_run_at_once(self, server: Server, store: PostgresStore) -> None:
         run(store.put_scenario(FIRST))
@@ -538,6 +563,26 @@ class TestServerThatEnds:
 
             assert {type(answer) for answer in answers} == {StoreUnavailable}
             assert took < 2.5
+
+    def test_a_daemon_answers_503_meanwhile_and_recovers_by_itself(
+        self, mortal: Server, tmp_path: Path
+    ) -> None:
+        with Serving(tmp_path, role="api", store=mortal.url("mortal", user=RUNTIME)) as serving:
+            assert (serving.get("/api/scenarios").status, serving.get("/readyz").status) == (200, 200)
+            mortal.stop()
+            begun = time.monotonic()
+            refused, unready = serving.get("/api/scenarios"), serving.get("/readyz")
+            took = time.monotonic() - begun
+            mortal.start()
+            while (answered := serving.get("/api/scenarios")).status != 200:
+                assert time.monotonic() - begun < 30
+
+            assert refused.status == unready.status == 503
+            assert refused.headers["retry-after"] == "2"
+            assert refused.json()["code"] == "store_unavailable"
+            assert took < 4
+            assert answered.json()["total"] >= 0
+            assert serving.get("/readyz").status == 200
 
     def test_connections_that_ended_meanwhile_are_replaced_unseen(self, mortal: Server) -> None:
         for pool in (0, 4):

@@ -16,19 +16,19 @@ from scenarioctl.stores.validation import check_scenario, still_running, taken, 
 
 #: Rows that one statement inserts.
 _ROWS_AT_ONCE = 500
-#: Characters of a summary in its index.
-_INDEXED = 200
+#: Characters of a summary by which it is sorted.
+_SORTED = 600
 
 _INSERT = """
     INSERT INTO scenarios (id, summary, name, chains, webhooks, created, updated, size, digest, blob)
     VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO NOTHING RETURNING seq
 """
 
-#: What a list is sorted by; the order of creation decides between equal rows.  A summary is found by its beginning first.
+#: What a list is sorted by; the order of creation decides between equal rows.
 _ORDERS = {
     "created": ("s.created", "s.seq"),
     "id": ("s.id",),
-    "summary": (f"left(s.summary, {_INDEXED})", "s.summary", "s.seq"),
+    "summary": (f"left(s.summary, {_SORTED})", "s.seq"),
 }
 #: The same order, by the columns of the index by chain.
 _CHAIN_BY_CREATED = ("c.created", "c.scenario")
@@ -246,7 +246,7 @@ def _read_key(after: str, *, sort: str, descending: bool) -> list[Any]:
     # What a damaged row of another kind of store had in its place, or what no text of this one has.
     if any(isinstance(part, (bytes, float)) or (isinstance(part, str) and "\0" in part) for part in key):
         raise InvalidRequest(f"after {shorten(after)} is not a cursor, expected the `next` of another page")
-    return [key[0][:_INDEXED], *key] if sort == "summary" else key
+    return [key[0][:_SORTED], key[1]] if sort == "summary" else key
 
 
 def _filter(chain: str, search: str) -> tuple[list[str], list[Any]]:

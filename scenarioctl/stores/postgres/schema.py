@@ -50,8 +50,8 @@ _SCENARIOS = (
     )
     """,
     "CREATE INDEX scenarios_by_created ON scenarios (created, seq)",
-    # An entry of an index has at most 2700 bytes.
-    "CREATE INDEX scenarios_by_summary ON scenarios (left(summary, 200), seq)",
+    # An entry of an index has at most 2700 bytes, and a character up to four.
+    "CREATE INDEX scenarios_by_summary ON scenarios (left(summary, 600), seq)",
     "CREATE INDEX scenarios_by_digest ON scenarios (digest) WHERE digest IS NOT NULL",
     "CREATE INDEX scenarios_by_webhook ON scenarios USING gin (webhooks) WHERE webhooks <> '{}'",
     # The scenarios of a chain in the order of creation.
