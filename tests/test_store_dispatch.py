@@ -1,6 +1,7 @@
 """What a store promises whose runs a dispatch engine hands out: each job with a due time has one run in the engine."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,13 +15,10 @@ from hypothesis import strategies as st
 from scenarioctl.errors import Conflict, NotFound
 from scenarioctl.model.jobs import SECOND, ClaimedJob, JobState, Schedule
 from scenarioctl.stores import DispatchingStore
-from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import QUEUE, TASK, moment, priority
 from scenarioctl.stores.postgres.store import PostgresStore
-from tests import postgres
 from tests.runner import finish as run
 from tests.test_store_jobs import HOUR, JOB, NOW, begin_due, claim, ended, finish, get_job, texts
-from tests.test_store_postgres import rows_read
 from tests.test_stores import FIRST, Clock, opened
 from tests.test_stores import SECOND as OTHER
 
@@ -318,30 +316,67 @@ class TestWhenItIsDue:
         assert order == ["job-2", "job-0", "job-3", "job-1"]
 
     def test_only_what_is_due_is_handed_out(self, store: PostgresStore) -> None:
-        soon = 4_000_000_000 * SECOND
+        soon = time.time_ns() + 30 * SECOND
         run(store.start_job(replace(JOB, due=soon)))
 
         assert execute(store, "SELECT id FROM procrastinate_fetch_job_v2(NULL, NULL)") == [(None,)]
         assert run(begin_due(store, "me", NOW)) == []
         assert len(run(begin_due(store, "me", soon))) == 1
 
-    def test_a_look_for_due_jobs_reads_none_that_are_due_later(self, store: PostgresStore) -> None:
-        server = postgres.shared_server()
-        server.execute("ALTER TABLE scenarioctl.procrastinate_jobs DISABLE TRIGGER ALL", database="shared")
-        execute(
-            store,
-            "INSERT INTO procrastinate_jobs (queue_name, task_name, priority, scheduled_at)"
-            " SELECT %s, %s, -1 - number, now() + number * interval '1 h' FROM generate_series(1, 20000) AS number",
-            QUEUE,
-            TASK,
-        )
-        server.execute("ALTER TABLE scenarioctl.procrastinate_jobs ENABLE TRIGGER ALL", database="shared")
-        server.execute("ANALYZE scenarioctl.procrastinate_jobs", database="shared")
+    def test_what_is_due_much_later_is_no_run_of_the_engine_until_then(self, store: PostgresStore) -> None:
+        run(store.start_job(replace(JOB, due=time.time_ns() + 100 * SECOND)))
+        assert deferred(store) == []
+        assert run(store.defer_due()) == 0
 
-        async def fetch(connection: Connection) -> None:
-            found = await connection.execute(
-                "SELECT id FROM procrastinate_fetch_job_v2(ARRAY[%s]::varchar[], NULL)", (QUEUE,)
-            )
-            assert await found.fetchall() == [(None,)]
+        execute(store, "UPDATE jobs SET due = %s", time.time_ns() + 30 * SECOND)
+        assert [run(store.defer_due()), run(store.defer_due())] == [1, 0]
+        assert [status for _, status, _ in deferred(store)] == ["todo"]
+        run(store.stop_job(FIRST.id, now=NOW))
+        assert deferred(store) == []
 
-        assert rows_read(store, "procrastinate_jobs", fetch) < 100
+    def test_a_run_that_the_engine_has_lost_is_deferred_again(self, store: PostgresStore) -> None:
+        for id in (FIRST.id, OTHER.id):
+            run(store.start_job(replace(JOB, id=id)))
+        begun = dispatch_of(store)
+        take(store, begun)
+        claimed = begin(store, begun)
+        execute(store, "DELETE FROM procrastinate_jobs")
+
+        assert [run(store.defer_due()), run(store.defer_due())] == [2, 0]
+        assert {id for id, *_ in deferred(store)} == {FIRST.id, OTHER.id}
+        assert claimed is not None
+        assert finish(store, ended(claimed)) is False
+
+
+class TestRedispatch:
+    def test_a_run_of_a_dead_worker_gets_another_number(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        first = dispatch_of(store)
+        take(store, first)
+        claimed = begin(store, first)
+        assert claimed is not None
+
+        assert run(store.redispatch(FIRST.id, dispatch=first)) is True
+        second = dispatch_of(store)
+        assert second != first
+        assert get_job(store).owner == ""
+        # That worker was only frozen.
+        assert finish(store, ended(claimed)) is False
+        assert begin(store, first) is None
+        again = begin(store, second, "you")
+        assert again is not None
+        assert again.interrupted
+        assert run(store.redispatch(FIRST.id, dispatch=first)) is False
+        assert finish(store, ended(again)) is True
+
+    def test_a_run_of_a_stopped_job_gets_none(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        number = dispatch_of(store)
+        take(store, number)
+        begin(store, number)
+        run(store.stop_job(FIRST.id, now=NOW))
+
+        assert run(store.redispatch(FIRST.id, dispatch=number)) is True
+        assert get_job(store).owner == ""
+        assert [status for _, status, _ in deferred(store)] == ["doing"]
+        assert run(store.redispatch(FIRST.id, dispatch=number)) is False

@@ -32,11 +32,12 @@ _LIBRARIES = (
     "xxhash",
     "zoneinfo",
 )
-#: The package of the store on a PostgreSQL server, and the libraries that its functions import.
+#: The store on a PostgreSQL server: its package, and other modules and libraries that it needs.
 _SERVER_STORE = "scenarioctl.stores.postgres"
+_SERVER_DISPATCH = "scenarioctl.worker.procrastinate_dispatch"
 _SERVER_LIBRARIES = ("procrastinate.schema", "psycopg_pool")
 #: Packages and modules that a daemon doesn't need.
-_NOT_SERVED = ("scenarioctl.cli", "scenarioctl.__main__", _SERVER_STORE)
+_NOT_SERVED = ("scenarioctl.cli", "scenarioctl.__main__", _SERVER_STORE, _SERVER_DISPATCH)
 #: Threshold of the youngest generation of the garbage collector. A request makes hundreds of short-lived objects, for
 #: which Python's default of 700 starts a collection again and again.
 _YOUNG = 10_000
@@ -59,7 +60,7 @@ def preload(store: str = "") -> None:
         # The store reports that its libraries are missing.
         with suppress(ImportError):
             _import_all(import_module(_SERVER_STORE))
-            for library in _SERVER_LIBRARIES:
+            for library in (_SERVER_DISPATCH, *_SERVER_LIBRARIES):
                 import_module(library)
     read_listing()
     # The descriptions of fields come from source files.

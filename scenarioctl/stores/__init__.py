@@ -18,7 +18,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.jobs import (
     Claim,
     ClaimedJob,
@@ -333,8 +333,18 @@ class ClaimingStore(Store, Protocol):
 class DispatchingStore(Store, Protocol):
     """A store with a dispatch engine of its own, which says when a job is due and which worker runs it.
 
-    Whenever a job gets a due time, the store defers a run to the engine, in the same transaction, and notes its number.
+    Whenever a job gets a due time, the store defers a run to the engine, in the same transaction, and notes its number;
+    if it is due much later, `defer_due` does so in time.
     """
+
+    def engine_address(self) -> str:
+        """Return how libpq connects to the engine's tables; it may hold a password."""
+
+    def explain(self, error: Exception) -> ScenarioctlError:
+        """Return what an error of such a connection means to a user; raise *error* if it is a bug."""
+
+    async def defer_due(self) -> int:
+        """Defer runs of jobs that are due soon, and of those whose run the engine has lost; return how many."""
 
     async def begin_run(self, id: str, *, dispatch: int, owner: str, now: int) -> ClaimedJob | None:
         """Give the job to *owner* for the run that the engine knows as *dispatch*, with a new epoch.
@@ -345,6 +355,12 @@ class DispatchingStore(Store, Protocol):
 
     async def runs_of(self, owner: str) -> set[str]:
         """Return the ids of the jobs that are the owner's."""
+
+    async def redispatch(self, id: str, *, dispatch: int) -> bool:
+        """Take the job from the worker that has it as *dispatch*, and defer its run again, under another number.
+
+        False, and nothing changes, if *dispatch* is not its number any more.  The store keeps nothing of that worker's run.
+        """
 
     async def release(self, owner: str) -> int:
         """Release all jobs of *owner*, which the engine dispatches again; return how many.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from scenarioctl.application import Application
-from scenarioctl.stores import ClaimingStore
+from scenarioctl.stores import ClaimingStore, DispatchingStore
 from scenarioctl.worker.embedded_dispatch import EmbeddedDispatch
 from scenarioctl.worker.runs import Runs
 
@@ -24,8 +24,8 @@ class Dispatch(Protocol):
     async def run(self, stop: asyncio.Event) -> None:
         """Start jobs when they are due, until *stop*.  Runs in progress go on."""
 
-    async def start_due(self) -> None:
-        """Start the jobs that are due now.  For tests."""
+    async def run_due(self) -> bool:
+        """Run what is due now to its end; False if nothing is.  For tests."""
 
     def wake(self) -> None:
         """Look for due jobs now: one was started in this process."""
@@ -43,6 +43,16 @@ class Dispatch(Protocol):
 def choose_dispatch(app: Application, runs: Runs, *, monotonic: Callable[[], int]) -> Dispatch:
     """Return the dispatch that goes with the application's store."""
     store = app.store
+    if isinstance(store, DispatchingStore):
+        # Part of an extra.
+        from scenarioctl.worker.procrastinate_dispatch import ProcrastinateDispatch
+
+        return ProcrastinateDispatch(app, store, runs, monotonic=monotonic)
     if not isinstance(store, ClaimingStore):
         raise TypeError(f"there is no dispatch for {type(store).__name__}")
     return EmbeddedDispatch(app, store, runs, monotonic=monotonic)
+
+
+def turns_at_store(app: Application, capacity: int) -> int:
+    """Return how many runs may use the store at once: requests and chores need connections to a server, too."""
+    return max(1, app.settings.store_pool - 2) if isinstance(app.store, DispatchingStore) else capacity

@@ -58,8 +58,12 @@ class EmbeddedDispatch:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
 
-    async def start_due(self) -> None:
+    async def run_due(self) -> bool:
         await self._turn()
+        tasks = self._runs.tasks()
+        if tasks:
+            await asyncio.wait(tasks)
+        return bool(tasks)
 
     def wake(self) -> None:
         self._wake.set()

@@ -57,6 +57,7 @@ class JobRun:
         pace: Pace,
         counts: Counts,
         capacity: Capacity,
+        at_store: asyncio.Semaphore,
     ) -> None:
         self.claimed = claimed
         self.place: Place = capacity.take()
@@ -71,6 +72,7 @@ class JobRun:
         self._pace = pace
         self._counts = counts
         self._capacity = capacity
+        self._at_store = at_store
         #: Lines that are in the log already.
         self._logged = 0
         #: The task that notes a wait or lines in the store.
@@ -200,7 +202,8 @@ class JobRun:
         retention = retention_of(self._app.settings)
         while True:
             try:
-                kept = await self._app.store.finish_run(run, retention=retention)
+                async with self._at_store:
+                    kept = await self._app.store.finish_run(run, retention=retention)
                 break
             except ScenarioctlError as error:
                 self._counts.store_errors += 1
@@ -241,9 +244,11 @@ class JobRun:
         job = self.claimed.job
         fresh = tuple(lines[self._logged :])
         try:
-            if await self._app.store.mark_step(
-                job.id, epoch=job.epoch, step=step, lines=fresh, now=self._app.clock()
-            ):
+            async with self._at_store:
+                marked = await self._app.store.mark_step(
+                    job.id, epoch=job.epoch, step=step, lines=fresh, now=self._app.clock()
+                )
+            if marked:
                 self._logged += len(fresh)
         except ScenarioctlError as error:
             # The lines are stored at the end of the run.

@@ -26,12 +26,15 @@ class Runs:
         pace: Pace,
         counts: Counts,
         capacity: Capacity,
+        at_store: asyncio.Semaphore,
         on_draft: Callable[[MempoolDraft], None],
     ) -> None:
         self.owner = owner
         self.pace = pace
         self.counts = counts
         self.capacity = capacity
+        #: Runs take turns at a store that has few connections, of which they leave some to others.
+        self.at_store = at_store
         self._app = app
         self._on_draft = on_draft
         #: Job -> its run in progress.
@@ -53,8 +56,8 @@ class Runs:
         """Return the tasks of all runs."""
         return [run.task for run in self._by_job.values() if run.task is not None]
 
-    def start(self, claimed: ClaimedJob) -> JobRun:
-        """Start a run of a claimed job."""
+    def start(self, claimed: ClaimedJob) -> asyncio.Task[None]:
+        """Start a run of a claimed job, and return its task."""
         id = claimed.job.id
         before = self._by_job.get(id)
         if before is not None and before.task is not None:
@@ -67,10 +70,11 @@ class Runs:
             pace=self.pace,
             counts=self.counts,
             capacity=self.capacity,
+            at_store=self.at_store,
         )
-        run.task = asyncio.create_task(self._perform(run), name=f"job {id}")
-        run.task.add_done_callback(lambda _: self._ended(run))
-        return run
+        run.task = task = asyncio.create_task(self._perform(run), name=f"job {id}")
+        task.add_done_callback(lambda _: self._ended(run))
+        return task
 
     def give_up(self, run: JobRun) -> None:
         """Cancel a run in progress whose job is not ours any more, unless it is being stored."""

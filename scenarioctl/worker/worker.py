@@ -13,7 +13,7 @@ from scenarioctl.operations.runs import retention_of
 from scenarioctl.worker.capacity import Capacity
 from scenarioctl.worker.chores import guard, repeat
 from scenarioctl.worker.counts import Counts
-from scenarioctl.worker.dispatch import choose_dispatch
+from scenarioctl.worker.dispatch import choose_dispatch, turns_at_store
 from scenarioctl.worker.draft_checks import DraftChecks
 from scenarioctl.worker.identity import new_owner
 from scenarioctl.worker.pace import Pace
@@ -46,6 +46,7 @@ class Worker:
             pace=self.pace,
             counts=self.counts,
             capacity=self.capacity,
+            at_store=asyncio.Semaphore(turns_at_store(app, capacity)),
             on_draft=self._draft_checks.notice,
         )
         self._dispatch = choose_dispatch(app, self.runs, monotonic=monotonic)
@@ -88,11 +89,7 @@ class Worker:
 
     async def run_next(self) -> bool:
         """Run what is due now to its end; False if nothing is.  For tests, and without the chores of `run`."""
-        await self._dispatch.start_due()
-        tasks = self.runs.tasks()
-        if tasks:
-            await asyncio.wait(tasks)
-        return bool(tasks)
+        return await self._dispatch.run_due()
 
     async def renew(self) -> None:
         """Keep our jobs, and give up runs whose job is not ours any more."""

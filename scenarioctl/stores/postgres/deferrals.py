@@ -4,6 +4,7 @@ procrastinate is imported when the first job is started, stopped or finished: cr
 """
 
 import logging
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ TASK = "run_scenario"
 #: The engine's queue of all runs.
 QUEUE = "scenarioctl"
 
+#: Nanoseconds before its due time at which a run is deferred.
+SOON = 60 * 1_000_000_000
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Due at this second since 1970, a run has the priority 0; at an earlier one, a higher priority.
 _ZERO = 1_600_000_000
@@ -30,21 +34,39 @@ class Deferrals:
     def __init__(self) -> None:
         self._engine: App | None = None
 
-    async def defer(self, connection: Connection, id: str, due: int) -> int:
-        """Have the engine run the job *id* at *due*, if the transaction of *connection* commits; return its number."""
+    async def defer(self, connection: Connection, id: str, due: int) -> int | None:
+        """Have the engine run the job *id* at *due*, if the transaction of *connection* commits; return its number.
+
+        None, and nothing happens, if that is not soon: the engine reads all runs that are not due to find one that is.
+        """
+        if due > time.time_ns() + SOON:
+            return None
+        return await self.defer_now(connection, id, due)
+
+    async def defer_now(self, connection: Connection, id: str, due: int) -> int:
+        """Do so however long until *due*."""
         (number,) = await self.defer_all(connection, [(id, due)])
         return number
 
     async def defer_all(self, connection: Connection, runs: Sequence[tuple[str, int]]) -> list[int]:
-        """Do so for each id and due time of *runs*."""
-        return [
-            await self._app()
-            .configure_task(
-                TASK, queue=QUEUE, schedule_at=moment(due), priority=priority(due), connection=connection
+        """Do so for each id and due time of *runs*, and return their numbers."""
+        from procrastinate.jobs import Job
+
+        jobs = [
+            Job(
+                id=None,
+                task_name=TASK,
+                queue=QUEUE,
+                priority=priority(due),
+                lock=None,
+                queueing_lock=None,
+                task_kwargs={"id": id},
+                scheduled_at=moment(due),
             )
-            .defer_async(id=id)
             for id, due in runs
         ]
+        deferred = await self._app().job_manager.batch_defer_jobs_async(jobs, connection=connection)
+        return [job.id for job in deferred if job.id is not None]
 
     async def cancel(self, connection: Connection, number: int) -> bool:
         """Take a run back, if the transaction commits; False if it is in progress or over, and nothing changes."""

@@ -10,7 +10,7 @@ from scenarioctl.model.jobs import ClaimedJob, Job, JobState, Schedule
 from scenarioctl.stores import JobPage
 from scenarioctl.stores.job_texts import DAMAGED, read_schedule, write_schedule
 from scenarioctl.stores.postgres.connections import Connection
-from scenarioctl.stores.postgres.deferrals import Deferrals
+from scenarioctl.stores.postgres.deferrals import SOON, Deferrals
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 
 #: The columns of a job, in the order in which `_read_job` takes them.
@@ -21,6 +21,10 @@ _COLUMNS = (
 _WIDTH = 14
 #: Jobs that one transaction plans anew.
 _PLANNED_AT_ONCE = 200
+#: The server's clock, in the nanoseconds of due times.
+_NOW = "(extract(epoch FROM now()) * 1000000000)::bigint"
+#: Nanoseconds after its due time at which a run that the engine doesn't know is lost.
+_LATE = 10 * 1_000_000_000
 #: Seconds without a heartbeat after which a worker counts as gone.
 _HEARTBEAT_SECONDS = 10
 
@@ -162,6 +166,56 @@ async def let_go(connection: Connection, id: str, *, dispatch: int, now: int) ->
 async def of_owner(connection: Connection, owner: str) -> set[str]:
     found = await connection.execute("SELECT id FROM jobs WHERE owner <> '' AND owner = %s", (owner,))
     return {id for (id,) in await found.fetchall()}
+
+
+async def redispatch(connection: Connection, id: str, *, dispatch: int, deferrals: Deferrals) -> bool:
+    found = await connection.execute(
+        "SELECT state, due FROM jobs WHERE id = %s AND dispatch = %s FOR NO KEY UPDATE", (id, dispatch)
+    )
+    row = await found.fetchone()
+    if row is None:
+        return False
+    state, due = row
+    number = await deferrals.defer(connection, id, due) if state == "running" and due is not None else None
+    await connection.execute(
+        "UPDATE jobs SET owner = '', step = '', dispatch = %s WHERE id = %s", (number, id)
+    )
+    return True
+
+
+async def defer_some(connection: Connection, *, deferrals: Deferrals) -> int:
+    """Defer runs that are due soon; return how many, 0 at the end."""
+    found = await connection.execute(
+        "SELECT id, due FROM jobs WHERE state = 'running' AND dispatch IS NULL"  # noqa: S608
+        f" AND due <= {_NOW} + %s ORDER BY due LIMIT %s FOR NO KEY UPDATE SKIP LOCKED",
+        (SOON, _PLANNED_AT_ONCE),
+    )
+    rows = await found.fetchall()
+    if rows:
+        numbers = await deferrals.defer_all(connection, rows)
+        await connection.execute(
+            "UPDATE jobs SET dispatch = run.number FROM unnest(%s::text[], %s::bigint[]) AS run (id, number)"
+            " WHERE jobs.id = run.id",
+            ([id for id, _ in rows], numbers),
+        )
+    return len(rows)
+
+
+async def find_lost(connection: Connection) -> list[tuple[str, int]]:
+    """Return jobs that are late, with their number, which the engine does not know any more."""
+    found = await connection.execute(
+        f"""
+        SELECT late.id, late.dispatch FROM (
+            SELECT id, dispatch FROM jobs
+            WHERE state = 'running' AND owner = '' AND dispatch IS NOT NULL AND due <= {_NOW} - %(late)s
+            UNION ALL
+            SELECT id, dispatch FROM jobs WHERE owner <> '' AND dispatch IS NOT NULL AND due <= {_NOW} - %(late)s
+        ) AS late LEFT JOIN procrastinate_jobs AS p ON p.id = late.dispatch AND p.status IN ('todo', 'doing')
+        WHERE p.id IS NULL LIMIT %(limit)s
+        """,  # noqa: S608
+        {"late": _LATE, "limit": _PLANNED_AT_ONCE},
+    )
+    return await found.fetchall()
 
 
 async def release(connection: Connection, owner: str) -> int:

@@ -146,6 +146,7 @@ _JOBS = (
     ) WITH (fillfactor = 70)
     """,
     "CREATE INDEX jobs_by_due ON jobs (due) WHERE state = 'running' AND owner = ''",
+    "CREATE INDEX jobs_to_defer ON jobs (due) WHERE state = 'running' AND dispatch IS NULL",
     "CREATE INDEX jobs_by_owner ON jobs (owner) WHERE owner <> ''",
     "CREATE INDEX jobs_by_state ON jobs (state, id)",
     """
@@ -222,14 +223,6 @@ _JOBS = (
     """,
 )
 
-#: The engine looks for due jobs in the order of their priority.  Most are due much later, and it would read them all to find
-#: that none is due: 100 ms for 500 000 jobs.  By time it takes 0.1 ms.  The planner sees that only if the index has all rows,
-#: and if a look for a job's lock costs nothing; ours have none.
-_ENGINE = (
-    "CREATE INDEX scenarioctl_jobs_by_time ON procrastinate_jobs (scheduled_at)",
-    "CREATE INDEX scenarioctl_jobs_by_lock ON procrastinate_jobs (lock) WHERE lock IS NOT NULL",
-)
-
 #: Each entry takes the tables from the version of its position to the next.  The engine's tables come before the first.
-MIGRATIONS = (Migration(statements=(_META, *_SCENARIOS, *_JOBS, *_ENGINE), compatible=1),)
+MIGRATIONS = (Migration(statements=(_META, *_SCENARIOS, *_JOBS), compatible=1),)
 VERSION = len(MIGRATIONS)

@@ -56,6 +56,8 @@ Action = Callable[[Connection], Awaitable[T]]
 
 #: How often a transaction is repeated that PostgreSQL ends because another one waits for it.
 _ATTEMPTS = 10
+#: Portions of runs that are deferred before their worker looks after other things.
+_PORTIONS = 20
 #: Seconds for which `health` reports a failed write, unless a later one succeeds.
 _TROUBLE_SECONDS = 60.0
 
@@ -214,6 +216,29 @@ class PostgresStore:
 
     async def runs_of(self, owner: str) -> set[str]:
         return await self._read(partial(job_rows.of_owner, owner=owner))
+
+    def engine_address(self) -> str:
+        return self.connections.info
+
+    def explain(self, error: Exception) -> ScenarioctlError:
+        if not isinstance(error, psycopg.Error):
+            raise error
+        return self.connections.explainer.explain(error)
+
+    async def defer_due(self) -> int:
+        deferred = 0
+        for _ in range(_PORTIONS):
+            deferred += (some := await self._write(partial(job_rows.defer_some, deferrals=self.deferrals)))
+            if not some:
+                break
+        for id, dispatch in await self._read(job_rows.find_lost):
+            deferred += await self.redispatch(id, dispatch=dispatch)
+        return deferred
+
+    async def redispatch(self, id: str, *, dispatch: int) -> bool:
+        return await self._write(
+            partial(job_rows.redispatch, id=id, dispatch=dispatch, deferrals=self.deferrals), tell=True
+        )
 
     async def release(self, owner: str) -> int:
         return await self._write(partial(job_rows.release, owner=owner), alone=True)

@@ -1,0 +1,546 @@
+"""What every dispatch promises, by example: over the embedded stores and over procrastinate."""
+
+import asyncio
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.actions import running
+from scenarioctl.application import Application
+from scenarioctl.config import load_settings
+from scenarioctl.model.jobs import SECOND, Job, JobState
+from scenarioctl.operations.creation import CreateRemark, create_remark
+from scenarioctl.operations.jobs import StartJob, start_job
+from scenarioctl.schedules import read_schedule
+from scenarioctl.stores import Store, StoredScenario, open_store
+from scenarioctl.stores.memory import MemoryStore
+from scenarioctl.stores.memory_state import MemoryState
+from scenarioctl.worker.pace import Pace
+from scenarioctl.worker.worker import Worker
+from tests.messages import says
+from tests.test_jobs import REMARK, diagram, node
+from tests.test_kills import stop_in_the_middle
+from tests.test_worker import FakeRun, draft
+
+#: Seconds: short ones, since the clocks of engines can't be moved.
+LEASE = 1.0
+PACE = Pace(lease=LEASE, renew=LEASE / 3, owners=LEASE / 4, poll=0.2, grace=0.2, retry=0.05)
+
+#: A worker in a process of its own; the arguments are its store and the lease.
+PROCESS = """
+import asyncio, signal, sys
+from scenarioctl.application import Application
+from scenarioctl.config import load_settings
+from scenarioctl.stores import open_store
+from scenarioctl.worker.pace import Pace
+from scenarioctl.worker.worker import Worker
+
+async def main():
+    app = Application(load_settings({"offline": True}), served=True)
+    location, lease = sys.argv[1], float(sys.argv[2])
+    app.resources.store = open_store(location, **({"pool": 4} if "://" in location else {}))
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    worker = Worker(app, pace=Pace(lease=lease, renew=lease / 3, owners=lease / 4, poll=0.2, retry=0.05))
+    print("ready", flush=True)
+    await worker.run(stop)
+    await app.close()
+    print(worker.counts.executed, worker.counts.lost, flush=True)
+
+asyncio.run(main())
+"""
+
+
+class Place:
+    """A store that several workers serve, each as a process of its own would."""
+
+    def __init__(self, folder: Path, *, location: str) -> None:
+        self.folder = folder
+        #: A path or a URL; empty for a store in memory.
+        self.location = location
+        self._memory = MemoryState()
+        self._apps: list[Application] = []
+
+    def open(self) -> Application:
+        """Return an application of one more process."""
+        app = Application(
+            load_settings({"offline": True, "store": self.folder / "s.db", "cache": self.folder}, {})
+        )
+        app.resources.store = self._open_store()
+        self._apps.append(app)
+        return app
+
+    def _open_store(self) -> Store:
+        if not self.location:
+            return MemoryStore(self._memory, clock=time.monotonic_ns)
+        if "://" in self.location:
+            return open_store(self.location, pool=4)
+        return open_store(self.location)
+
+    async def close(self) -> None:
+        for app in self._apps:
+            await app.close()
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setattr(running, "Run", FakeRun)
+    monkeypatch.setattr(FakeRun, "plays", {})
+    return make_place(request.param, tmp_path)
+
+
+def make_place(kind: str, folder: Path) -> Place:
+    location = str(folder / "s.db") if kind == "sqlite" else ""
+    if kind == "postgresql":
+        from tests import postgres
+
+        location = postgres.shared_database()
+        postgres.empty_tables(location)
+    return Place(folder, location=location)
+
+
+Story = Callable[["Stage"], Awaitable[None]]
+
+
+class Stage:
+    """Workers that run, and what a story does with their jobs."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.app = place.open()
+        self._stops: dict[Worker, tuple[asyncio.Event, asyncio.Task[None]]] = {}
+
+    async def work(self, app: Application | None = None, **fields: Any) -> Worker:
+        """Start a worker."""
+        fields.setdefault("pace", PACE)
+        worker = Worker(app or self.place.open(), **fields)
+        stop = asyncio.Event()
+        self._stops[worker] = stop, asyncio.create_task(worker.run(stop))
+        await until(self.app.store.has_worker)
+        return worker
+
+    async def stop(self, worker: Worker) -> None:
+        stop, task = self._stops.pop(worker)
+        stop.set()
+        await asyncio.wait_for(task, 10)
+
+    async def close(self) -> None:
+        for worker in list(self._stops):
+            await self.stop(worker)
+        await self.place.close()
+
+    async def start(self, id: str, *, after: float = 0.0, every: str = "1h", scenario: bool = True) -> None:
+        """Start a job that is due in so many seconds."""
+        if scenario:
+            made = await create_remark(self.app, CreateRemark(chain="polkadot", text="hello"))
+            blob = (await self.app.store.get_scenario(made.answer["result"])).blob
+            await self.app.store.put_scenario(
+                StoredScenario(id=id, blob=blob, summary="Remark", chains=(), created=1, updated=1)
+            )
+        now = self.app.clock()
+        due = now + round(after * SECOND)
+        job = Job(
+            id=id,
+            state=JobState.RUNNING,
+            schedule=read_schedule(every=every),
+            changed=now,
+            due=due,
+            planned=due,
+        )
+        assert await self.app.store.start_job(job)
+
+    async def job(self, id: str) -> Job:
+        job = await self.app.store.get_job(id)
+        assert job is not None
+        return job
+
+    async def log(self, id: str) -> list[str]:
+        return [line.text for line in await self.app.store.read_log(id)]
+
+    async def ran(self, *ids: str) -> bool:
+        return all([(await self.job(id)).runs for id in ids])
+
+
+async def until(condition: Callable[[], Awaitable[bool]], *, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not await condition():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.01)
+
+
+def tell(place: Place, story: Story) -> None:
+    async def told() -> None:
+        stage = Stage(place)
+        try:
+            await asyncio.wait_for(story(stage), 90)
+        finally:
+            await stage.close()
+
+    asyncio.run(told())
+
+
+def test_of_several_workers_one_runs_a_job_that_is_due(place: Place) -> None:
+    ids = [f"job-{number}" for number in range(30)]
+
+    async def story(stage: Stage) -> None:
+        workers = [await stage.work() for _ in range(3)]
+        for number, id in enumerate(ids):
+            await stage.start(id, after=0.01 * number)
+        await until(lambda: stage.ran(*ids))
+
+        assert sum(worker.counts.executed for worker in workers) == len(ids)
+        assert [(await stage.job(id)).runs for id in ids] == [1] * len(ids)
+        drafts = Counter(entry.job for entry in await stage.app.store.read_mempool(None))
+        assert drafts == dict.fromkeys(ids, 1)
+
+    tell(place, story)
+
+
+def test_jobs_run_in_the_order_in_which_they_are_due(place: Place) -> None:
+    order = []
+
+    async def note(run: FakeRun) -> None:
+        order.append(run.id)
+        await draft(run)
+
+    FakeRun.plays = dict.fromkeys(("last", "first", "second"), note)
+
+    async def story(stage: Stage) -> None:
+        await stage.start("last", after=-2)
+        await stage.start("first", after=-6)
+        await stage.start("second", after=-4)
+        await stage.work(capacity=1)
+        await until(lambda: stage.ran("first", "second", "last"))
+
+        assert order == ["first", "second", "last"]
+
+    tell(place, story)
+
+
+def test_a_job_runs_when_it_is_due_and_again_at_its_interval(place: Place) -> None:
+    begun = []
+
+    async def note(run: FakeRun) -> None:
+        begun.append(run.app.clock())
+
+    FakeRun.plays = {"one": note}
+
+    async def story(stage: Stage) -> None:
+        await stage.work()
+        due = stage.app.clock() + SECOND // 2
+        await stage.start("one", after=0.5, every="1s")
+        await asyncio.sleep(2.2)
+
+        late = [(begin - due) / SECOND - number for number, begin in enumerate(begun)]
+        assert len(late) == 2
+        assert min(late) >= 0
+        # Under load it is more.
+        assert max(late) < 0.9
+
+    tell(place, story)
+
+
+def test_a_start_in_another_process_is_noticed_soon(place: Place) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.work()
+        await stage.start("one")
+
+        await until(lambda: stage.ran("one"), seconds=1)
+
+    tell(place, story)
+
+
+def test_a_start_in_the_same_process_is_noticed_at_once(place: Place) -> None:
+    async def story(stage: Stage) -> None:
+        app = stage.place.open()
+        await stage.work(app, pace=Pace(poll=60, grace=0.1))
+        await asyncio.sleep(0.3)
+        await stage.start("one")
+        app.wake()
+
+        await until(lambda: stage.ran("one"), seconds=1)
+
+    tell(place, story)
+
+
+def test_a_job_that_was_stopped_restarted_or_deleted_does_not_run(place: Place) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.work()
+        store = stage.app.store
+        for id in ("stopped", "restarted", "deleted"):
+            await stage.start(id, after=0.5)
+            assert await store.stop_job(id, now=stage.app.clock())
+        await stage.start("restarted", after=1.5, scenario=False)
+        await store.delete_scenario("deleted")
+        await asyncio.sleep(1.0)
+
+        assert [(await stage.job(id)).runs for id in ("stopped", "restarted")] == [0, 0]
+        await until(lambda: stage.ran("restarted"), seconds=2)
+        assert await stage.log("restarted") == ["Starting worker", "drafted", "workload executed", "Sleeping"]
+
+    tell(place, story)
+
+
+def test_more_runs_may_wait_than_draft(place: Place) -> None:
+    async def waiting(run: FakeRun) -> None:
+        await run.wait("webhook 6f1c", 1.0)
+
+    ids = [f"waits-{number}" for number in range(5)]
+    FakeRun.plays = dict.fromkeys(ids, waiting)
+
+    async def story(stage: Stage) -> None:
+        worker = await stage.work(capacity=1)
+        for id in (*ids, "other"):
+            await stage.start(id)
+
+        async def all_wait() -> bool:
+            return worker.waiting == len(ids) and await stage.ran("other")
+
+        await until(all_wait)
+        await until(lambda: stage.ran(*ids))
+
+    tell(place, story)
+
+
+def test_a_stop_gives_its_runs_back_and_another_worker_repeats_them_at_once(place: Place) -> None:
+    async def waiting(run: FakeRun) -> None:
+        await run.announce("Waiting")
+        if len(began) == 1:
+            await run.wait("webhook 6f1c", 3600)
+
+    began: list[str] = []
+
+    async def begin(run: FakeRun) -> None:
+        began.append(run.id)
+        await waiting(run)
+
+    FakeRun.plays = {"one": begin}
+
+    async def story(stage: Stage) -> None:
+        worker = await stage.work()
+        await stage.start("one")
+
+        async def waits() -> bool:
+            return (await stage.job("one")).step != ""
+
+        await until(waits)
+        await stage.stop(worker)
+        job = await stage.job("one")
+        assert (job.owner, job.step, job.state) == ("", "", JobState.RUNNING)
+        assert not await stage.app.store.has_worker()
+
+        await stage.work()
+        await until(lambda: stage.ran("one"), seconds=1)
+        assert await stage.log("one") == [
+            *("Starting worker", "Waiting"),
+            *(says("attempt", "interrupted"), "Waiting", "workload executed", "Sleeping"),
+        ]
+
+    tell(place, story)
+
+
+def test_a_run_of_a_job_that_was_started_anew_is_given_up(place: Place) -> None:
+    began, canceled = asyncio.Event(), []
+
+    async def slow(run: FakeRun) -> None:
+        began.set()
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            canceled.append(run.id)
+            raise
+
+    FakeRun.plays = {"one": slow}
+
+    async def story(stage: Stage) -> None:
+        await stage.work()
+        await stage.start("one")
+        await asyncio.wait_for(began.wait(), 10)
+        assert await stage.app.store.stop_job("one", now=stage.app.clock())
+        FakeRun.plays = {}
+        await stage.start("one", after=0.5, scenario=False)
+        await until(lambda: stage.ran("one"))
+
+        assert canceled == ["one"]
+        assert (await stage.log("one"))[-3:] == ["drafted", "workload executed", "Sleeping"]
+
+    tell(place, story)
+
+
+# -- workers that are killed and frozen
+
+
+class Processes:
+    """Workers that are processes."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._all: list[subprocess.Popen[str]] = []
+
+    def start(self) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROCESS, self._place.location, str(LEASE)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._all.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    def end(self, process: "subprocess.Popen[str]") -> tuple[int, int]:
+        """Stop it, and return how many runs it has executed and lost."""
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout is not None
+        executed, lost = map(int, process.stdout.read().split())
+        assert process.wait(20) == 0
+        return executed, lost
+
+    def close(self) -> None:
+        for process in self._all:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def shared_place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    return make_place(request.param, tmp_path)
+
+
+@pytest.fixture
+def processes(shared_place: Place) -> Iterator[Processes]:
+    started = Processes(shared_place)
+    yield started
+    started.close()
+
+
+async def start_slow(stage: Stage, seconds: float, *, every: str = "1h") -> str:
+    """Start a job whose runs draft and then take so many seconds; return its id."""
+    id = await diagram(stage.app, REMARK, node("d", "delay", seconds=str(seconds)))
+    await start_job(stage.app, StartJob(id=id, every=every))
+    return id
+
+
+async def holder(stage: Stage, id: str) -> int:
+    """Return the process that runs the job; 0 if none does."""
+    owner = (await stage.job(id)).owner
+    return int(owner.split(":")[3]) if owner else 0
+
+
+async def freeze_one(
+    stage: Stage, workers: "list[subprocess.Popen[str]]", ids: list[str]
+) -> "subprocess.Popen[str]":
+    """Freeze a worker that has runs in progress, and return it."""
+    location = stage.place.location
+    while True:
+        holders = [await holder(stage, id) for id in ids]
+        for worker in workers:
+            if worker.pid not in holders:
+                continue
+            if "://" not in location:
+                # Unless it is writing: SQLite has one writer, for whom all others wait.
+                if stop_in_the_middle(worker, Path(location)):
+                    return worker
+                continue
+            worker.send_signal(signal.SIGSTOP)
+            if worker.pid in [await holder(stage, id) for id in ids]:
+                return worker
+            worker.send_signal(signal.SIGCONT)
+        await asyncio.sleep(0.02)
+
+
+async def check_runs(stage: Stage, ids: list[str]) -> int:
+    """Say that each run left all that it leaves, once; return how many there were."""
+    total = 0
+    for id in ids:
+        runs = await stage.app.store.last_runs(id, limit=1000)
+        total += len(runs)
+        assert len({run.planned for run in runs}) == len(runs)
+        assert [(run.drafts, run.failure) for run in runs] == [(1, "")] * len(runs)
+        log = await stage.log(id)
+        assert log.count("Starting worker") == 1
+        assert log.count("workload executed") == log.count("Sleeping") == len(runs)
+        assert len(await stage.app.store.read_mempool(id)) == len(runs)
+    return total
+
+
+def test_a_run_of_a_killed_worker_is_taken_over_and_says_so(
+    shared_place: Place, processes: Processes
+) -> None:
+    async def story(stage: Stage) -> None:
+        workers = {worker.pid: worker for worker in (processes.start(), processes.start())}
+        id = await start_slow(stage, 1.0)
+
+        async def is_held() -> bool:
+            return await holder(stage, id) in workers
+
+        await until(is_held)
+        dead = workers.pop(await holder(stage, id))
+        dead.kill()
+        killed = time.monotonic()
+        await until(is_held)
+        assert time.monotonic() - killed < 2 * LEASE
+        await until(lambda: stage.ran(id))
+        assert await check_runs(stage, [id]) == 1
+        assert says("attempt", "interrupted") in await stage.log(id)
+        assert [processes.end(worker) for worker in workers.values()] == [(1, 0)]
+
+    tell(shared_place, story)
+
+
+def test_a_frozen_worker_keeps_nothing_of_what_another_has_done(
+    shared_place: Place, processes: Processes
+) -> None:
+    async def story(stage: Stage) -> None:
+        workers = [processes.start() for _ in range(2)]
+        ids = [await start_slow(stage, 0.3, every="1s") for _ in range(6)]
+        frozen = await freeze_one(stage, workers, ids)
+        try:
+
+            async def is_taken_over() -> bool:
+                return all([await holder(stage, id) != frozen.pid for id in ids])
+
+            await until(is_taken_over)
+        finally:
+            frozen.send_signal(signal.SIGCONT)
+        await asyncio.sleep(1.5)
+        told = [processes.end(worker) for worker in workers]
+
+        assert await check_runs(stage, ids) == sum(executed for executed, _ in told)
+        assert sum(lost for _, lost in told) > 0
+
+    tell(shared_place, story)
+
+
+def test_after_random_kills_nothing_is_lost_or_repeated(shared_place: Place, processes: Processes) -> None:
+    async def story(stage: Stage) -> None:
+        ids = [await start_slow(stage, 0.1, every="1s") for _ in range(6)]
+        dice = random.Random(7)
+        workers = [processes.start() for _ in range(2)]
+        for _ in range(2):
+            await asyncio.sleep(dice.uniform(0.2, 1.0))
+            victim = workers.pop(dice.randrange(2))
+            victim.kill()
+            workers.append(processes.start())
+        runs = [(await stage.job(id)).runs for id in ids]
+
+        async def have_gone_on() -> bool:
+            return all([(await stage.job(id)).runs > before for id, before in zip(ids, runs, strict=True)])
+
+        await until(have_gone_on)
+        for worker in workers:
+            processes.end(worker)
+        assert await check_runs(stage, ids) >= len(ids)
+
+    tell(shared_place, story)

@@ -1,0 +1,146 @@
+"""What procrastinate alone would not keep of the promises in `test_dispatch.py`."""
+
+import asyncio
+import signal
+from functools import partial
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from scenarioctl.actions import running
+from scenarioctl.errors import StoreUnavailable
+from scenarioctl.stores.postgres import deferrals, job_rows
+from scenarioctl.stores.postgres.administration import initialize
+from scenarioctl.stores.postgres.connections import ServerSettings
+from scenarioctl.worker.pace import Pace
+from scenarioctl.worker.worker import Worker
+from tests import postgres
+from tests.runner import finish
+from tests.test_dispatch import LEASE, PACE, Place, Stage, make_place, tell, until
+from tests.test_worker import FakeRun, draft
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setattr(running, "Run", FakeRun)
+    monkeypatch.setattr(FakeRun, "plays", {})
+    return make_place("postgresql", tmp_path)
+
+
+def execute(statement: str) -> list[tuple[object, ...]]:
+    options = "-c search_path=scenarioctl"
+    with psycopg.connect(postgres.shared_database(), options=options, autocommit=True) as connection:
+        done = connection.execute(statement)
+        return done.fetchall() if done.description else []
+
+
+def test_what_is_due_later_is_no_row_of_procrastinate_until_then(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (deferrals, job_rows):
+        monkeypatch.setattr(module, "SOON", 500_000_000)
+
+    async def story(stage: Stage) -> None:
+        await stage.work()
+        await stage.start("later", after=2.5)
+        assert execute("SELECT FROM procrastinate_jobs") == []
+
+        await until(lambda: stage.ran("later"))
+
+    tell(place, story)
+
+
+def test_a_run_that_procrastinate_has_lost_is_dispatched_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_rows, "_LATE", 200_000_000)
+
+    async def story(stage: Stage) -> None:
+        await stage.start("one", after=0.2)
+        execute("DELETE FROM procrastinate_jobs")
+        await stage.work()
+
+        await until(lambda: stage.ran("one"))
+
+    tell(place, story)
+
+
+def test_a_row_that_was_fetched_in_an_answer_that_was_lost_is_dispatched_again(place: Place) -> None:
+    async def story(stage: Stage) -> None:
+        # It fetches at the start, and then only when it is woken.
+        await stage.work(pace=Pace(poll=3600, owners=LEASE / 4, renew=LEASE / 4, lease=LEASE, grace=0.1))
+        await asyncio.sleep(0.5)
+        await stage.start("one")
+        fetched = execute(
+            "SELECT (procrastinate_fetch_job_v2(NULL, id)).args ->> 'id' FROM procrastinate_workers"
+        )
+        assert fetched == [("one",)]
+
+        await until(lambda: stage.ran("one"))
+
+    tell(place, story)
+
+
+def test_a_worker_runs_what_is_due_once_for_a_test(place: Place) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start("one")
+        worker = Worker(stage.place.open(), pace=PACE)
+
+        assert [await worker.run_next(), await worker.run_next()] == [True, False]
+
+    tell(place, story)
+
+
+def test_a_worker_that_procrastinate_has_forgotten_begins_anew(place: Place) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.work()
+        execute("DELETE FROM procrastinate_workers")
+        await stage.start("one")
+
+        await until(lambda: stage.ran("one"))
+        assert await stage.app.store.has_worker()
+
+    tell(place, story)
+
+
+def test_a_server_that_is_killed_interrupts_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "Run", FakeRun)
+    server = postgres.start_server(durable=True)
+    url = server.create_database("killed")
+    finish(initialize(ServerSettings(url=url)))
+    place = Place(tmp_path, location=url)
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(run: FakeRun) -> None:
+        begun.set()
+        await go_on.wait()
+        await draft(run)
+
+    monkeypatch.setattr(FakeRun, "plays", {"slow": slow})
+
+    async def has_run(stage: Stage) -> bool:
+        try:
+            return await stage.ran("slow", "next")
+        except StoreUnavailable:
+            return False
+
+    async def story(stage: Stage) -> None:
+        worker = await stage.work(pace=Pace(**{**vars(PACE), "lease": 5 * LEASE}))
+        await stage.start("slow")
+        await stage.start("next", after=2)
+        await asyncio.wait_for(begun.wait(), 10)
+        for _ in range(2):
+            await asyncio.to_thread(server.stop, signal.SIGQUIT)
+            go_on.set()
+            await asyncio.sleep(0.5)
+            await asyncio.to_thread(server.start)
+        await until(partial(has_run, stage), seconds=60)
+
+        assert await stage.log("slow") == ["Starting worker", "drafted", "workload executed", "Sleeping"]
+        assert (worker.counts.executed, worker.counts.lost) == (2, 0)
+
+    try:
+        tell(place, story)
+    finally:
+        server.remove()
