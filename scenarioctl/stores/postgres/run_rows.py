@@ -55,36 +55,39 @@ async def mark_step(
 
 
 async def finish(
-    connection: Connection, run: FinishedRun, *, retention: Retention, deferrals: Deferrals
-) -> bool:
+    connection: Connection, runs: Sequence[tuple[FinishedRun, Retention]], *, deferrals: Deferrals
+) -> list[bool]:
+    """Store what *runs* leave behind, each of another job, in the order of their jobs; return which are kept."""
+    tallies = [await _plan(connection, run, deferrals=deferrals) for run, _ in runs]
+    for (run, retention), counts in zip(runs, tallies, strict=True):
+        if counts is not None:
+            await _keep(connection, run, retention, counts)
+    return [counts is not None for counts in tallies]
+
+
+async def _plan(connection: Connection, run: FinishedRun, *, deferrals: Deferrals) -> Sequence[int] | None:
+    """Plan the next run; return how many lines, drafts and runs the job has.  None, and nothing changes, if it is another's."""
     if run.epoch is None:
         found = await connection.execute(
             "SELECT coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0) FROM scenarios s"
             " LEFT JOIN tallies t ON t.job = s.id WHERE s.id = %s FOR KEY SHARE OF s",
             (run.job,),
         )
-        row = await found.fetchone()
-        if row is None:
-            return False
-        tallies = list(row)
-    else:
-        found = await connection.execute(
-            "SELECT coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0), j.state, j.epoch, j.owner,"
-            " j.failures, j.schedule::text FROM jobs j LEFT JOIN tallies t ON t.job = j.id WHERE j.id = %s"
-            " FOR NO KEY UPDATE OF j",
-            (run.job,),
-        )
-        row = await found.fetchone()
-        if row is None:
-            return False
-        *tallies, state, epoch, owner, failures, schedule = row
-        if epoch != run.epoch or not owner or run.owner not in ("", owner):
-            return False
-        await _plan_next(
-            connection, run, state=state, failures=failures, schedule=schedule, deferrals=deferrals
-        )
-    await _keep(connection, run, retention, tallies)
-    return True
+        return await found.fetchone()
+    found = await connection.execute(
+        "SELECT coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0), j.state, j.epoch, j.owner,"
+        " j.failures, j.schedule::text FROM jobs j LEFT JOIN tallies t ON t.job = j.id WHERE j.id = %s"
+        " FOR NO KEY UPDATE OF j",
+        (run.job,),
+    )
+    row = await found.fetchone()
+    if row is None:
+        return None
+    *tallies, state, epoch, owner, failures, schedule = row
+    if epoch != run.epoch or not owner or run.owner not in ("", owner):
+        return None
+    await _plan_next(connection, run, state=state, failures=failures, schedule=schedule, deferrals=deferrals)
+    return tallies
 
 
 async def _plan_next(

@@ -42,6 +42,7 @@ from scenarioctl.stores.postgres import event_rows, job_rows, run_rows, scenario
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.listening import Listener, announce
+from scenarioctl.stores.postgres.run_writer import Runs, RunWriter
 from scenarioctl.stores.validation import (
     check_id,
     check_limit,
@@ -68,6 +69,7 @@ class PostgresStore:
     def __init__(self, settings: ServerSettings) -> None:
         self.connections = Connections(settings)
         self.deferrals = Deferrals()
+        self._run_writer = RunWriter(self._finish_runs)
         self._listener = Listener(self.connections) if settings.pool else None
         self._writes = 0
         #: When and why the last write failed; None if it succeeded.
@@ -261,9 +263,10 @@ class PostgresStore:
         )
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
-        return await self._write(
-            partial(run_rows.finish, run=run, retention=retention, deferrals=self.deferrals), tell=True
-        )
+        return await self._run_writer.store(run, retention)
+
+    async def _finish_runs(self, runs: Runs) -> list[bool]:
+        return await self._write(partial(run_rows.finish, runs=runs, deferrals=self.deferrals), tell=True)
 
     async def replan(self, *, now: int) -> int:
         moved, last = 0, ""
@@ -385,6 +388,7 @@ class PostgresStore:
         return await self._read(ask)
 
     async def close(self) -> None:
+        await self._run_writer.close()
         if self._listener is not None:
             await self._listener.close()
         await self.connections.close()

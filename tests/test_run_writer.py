@@ -1,0 +1,107 @@
+"""Runs that end at the same time, and go to PostgreSQL in one transaction."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from scenarioctl.errors import StoreUnavailable
+from scenarioctl.model.jobs import FinishedRun, Retention
+from scenarioctl.stores.postgres.run_writer import Runs, RunWriter
+
+
+def ended(job: str, epoch: int = 1) -> FinishedRun:
+    return FinishedRun(job=job, epoch=epoch, planned=0, started=0, finished=0)
+
+
+class Table:
+    """What was written, transaction by transaction."""
+
+    def __init__(self) -> None:
+        self.written: list[list[str]] = []
+        self.trouble: dict[str, Exception] = {}
+        self.writer = RunWriter(self._write)
+
+    async def _write(self, runs: Runs) -> list[bool]:
+        await asyncio.sleep(0.01)
+        for run, _ in runs:
+            if run.job in self.trouble:
+                raise self.trouble[run.job]
+        self.written.append([run.job for run, _ in runs])
+        return [run.epoch == 1 for run, _ in runs]
+
+    async def store(self, *runs: FinishedRun) -> list[bool | BaseException]:
+        asked = [asyncio.ensure_future(self.writer.store(run, Retention())) for run in runs[:1]]
+        # The first is being written.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        asked += [asyncio.ensure_future(self.writer.store(run, Retention())) for run in runs[1:]]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        await self.writer.close()
+        return answers
+
+
+def tell(story: Callable[[Table], Awaitable[None]]) -> None:
+    async def told() -> None:
+        await story(Table())
+
+    asyncio.run(told())
+
+
+def test_runs_that_end_while_others_are_written_are_written_together() -> None:
+    async def story(table: Table) -> None:
+        answers = await table.store(ended("a"), ended("d"), ended("b"), ended("c", epoch=2))
+
+        assert answers == [True, True, True, False]
+        assert table.written == [["a"], ["b", "c", "d"]]
+
+    tell(story)
+
+
+def test_two_runs_of_a_job_are_written_one_after_the_other() -> None:
+    async def story(table: Table) -> None:
+        assert await table.store(ended("a"), ended("b"), ended("b", epoch=2)) == [True, True, False]
+        assert table.written == [["a"], ["b"], ["b"]]
+
+    tell(story)
+
+
+def test_a_run_that_cannot_be_written_does_not_hold_the_others_up() -> None:
+    async def story(table: Table) -> None:
+        table.trouble["b"] = TypeError("impossible")
+        first, bad, last = await table.store(ended("a"), ended("b"), ended("c"))
+
+        assert (first, last) == (True, True)
+        assert isinstance(bad, TypeError)
+        assert table.written == [["a"], ["c"]]
+
+    tell(story)
+
+
+def test_a_server_that_is_away_is_not_asked_for_each_run() -> None:
+    async def story(table: Table) -> None:
+        table.trouble["b"] = StoreUnavailable("away")
+        answers = await table.store(ended("a"), ended("b"), ended("c"))
+
+        assert answers[0] is True
+        assert [type(answer) for answer in answers[1:]] == [StoreUnavailable, StoreUnavailable]
+        assert table.written == [["a"]]
+
+    tell(story)
+
+
+def test_a_run_for_which_nobody_waits_any_more_is_not_written() -> None:
+    async def story(table: Table) -> None:
+        first = asyncio.ensure_future(table.writer.store(ended("a"), Retention()))
+        await asyncio.sleep(0)
+        canceled = asyncio.ensure_future(table.writer.store(ended("b"), Retention()))
+        await asyncio.sleep(0)
+        canceled.cancel()
+        await first
+        await table.writer.close()
+
+        assert table.written == [["a"]]
+        with pytest.raises(asyncio.CancelledError):
+            await canceled
+
+    tell(story)
