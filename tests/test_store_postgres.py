@@ -25,9 +25,9 @@ from scenarioctl.errors import (
     StoreFailed,
     StoreUnavailable,
 )
-from scenarioctl.model.jobs import Retention
+from scenarioctl.model.jobs import FinishedRun, Retention
 from scenarioctl.stores import create_store, open_store
-from scenarioctl.stores.postgres import connections, errors
+from scenarioctl.stores.postgres import connections, errors, event_rows, run_rows
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connection_info
 from scenarioctl.stores.postgres.scenario_rows import list_page
 from scenarioctl.stores.postgres.store import PostgresStore
@@ -37,7 +37,7 @@ from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, shared_server, start_server
 from tests.runner import finish as run
 from tests.serving import Serving
-from tests.test_store_jobs import JOB, NO_LIMIT, NOW, WEBHOOK, ended
+from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, NOW, WEBHOOK, ended
 from tests.test_stores import FIRST, SECOND, all_pages, fill, message
 
 
@@ -477,6 +477,46 @@ class TestRows:
 
         assert all_pages(store, sort="summary", limit=1) == ["first", "c", "a", "b"]
         assert run(store.get_scenario("c")).summary == long + "a"
+
+    def test_numbers_are_given_out_in_the_order_of_commits(self, store: PostgresStore) -> None:
+        """What another transaction has numbered and not committed keeps the next one waiting: a reader would miss it."""
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,))))
+        other = PostgresStore(store.connections.settings)
+        left = FinishedRun(
+            job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, lines=("x",), drafts=(DRAFT,)
+        )
+        begin: dict[str, Callable[[Connection], Awaitable[object]]] = {
+            "lines": lambda connection: run_rows.finish(
+                connection, [(replace(left, drafts=()), NO_LIMIT)], deferrals=store.deferrals
+            ),
+            "drafts": lambda connection: run_rows.finish(
+                connection, [(replace(left, lines=()), NO_LIMIT)], deferrals=store.deferrals
+            ),
+            "event": lambda connection: event_rows.put(
+                connection, uuid=WEBHOOK, text="1", now=NOW, retention=NO_LIMIT
+            ),
+        }
+
+        async def follow(what: str) -> None:
+            async with store.connections.lend() as connection:
+                async with connection.transaction():
+                    await begin[what](connection)
+                    # Another job, so that nothing else is waited for.
+                    following = asyncio.create_task(
+                        other.put_event("other", 2, now=NOW, retention=NO_LIMIT)
+                        if what == "event"
+                        else other.finish_run(replace(left, job=SECOND.id), retention=NO_LIMIT)
+                    )
+                    done, _ = await asyncio.wait({following}, timeout=0.3)
+                    assert not done
+                await following
+
+        run(store.put_scenario(replace(SECOND, webhooks=("other",))))
+        for what in begin:
+            run(follow(what))
+        run(other.close())
+        assert [line.job for line in run(store.read_log(None))] == [FIRST.id, SECOND.id, SECOND.id]
+        assert [entry.job for entry in run(store.read_mempool(None))] == [SECOND.id, FIRST.id, SECOND.id]
 
     def test_what_follows_jobs_hears_of_a_run_at_once(self, server: Server, store: PostgresStore) -> None:
         run(store.put_scenario(FIRST))

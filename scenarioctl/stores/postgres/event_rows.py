@@ -7,7 +7,7 @@ from psycopg import AsyncCursor
 
 from scenarioctl.model.jobs import Retention, WebhookEvent
 from scenarioctl.stores.postgres.connections import Connection
-from scenarioctl.stores.postgres.locks import NUMBERS_OF_EVENTS, lock_numbers, lock_webhooks
+from scenarioctl.stores.postgres.locks import LOCK_NUMBERS_OF_EVENTS, lock_webhooks
 from scenarioctl.stores.postgres.retention import EVENTS, prune, trim_bytes
 from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
 
@@ -23,9 +23,10 @@ async def put(
     """Store an event; return a cursor that has its id once the transaction is committed."""
     await lock_webhooks(connection, [uuid], shared=True)
     await check_named(connection, uuid)
-    await lock_numbers(connection, NUMBERS_OF_EVENTS)
+    await connection.conclude()
     inserted = await connection.execute(
-        "INSERT INTO webhook_events (uuid, received, content) VALUES (%s, %s, %s) RETURNING id",
+        f"WITH locked AS MATERIALIZED (SELECT {LOCK_NUMBERS_OF_EVENTS})"  # noqa: S608 - of a constant
+        " INSERT INTO webhook_events (uuid, received, content) SELECT %s, %s, %s FROM locked RETURNING id",
         (uuid, now, text),
     )
     if retention.webhook_events:

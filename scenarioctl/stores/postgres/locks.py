@@ -5,21 +5,12 @@ from hashlib import blake2b
 
 from scenarioctl.stores.postgres.connections import Connection
 
-#: Numbers of log lines and drafts are given out under this one, taken last.
-NUMBERS_OF_RUNS = 1
-#: Ids of webhook events are given out under this one, taken last.
-NUMBERS_OF_EVENTS = 2
+#: Numbers of log lines and drafts, and ids of webhook events, are given out under these, each taken last.  All that have got
+#: numbers before have committed then, so that readers see numbers in the order given out.
+LOCK_NUMBERS_OF_RUNS = "pg_advisory_xact_lock(1, 0)"
+LOCK_NUMBERS_OF_EVENTS = "pg_advisory_xact_lock(2, 0)"
 _DIGESTS = 3
 _WEBHOOKS = 4
-
-
-async def lock_numbers(connection: Connection, which: int) -> None:
-    """Wait until all that have got numbers have committed: readers see numbers in the order given out.
-
-    It concludes the transaction (`Connection.conclude`), since all others wait for its end.
-    """
-    await connection.conclude()
-    await connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", (which,))
 
 
 async def lock_digest(connection: Connection, digest: bytes) -> None:

@@ -16,7 +16,7 @@ from scenarioctl.stores import DEFAULT_RETENTION
 from scenarioctl.stores.job_texts import next_plan
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import Deferrals
-from scenarioctl.stores.postgres.locks import NUMBERS_OF_RUNS, lock_numbers
+from scenarioctl.stores.postgres.locks import LOCK_NUMBERS_OF_RUNS
 from scenarioctl.stores.postgres.retention import (
     DRAFTS,
     LINES,
@@ -59,9 +59,17 @@ async def finish(
 ) -> list[bool]:
     """Store what *runs* leave behind, each of another job, in the order of their jobs; return which are kept."""
     tallies = [await _plan(connection, run, deferrals=deferrals) for run, _ in runs]
-    for (run, retention), counts in zip(runs, tallies, strict=True):
-        if counts is not None:
-            await _keep(connection, run, retention, counts)
+    kept = [
+        (run, retention, counts)
+        for (run, retention), counts in zip(runs, tallies, strict=True)
+        if counts is not None
+    ]
+    await connection.conclude()
+    # The lock of the numbers comes last: rows of jobs are waited for before.
+    for run, retention, counts in kept:
+        await _count(connection, run, retention, counts)
+    for run, retention, counts in kept:
+        await _write(connection, run, retention, counts)
     return [counts is not None for counts in tallies]
 
 
@@ -113,42 +121,46 @@ async def _plan_next(
     )
 
 
-async def _keep(
+async def _count(
     connection: Connection, run: FinishedRun, retention: Retention, tallies: Sequence[int]
 ) -> None:
-    """Store what *run* leaves behind, in a job that had so many lines, drafts and runs."""
-    texts = [cut_line(line) for line in run.lines]
-    lines, entries, runs = tallies[0] + len(texts), tallies[1] + len(run.drafts), tallies[2] + run.ran
-    # The last to be locked: nothing is read from here on.
-    await lock_numbers(connection, NUMBERS_OF_RUNS)
-    await _count_up(connection, run.job, lines=len(texts), entries=len(run.drafts), runs=int(run.ran))
+    """Store that there was *run*, in a job that had so many lines, drafts and runs."""
+    await _count_up(connection, run.job, lines=len(run.lines), entries=len(run.drafts), runs=int(run.ran))
     if run.used_events:
         await connection.execute(
             "INSERT INTO webhook_marks AS m (job, uuid, event) SELECT %s, * FROM unnest(%s::text[], %s::bigint[])"
             " ON CONFLICT (job, uuid) DO UPDATE SET event = greatest(m.event, excluded.event)",
             (run.job, list(run.used_events), list(run.used_events.values())),
         )
-    if run.ran:
-        await connection.execute(
-            "INSERT INTO runs (job, epoch, planned, started, finished, lines, drafts, failure)"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
-            (
-                *(run.job, run.epoch, run.planned, run.started, run.finished),
-                *(len(run.lines), len(run.drafts), clean(run.failure)),
-            ),
-        )
-        # A few more than the limit do no harm, and trimming at every run costs time.
-        if runs > retention.runs + retention.runs // 16:
-            await trim_rows(connection, RUNS, run.job, excess=runs - retention.runs)
-    await _insert_lines(connection, run.job, texts, run.finished)
-    await _insert_drafts(connection, run)
-    drafted = [draft.tx for draft in run.drafts]
+    if not run.ran:
+        return
+    await connection.execute(
+        "INSERT INTO runs (job, epoch, planned, started, finished, lines, drafts, failure)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+        (
+            *(run.job, run.epoch, run.planned, run.started, run.finished),
+            *(len(run.lines), len(run.drafts), clean(run.failure)),
+        ),
+    )
+    # A few more than the limit do no harm, and trimming at every run costs time.
+    runs = tallies[2] + 1
+    if runs > retention.runs + retention.runs // 16:
+        await trim_rows(connection, RUNS, run.job, excess=runs - retention.runs)
+
+
+async def _write(
+    connection: Connection, run: FinishedRun, retention: Retention, tallies: Sequence[int]
+) -> None:
+    """Store the lines and drafts of *run*, in a job that had so many."""
+    lines = [cut_line(line) for line in run.lines]
+    await _insert(connection, run.job, lines, run.finished, run.drafts)
+    drafts = [draft.tx for draft in run.drafts]
     for table, added, count, limit, size in (
-        (LINES, texts, lines, retention.log_lines, retention.log_bytes),
-        (DRAFTS, drafted, entries, retention.mempool_entries, retention.mempool_bytes),
+        (LINES, lines, tallies[0], retention.log_lines, retention.log_bytes),
+        (DRAFTS, drafts, tallies[1], retention.mempool_entries, retention.mempool_bytes),
     ):
         if limit:
-            await trim_rows(connection, table, run.job, excess=count - limit)
+            await trim_rows(connection, table, run.job, excess=count + len(added) - limit)
         await trim_bytes(connection, table, run.job, added=added, limit=size, rows=limit)
 
 
@@ -160,31 +172,35 @@ async def _count_up(connection: Connection, job: str, *, lines: int, entries: in
     )
 
 
-async def _insert_lines(connection: Connection, job: str, texts: Sequence[str], written: int) -> None:
-    if texts:
-        await connection.execute(
-            "INSERT INTO log_lines (job, written, text) SELECT %s, %s, text"
-            " FROM unnest(%s::text[]) WITH ORDINALITY AS each (text, place) ORDER BY place",
-            (job, written, list(texts)),
-        )
+#: One message has the lock of the numbers with all that is written under it, so that no slow sender holds the lock.
+_INSERT = f"""
+    WITH locked AS MATERIALIZED (SELECT {LOCK_NUMBERS_OF_RUNS}),
+    lines AS (
+        INSERT INTO log_lines (job, written, text)
+            SELECT %(job)s, %(written)s, text FROM locked, unnest(%(lines)s::text[]) WITH ORDINALITY AS each (text, place)
+            ORDER BY place
+    )
+    INSERT INTO mempool (job, chain, amount, tx_type, date, spec_version, expires, node, tx, flag)
+        SELECT %(job)s, chain, amount, tx_type, date, spec_version, expires, node, tx, ''
+        FROM locked, unnest(%(chain)s::text[], %(amount)s::text[], %(tx_type)s::text[], %(date)s::bigint[],
+            %(spec_version)s::bigint[], %(expires)s::bigint[], %(node)s::text[], %(tx)s::text[])
+            WITH ORDINALITY AS each (chain, amount, tx_type, date, spec_version, expires, node, tx, place)
+        ORDER BY place
+"""  # noqa: S608 - of constants
 
 
-async def _insert_drafts(connection: Connection, run: FinishedRun) -> None:
-    rows = [
-        (
-            *(clean(draft.chain), clean(draft.amount), draft.tx_type, draft.date, draft.spec_version),
-            *(draft.expires, clean(draft.node), clean(draft.tx)),
-        )
-        for draft in run.drafts
-    ]
-    if rows:
-        await connection.execute(
-            "INSERT INTO mempool (job, chain, amount, tx_type, date, spec_version, expires, node, tx, flag)"
-            " SELECT %s, chain, amount, tx_type, date, spec_version, expires, node, tx, '' FROM unnest(%s::text[],"
-            " %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[]) WITH ORDINALITY"
-            " AS each (chain, amount, tx_type, date, spec_version, expires, node, tx, place) ORDER BY place",
-            (run.job, *map(list, zip(*rows, strict=True))),
-        )
+async def _insert(
+    connection: Connection, job: str, lines: Sequence[str], written: int, drafts: Sequence[MempoolDraft] = ()
+) -> None:
+    """Write lines and drafts, whose numbers grow in the order of the commits."""
+    if lines or drafts:
+        columns = ("chain", "amount", "tx_type", "date", "spec_version", "expires", "node", "tx")
+        values = {name: [_cleaned(getattr(draft, name)) for draft in drafts] for name in columns}
+        await connection.execute(_INSERT, {"job": job, "written": written, "lines": list(lines), **values})
+
+
+def _cleaned(value: Any) -> Any:
+    return clean(value) if isinstance(value, str) else value
 
 
 async def _log(
@@ -192,10 +208,11 @@ async def _log(
 ) -> None:
     """Add lines to logs between two runs, or during one."""
     cut = {job: [cut_line(text) for text in texts] for job, texts in sorted(lines.items())}
-    await lock_numbers(connection, NUMBERS_OF_RUNS)
+    await connection.conclude()
     for job, texts in cut.items():
         await _count_up(connection, job, lines=len(texts))
-        await _insert_lines(connection, job, texts, now)
+    for job, texts in cut.items():
+        await _insert(connection, job, texts, now)
         await trim_bytes(
             connection, LINES, job, added=texts, limit=retention.log_bytes, rows=retention.log_lines
         )
