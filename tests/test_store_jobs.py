@@ -586,6 +586,19 @@ class TestEveryStore:
 
         assert texts(store) == ["497", "498", "499"]
 
+    @pytest.mark.parametrize(("limit", "least", "most"), [(16, 16, 17), (0, 20, 20)])
+    def test_a_job_keeps_its_newest_runs_and_a_few_more(
+        self, store: Store, limit: int, least: int, most: int
+    ) -> None:
+        run(store.start_job(JOB))
+        for number in range(20):
+            (claimed,) = claim(store, now=NOW + number * HOUR)
+            finish(store, ended(claimed, started=NOW + number), replace(NO_LIMIT, runs=limit))
+
+        kept = [each.started - NOW for each in run(store.last_runs(FIRST.id, limit=100))]
+        assert least <= len(kept) <= most
+        assert kept == list(range(20))[::-1][: len(kept)]
+
     def test_a_seq_is_never_used_again(self, store: Store) -> None:
         run(store.start_job(JOB))
         (claimed,) = claim(store)

@@ -345,6 +345,7 @@ class MemoryStore:
                 failure=clean(run.failure),
             )
             state.runs.append((run.job, kept))
+            state.runs = trim(state.runs, lambda each: each[0] == run.job, limit=retention.runs)
         for uuid, event in run.used_events.items():
             state.used[run.job, uuid] = max(event, state.used.get((run.job, uuid), 0))
         if job is not None and run.epoch is not None:

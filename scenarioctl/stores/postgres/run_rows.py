@@ -144,7 +144,7 @@ async def _count(
     )
     # A few more than the limit do no harm, and trimming at every run costs time.
     runs = tallies[2] + 1
-    if runs > retention.runs + retention.runs // 16:
+    if 0 < retention.runs < runs - retention.runs // 16:
         await trim_rows(connection, RUNS, run.job, excess=runs - retention.runs)
 
 
