@@ -645,6 +645,9 @@ class TestCommands:
         again = scenarioctl("--store", url, "store", "init", "--json")
         assert (first.out, first.err, first.code) == (f"{location}\n", "", 0)
         assert json.loads(again.out) == {"store": location, "created": False}
+        for role in (OWNER, RUNTIME):
+            after = scenarioctl("--store", server.url("commands", user=role), "store", "init")
+            assert (after.code, after.err) == (0, says("there already").within("{}\n"))
         made = scenarioctl(
             "--store", url, "--offline", "create", "remark", "--chain", "polkadot", "--text", "hello"
         )

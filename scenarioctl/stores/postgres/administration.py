@@ -72,6 +72,10 @@ async def index_search(connection: Connection) -> bool:
     """Create the index of searches if the extension pg_trgm is installed or may be; return whether there is one."""
     from scenarioctl.stores.postgres.scenario_rows import SEARCHED
 
+    found = await connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.scenarios_by_text",))
+    if await found.fetchone() == (True,):
+        # Also for a role that may not create it.
+        return True
     try:
         async with connection.transaction():
             await connection.execute(f"CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA {SCHEMA}")
