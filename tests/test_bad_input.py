@@ -2040,8 +2040,8 @@ STORES = [
     ),
     case(
         "a store that is a URL",
-        ("--store", "postgres://me:secret@db/x", "scenario", "list"),
-        says("store", "postgres://…", "URL"),
+        ("--store", "mysql://me:secret@db/x", "scenario", "list"),
+        says("store", "mysql://…", "URL"),
     ),
     case(
         "a store with a NUL",

@@ -77,7 +77,10 @@ def test_the_real_files_say_what_they_say() -> None:
 
 
 def test_a_real_file_of_version_1_is_refused_by_its_version() -> None:
-    for path in REAL.glob("v1-*.json"):
+    files = list(REAL.glob("v1-*.json"))
+    if not files:
+        pytest.skip("the real metadata files are not beside this checkout")
+    for path in files:
         assert refusal(json.loads(path.read_text())) == says("abiJson", "V1")
 
 

@@ -16,7 +16,7 @@ def store() -> None:
     """Create and check the store."""
 
 
-@store.command(example="scenarioctl --store postgresql://owner@db.example.org/scenarioctl store init")
+@store.command(example="scenarioctl store init")
 @option("--grant", metavar="ROLE", help="Let this role of the server read and write, but not change tables.")
 def init(grant: str | None) -> None:
     """Create the tables of the store.
