@@ -50,7 +50,7 @@ class Serving:
         self.settings = Settings(
             **{
                 "config": folder / "config.toml",
-                "store": folder / "scenarios.db",
+                "store": str(folder / "scenarios.db"),
                 "cache": folder / "cache",
                 "offline": True,
                 **settings,
