@@ -11,7 +11,8 @@ from scenarioctl.chains.registry import Registry
 T = TypeVar("T")
 
 _RUNNER = asyncio.Runner()
-atexit.register(_RUNNER.close)
+# Not `Runner.close`: it would start a thread, which Python 3.12 doesn't at exit.
+atexit.register(lambda: _RUNNER.get_loop().close())
 
 
 def finish(coroutine: Coroutine[Any, Any, T]) -> T:
