@@ -690,6 +690,14 @@ class TestCommands:
         behind = run(store.inspect(lambda: time.time_ns() + 60_000_000_000))
         assert behind.findings[0] == says("60.0 s")
 
+    def test_a_job_that_is_due_later_than_the_engine_plans_is_no_finding(self, store: PostgresStore) -> None:
+        run(store.put_scenario(FIRST))
+        later = time.time_ns() + 3600 * 1_000_000_000
+        run(store.start_job(replace(JOB, due=later, planned=later)))
+
+        assert asked(store, "SELECT dispatch FROM jobs") == [(None,)]
+        assert not [finding for finding in run(store.inspect(time.time_ns)).findings if "to come" in finding]
+
     def test_a_server_without_trigrams_says_so(self, server: Server) -> None:
         url = server.create_database("plain")
         run(create_store(url))

@@ -5,7 +5,7 @@ from typing import Any
 
 from scenarioctl.stores import Inspection
 from scenarioctl.stores.postgres.connections import Connection
-from scenarioctl.stores.postgres.job_rows import has_worker
+from scenarioctl.stores.postgres.job_rows import find_lost, has_worker
 from scenarioctl.stores.postgres.schema import SCHEMA, VERSION
 
 #: Seconds by which two clocks may differ before runs start noticeably early or late.
@@ -98,14 +98,12 @@ def _of_stalled(count: int) -> list[str]:
 
 
 async def _of_jobs(connection: Connection) -> AsyncIterator[str]:
-    lost = await _one(
-        connection,
-        "SELECT count(*) FROM jobs j WHERE state = 'running' AND NOT EXISTS (SELECT FROM procrastinate_jobs e"
-        " WHERE e.id = j.dispatch AND e.status IN ('todo', 'doing'))",
-    )
+    lost = await find_lost(connection)
     if lost:
-        jobs = "1 job is" if lost == 1 else f"{lost} jobs are"
-        yield f"{jobs} running without a run to come. Stop and start them again"
+        yield (
+            f"Jobs are late without a run to come, like {lost[0][0]}. A worker dispatches them: start one with"
+            " scenarioctl daemon"
+        )
     running = await _one(connection, "SELECT count(*) FROM jobs WHERE state = 'running'")
     if running and not await has_worker(connection):
         yield "No worker is running. Start one with scenarioctl daemon"
