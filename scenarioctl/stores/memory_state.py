@@ -7,11 +7,9 @@ from typing import TypeVar
 from scenarioctl.model.jobs import Job, KeptRun, LogLine, MempoolEntry, WebhookEvent
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario
 from scenarioctl.stores.cursors import Value, read_cursor, write_cursor
+from scenarioctl.stores.retention import room
 
 Row = TypeVar("Row")
-
-#: The share of the bytes, one in so many, that is kept free.
-_SPARE = 8
 
 
 @dataclass(kw_only=True)
@@ -124,7 +122,7 @@ def trim(
 ) -> list[Row]:
     """Return *rows* without the oldest of those that belong together, beyond *limit* rows or *size* bytes; 0 is no bound."""
     kept: list[Row] = []
-    count, left = 0, size - size // _SPARE
+    count, left = 0, room(size)
     for row in reversed(rows):
         if belongs(row):
             count += 1

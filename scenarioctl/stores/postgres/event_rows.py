@@ -1,6 +1,5 @@
 """Webhook events in PostgreSQL: plain functions over a connection, whose transactions are the caller's."""
 
-import json
 from typing import Any
 
 from psycopg import AsyncCursor
@@ -8,13 +7,10 @@ from psycopg import AsyncCursor
 from scenarioctl.model.jobs import Retention, WebhookEvent
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.locks import LOCK_NUMBERS_OF_EVENTS, lock_webhooks
-from scenarioctl.stores.postgres.retention import EVENTS, prune, trim_bytes
-from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
-
-
-def write_content(content: Any) -> str:
-    """Return *content* as it is stored."""
-    return json.dumps(content, separators=(",", ":"))
+from scenarioctl.stores.postgres.retention import prune, trim_bytes
+from scenarioctl.stores.retention import EVENTS
+from scenarioctl.stores.rows import read_event
+from scenarioctl.stores.validation import INTEGER_MAX, no_event, unnamed
 
 
 async def put(
@@ -53,7 +49,7 @@ async def newest(connection: Connection, uuid: str, *, job: str, after: int | No
         (uuid, min(after or 0, INTEGER_MAX), job, uuid),
     )
     row = await found.fetchone()
-    return _read_event(row) if row else None
+    return read_event(row) if row else None
 
 
 async def list_all(connection: Connection, uuid: str) -> list[WebhookEvent]:
@@ -63,7 +59,7 @@ async def list_all(connection: Connection, uuid: str) -> list[WebhookEvent]:
     rows = await found.fetchall()
     if not rows:
         await check_named(connection, uuid)
-    return [_read_event(row) for row in rows]
+    return [read_event(row) for row in rows]
 
 
 async def get(connection: Connection, id: int) -> WebhookEvent:
@@ -75,7 +71,7 @@ async def get(connection: Connection, id: int) -> WebhookEvent:
         row = await found.fetchone()
     if row is None:
         raise no_event(id)
-    return _read_event(row)
+    return read_event(row)
 
 
 async def prune_some(connection: Connection, *, now: int, retention: Retention) -> int:
@@ -89,12 +85,3 @@ async def check_named(connection: Connection, uuid: str) -> None:
     )
     if await found.fetchone() is None:
         raise unnamed(uuid)
-
-
-def _read_event(row: tuple[Any, ...]) -> WebhookEvent:
-    id, uuid, received, text = row
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        raise damaged_event(id, uuid) from None
-    return WebhookEvent(id=id, uuid=uuid, received=received, content=content)

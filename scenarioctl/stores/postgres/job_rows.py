@@ -4,21 +4,19 @@ Whenever a job gets a due time, a run is deferred to the dispatch engine in the 
 `dispatch`.  A worker that the engine gives that run to begins it (`begin`), if the number is still the job's.
 """
 
-from typing import Any
-
-from scenarioctl.model.jobs import ClaimedJob, Job, JobState, Schedule
+from scenarioctl.model.jobs import ClaimedJob, Job, JobState
 from scenarioctl.stores import JobPage
-from scenarioctl.stores.job_texts import DAMAGED, read_schedule, write_schedule
+from scenarioctl.stores.job_texts import DAMAGED, write_schedule
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import SOON, Deferrals
+from scenarioctl.stores.rows import JOB_WIDTH, read_job
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 
-#: The columns of a job, in the order in which `_read_job` takes them.
+#: The columns of a job, in the order in which `read_job` takes them.
 _COLUMNS = (
     "j.id, j.state, j.schedule::text, j.changed, j.due, j.planned, j.epoch, j.owner, j.step, j.runs, j.failures,"
     " j.last_started, j.last_finished, j.reason"
 )
-_WIDTH = 14
 #: Jobs that one transaction plans anew.
 _PLANNED_AT_ONCE = 200
 #: The server's clock, in the nanoseconds of due times.
@@ -45,10 +43,10 @@ async def start(connection: Connection, job: Job, *, deferrals: Deferrals) -> bo
         )
     ).fetchone()
     if row is not None:
-        if _read_job(row).state is JobState.RUNNING:
+        if read_job(row).state is JobState.RUNNING:
             return False
-        if row[_WIDTH] is not None:
-            await deferrals.cancel(connection, row[_WIDTH])
+        if row[JOB_WIDTH] is not None:
+            await deferrals.cancel(connection, row[JOB_WIDTH])
     number = None if job.due is None else await deferrals.defer(connection, job.id, job.due)
     values = (job.due, job.planned, number, job.changed, write_schedule(job.schedule))
     if row is None:
@@ -94,7 +92,7 @@ async def get(connection: Connection, id: str) -> Job | None:
     row = await found.fetchone()
     if row is None:
         raise unknown(id)
-    return None if row[0] is None else _read_job(row)
+    return None if row[0] is None else read_job(row)
 
 
 async def list_page(connection: Connection, *, limit: int, after: str, state: JobState | None) -> JobPage:
@@ -106,7 +104,7 @@ async def list_page(connection: Connection, *, limit: int, after: str, state: Jo
         (*values, *values, after, limit + 1),
     )
     rows = await found.fetchall()
-    jobs = [_read_job(row[1:]) for row in rows if row[1] is not None]
+    jobs = [read_job(row[1:]) for row in rows if row[1] is not None]
     items = tuple(jobs[:limit])
     return JobPage(items=items, total=rows[0][0], next=items[-1].id if len(jobs) > limit else "")
 
@@ -137,8 +135,8 @@ async def begin(connection: Connection, id: str, *, dispatch: int, owner: str, n
     row = await found.fetchone()
     if row is None:
         return None
-    begun, blob, summary = row[_WIDTH:]
-    job = _read_job(row)
+    begun, blob, summary = row[JOB_WIDTH:]
+    job = read_job(row)
     if job.state is not JobState.RUNNING:
         return None
     return ClaimedJob(job=job, blob=blob, summary=summary, interrupted=bool(begun), logged=begun == 2)
@@ -151,7 +149,7 @@ async def let_go(connection: Connection, id: str, *, dispatch: int, now: int) ->
         (id, dispatch),
     )
     row = await found.fetchone()
-    if row is None or _read_job(row).state is JobState.RUNNING:
+    if row is None or read_job(row).state is JobState.RUNNING:
         return
     # What can't be read must not stay due forever.
     await connection.execute(
@@ -280,30 +278,3 @@ async def _plan_again(
         "UPDATE jobs SET due = %s, planned = %s, dispatch = %s, begun = 0 WHERE id = %s",
         (due, planned, number, id),
     )
-
-
-def _read_job(row: tuple[Any, ...]) -> Job:
-    """Return the job of a row; a paused one with the reason if somebody has written nonsense into the row."""
-    id, state, schedule, changed, due, planned, epoch, owner, step, runs, failures = row[:11]
-    started, finished, reason = row[11:_WIDTH]
-    try:
-        return Job(
-            id=id,
-            state=JobState(state),
-            schedule=read_schedule(schedule),
-            changed=changed,
-            due=due,
-            planned=planned,
-            epoch=epoch,
-            owner=owner,
-            step=step,
-            runs=runs,
-            failures=failures,
-            last_started=started,
-            last_finished=finished,
-            reason=reason,
-        )
-    except (ValueError, TypeError, RecursionError):
-        return Job(
-            id=id, state=JobState.PAUSED, schedule=Schedule(), changed=changed, epoch=epoch, reason=DAMAGED
-        )

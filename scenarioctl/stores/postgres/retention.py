@@ -1,43 +1,10 @@
-"""How old rows go: plain functions over a connection, whose transactions are the caller's.
+"""How old rows go: plain functions over a connection, whose transactions are the caller's."""
 
-Log lines, drafts, runs and webhook events are each kept in the order written, for a job or a webhook, and the oldest go
-first.
-"""
-
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scenarioctl.stores.postgres.connections import Connection
-
-#: The most rows that pruning removes before it lets others write.
-PRUNED_AT_ONCE = 2_000
-#: The share of its bytes, one in so many, that is kept free for short rows, whose bytes are not counted.
-_SPARE = 8
-#: Rows that are expected if their number has no limit.
-_EXPECTED_ROWS = 10_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """A table whose rows go by age, number and bytes."""
-
-    name: str
-    #: The column that says what a row belongs to.
-    owner: str = "job"
-    #: The column that grows with every row.
-    number: str = "seq"
-    #: The column that says when the row was written, in nanoseconds since 1970.
-    written: str
-    #: The column whose bytes count.
-    text: str
-    #: The column of `tallies` that has the number of rows of each job; empty if there is none.
-    tally: str = ""
-
-
-LINES = Table(name="log_lines", written="written", text="text", tally="lines")
-DRAFTS = Table(name="mempool", written="date", text="tx", tally="entries")
-RUNS = Table(name="runs", written="finished", text="failure", tally="runs")
-EVENTS = Table(name="webhook_events", owner="uuid", number="id", written="received", text="content")
+from scenarioctl.stores.retention import PRUNED_AT_ONCE, Table, room, surely_fits
 
 
 async def trim_rows(connection: Connection, table: Table, owner: str, *, excess: int) -> None:
@@ -58,11 +25,9 @@ async def trim_bytes(
 ) -> None:
     """Remove the oldest rows beyond *limit* bytes, now that the texts *added* are in.
 
-    The newest row stays however long.  Nothing is read while *rows* texts as long as those *added* fit into the spare
-    share: to count the bytes of a whole job takes too long for every run.
+    The newest row stays however long.  Nothing is read if they surely fit.
     """
-    size = sum(len(text.encode("utf-8", "replace")) for text in added)
-    if size * (rows or _EXPECTED_ROWS) <= limit // _SPARE * len(added):
+    if surely_fits(added, limit=limit, rows=rows):
         return
     await _remove(
         connection,
@@ -77,7 +42,7 @@ async def trim_bytes(
             ) AS each WHERE bytes > %(limit)s AND place > 1
         )
         """,  # noqa: S608
-        limit=limit - limit // _SPARE,
+        limit=room(limit),
     )
 
 
@@ -119,9 +84,9 @@ async def _prune_old(connection: Connection, table: Table, before: int) -> int:
     )
     owners = [owner for (owner,) in await found.fetchall()]
     if table.tally:
-        for owner in sorted(set(owners)):
+        for owner, count in sorted(Counter(owners).items()):
             await connection.execute(
                 f"UPDATE tallies SET {table.tally} = {table.tally} - %s WHERE job = %s",  # noqa: S608
-                (owners.count(owner), owner),
+                (count, owner),
             )
     return len(owners)

@@ -17,19 +17,12 @@ from scenarioctl.stores.job_texts import next_plan
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.locks import LOCK_NUMBERS_OF_RUNS
-from scenarioctl.stores.postgres.retention import (
-    DRAFTS,
-    LINES,
-    RUNS,
-    prune,
-    trim_bytes,
-    trim_rows,
-)
+from scenarioctl.stores.postgres.retention import prune, trim_bytes, trim_rows
 from scenarioctl.stores.postgres.scenario_rows import exists
+from scenarioctl.stores.retention import DRAFTS, LINES, RUNS
+from scenarioctl.stores.rows import ENTRY_COLUMNS, read_entry
 from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import INTEGER_MAX, unknown
-
-_ENTRY = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node"
 
 
 async def mark_step(
@@ -234,19 +227,19 @@ async def read_mempool(
     connection: Connection, id: str | None, *, after: int, limit: int
 ) -> list[MempoolEntry]:
     condition, values = ("", []) if id is None else ("job = %s AND", [id])
-    source = f"SELECT {_ENTRY} FROM mempool WHERE {condition} seq > %s ORDER BY seq LIMIT %s"  # noqa: S608
+    source = f"SELECT {ENTRY_COLUMNS} FROM mempool WHERE {condition} seq > %s ORDER BY seq LIMIT %s"  # noqa: S608
     question: list[Any] = [*values, _bounded(after), min(limit, INTEGER_MAX) or None]
     if limit:
         # A draft may be as long as a transaction.
         source = (
-            f"SELECT {_ENTRY} FROM (SELECT *, sum(octet_length(tx)) OVER (ORDER BY seq) - octet_length(tx) AS before"  # noqa: S608
+            f"SELECT {ENTRY_COLUMNS} FROM (SELECT *, sum(octet_length(tx)) OVER (ORDER BY seq) - octet_length(tx) AS before"  # noqa: S608
             f" FROM ({source}) AS portion) AS each WHERE before < %s ORDER BY seq"
         )
         question.append(PORTION)
     rows = await (await connection.execute(source, question)).fetchall()
     if not rows and id is not None and not await exists(connection, id):
         raise unknown(id)
-    return [_read_entry(row) for row in rows]
+    return [read_entry(row) for row in rows]
 
 
 async def find_tail(connection: Connection, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
@@ -302,11 +295,11 @@ async def read_drafts(
     connection: Connection, chain: str, spec_version: int, *, after: int, limit: int
 ) -> list[MempoolEntry]:
     found = await connection.execute(
-        f"SELECT {_ENTRY} FROM mempool WHERE flag = '' AND spec_version IS NOT NULL AND chain = %s"  # noqa: S608
+        f"SELECT {ENTRY_COLUMNS} FROM mempool WHERE flag = '' AND spec_version IS NOT NULL AND chain = %s"  # noqa: S608
         " AND spec_version = %s AND seq > %s ORDER BY seq LIMIT %s",
         (chain, spec_version, after, limit),
     )
-    entries = [_read_entry(row) for row in await found.fetchall()]
+    entries = [read_entry(row) for row in await found.fetchall()]
     return [entry for entry in entries if entry.draft.tx != NO_TRANSACTION]
 
 
@@ -339,22 +332,3 @@ async def prune_some(connection: Connection, *, now: int, retention: Retention) 
 
 def _bounded(seq: int) -> int:
     return max(-1, min(seq, INTEGER_MAX))
-
-
-def _read_entry(row: tuple[Any, ...]) -> MempoolEntry:
-    seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node = row
-    return MempoolEntry(
-        seq=seq,
-        job=job,
-        flag=flag,
-        draft=MempoolDraft(
-            chain=chain,
-            amount=amount,
-            tx_type=tx_type,
-            date=date,
-            tx=tx,
-            spec_version=spec_version,
-            expires=expires,
-            node=node,
-        ),
-    )

@@ -43,6 +43,7 @@ from scenarioctl.stores.postgres.connections import Connection, Connections, Ser
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.listening import Listener, announce
 from scenarioctl.stores.postgres.run_writer import Runs, RunWriter
+from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.validation import (
     check_id,
     check_limit,
@@ -320,7 +321,7 @@ class PostgresStore:
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         # Refused before it waits for its turn to write: anybody may post to any name.
         await self.check_webhook(uuid)
-        text = event_rows.write_content(content)
+        text = write_content(content)
         inserted = await self._write(
             partial(event_rows.put, uuid=uuid, text=text, now=now, retention=retention), tell=True
         )

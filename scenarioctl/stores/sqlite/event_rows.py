@@ -1,17 +1,13 @@
 """Webhook events in SQLite: plain functions over a connection, whose transactions are the caller's."""
 
-import json
 from sqlite3 import Connection
 from typing import Any
 
 from scenarioctl.model.jobs import Retention, WebhookEvent
-from scenarioctl.stores.sqlite.retention import EVENTS, prune, trim_bytes
-from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
-
-
-def write_content(content: Any) -> str:
-    """Return *content* as it is stored."""
-    return json.dumps(content, separators=(",", ":"))
+from scenarioctl.stores.retention import EVENTS
+from scenarioctl.stores.rows import read_event
+from scenarioctl.stores.sqlite.retention import prune, trim_bytes
+from scenarioctl.stores.validation import INTEGER_MAX, no_event, unnamed
 
 
 def put(
@@ -44,7 +40,7 @@ def newest(database: Connection, uuid: str, *, job: str, after: int | None) -> W
         " coalesce((SELECT event FROM webhook_marks WHERE job = ? AND uuid = ?), 0)) ORDER BY id DESC LIMIT 1",
         (uuid, min(after or 0, INTEGER_MAX), job, uuid),
     ).fetchone()
-    return _read_event(row) if row else None
+    return read_event(row) if row else None
 
 
 def list_all(database: Connection, uuid: str) -> list[WebhookEvent]:
@@ -53,7 +49,7 @@ def list_all(database: Connection, uuid: str) -> list[WebhookEvent]:
     ).fetchall()
     if not rows:
         check_named(database, uuid)
-    return [_read_event(row) for row in rows]
+    return [read_event(row) for row in rows]
 
 
 def get(database: Connection, id: int) -> WebhookEvent:
@@ -64,7 +60,7 @@ def get(database: Connection, id: int) -> WebhookEvent:
         ).fetchone()
     if row is None:
         raise no_event(id)
-    return _read_event(row)
+    return read_event(row)
 
 
 def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
@@ -75,12 +71,3 @@ def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
 def check_named(database: Connection, uuid: str) -> None:
     if not database.execute("SELECT 1 FROM scenario_webhooks WHERE uuid = ?", (uuid,)).fetchone():
         raise unnamed(uuid)
-
-
-def _read_event(row: tuple[Any, ...]) -> WebhookEvent:
-    id, uuid, received, text = row
-    try:
-        content = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        raise damaged_event(id, uuid) from None
-    return WebhookEvent(id=id, uuid=uuid, received=received, content=content)

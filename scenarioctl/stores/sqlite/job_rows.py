@@ -7,17 +7,16 @@ a lease whose moment of granting lies ahead is of an earlier boot, and has run o
 import json
 from dataclasses import replace
 from sqlite3 import Connection
-from types import NoneType
-from typing import Any
 
-from scenarioctl.model.jobs import Claim, ClaimedJob, Job, JobState, Schedule
+from scenarioctl.model.jobs import Claim, ClaimedJob, Job, JobState
 from scenarioctl.stores import JobPage
-from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, read_schedule, write_schedule
+from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, write_schedule
+from scenarioctl.stores.rows import read_job
 from scenarioctl.stores.sqlite.database_file import one_moment
 from scenarioctl.stores.sqlite.scenario_rows import exists
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 
-#: The columns of a job, in the order in which `_read_job` takes them.
+#: The columns of a job, in the order in which `read_job` takes them.
 _COLUMNS = (
     "j.id, j.state, j.schedule, j.changed, j.due, j.planned, j.epoch, j.owner, j.step, j.runs, j.failures,"
     " j.last_started, j.last_finished, j.reason"
@@ -57,7 +56,7 @@ def get(database: Connection, id: str) -> Job | None:
     ).fetchone()
     if row is None:
         raise unknown(id)
-    return None if row[0] is None else _read_job(row)
+    return None if row[0] is None else read_job(row)
 
 
 def list_page(database: Connection, *, limit: int, after: str, state: JobState | None) -> JobPage:
@@ -69,7 +68,7 @@ def list_page(database: Connection, *, limit: int, after: str, state: JobState |
         ).fetchall()
         (total,) = database.execute(f"SELECT count(*) FROM jobs j WHERE {condition}", values).fetchone()  # noqa: S608
     more = len(rows) > limit
-    items = tuple(_read_job(row) for row in rows[:limit])
+    items = tuple(read_job(row) for row in rows[:limit])
     return JobPage(items=items, total=total, next=items[-1].id if more else "")
 
 
@@ -120,7 +119,7 @@ def claim_due(database: Connection, claim: Claim, *, moment: int) -> list[Claime
         (claim.now,),
     )
     for row in due:
-        job = _read_job(row)
+        job = read_job(row)
         begun, blob, summary = row[-3:]
         if job.state is not JobState.RUNNING:
             damaged.append((claim.now, DAMAGED, job.id))
@@ -202,7 +201,7 @@ def replan(database: Connection, *, now: int) -> int:
         (now,),
     )
     for row in ahead:
-        job = _read_job(row)
+        job = read_job(row)
         every = job.schedule.every
         if job.state is not JobState.RUNNING or job.schedule.cron or not every or job.due is None:
             continue
@@ -218,56 +217,6 @@ def plan(database: Connection, id: str, *, epoch: int, due: int, planned: int) -
         (due, planned, id, epoch),
     )
     return bool(planned_anew.rowcount)
-
-
-#: The types of all columns but state and schedule, in the order of `_COLUMNS`.
-_KINDS: tuple[tuple[type, ...], ...] = (
-    (str,),
-    (int,),
-    (int, NoneType),
-    (int, NoneType),
-    (int,),
-    (str,),
-    (str,),
-    (int,),
-    (int,),
-)
-_KINDS += ((int, NoneType), (int, NoneType), (str,))
-
-
-def _read_job(row: tuple[Any, ...]) -> Job:
-    """Return the job of a row; a paused one with the reason if the row is damaged."""
-    id, state, schedule, *rest = row[:14]
-    sound = all(type(value) in kinds for value, kinds in zip((id, *rest), _KINDS, strict=True))
-    changed, due, planned, epoch, owner, step, runs, failures, started, finished, reason = rest
-    try:
-        if sound:
-            return Job(
-                id=id,
-                state=JobState(state),
-                schedule=read_schedule(schedule),
-                changed=changed,
-                due=due,
-                planned=planned,
-                epoch=epoch,
-                owner=owner,
-                step=step,
-                runs=runs,
-                failures=failures,
-                last_started=started,
-                last_finished=finished,
-                reason=reason,
-            )
-    except (ValueError, TypeError, RecursionError):
-        pass
-    return Job(
-        id=str(id),
-        state=JobState.PAUSED,
-        schedule=Schedule(),
-        changed=changed if isinstance(changed, int) else 0,
-        epoch=epoch if isinstance(epoch, int) else 0,
-        reason=DAMAGED,
-    )
 
 
 def _renew(database: Connection, owner: str, *, moment: int, lease: int) -> None:

@@ -1,44 +1,11 @@
-"""How old rows go: plain functions over a connection, whose transactions are the caller's.
-
-Log lines, drafts, runs and webhook events are each kept in the order written, for a job or a webhook, and the oldest go
-first.
-"""
+"""How old rows go: plain functions over a connection, whose transactions are the caller's."""
 
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from sqlite3 import Connection
 
-#: The most rows that pruning removes before it lets others write.
-PRUNED_AT_ONCE = 2_000
-#: The share of its bytes, one in so many, that is kept free for short rows, whose bytes are not counted.
-_SPARE = 8
-#: Rows that are expected if their number has no limit.
-_EXPECTED_ROWS = 10_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """A table whose rows go by age, number and bytes."""
-
-    name: str
-    #: The column that says what a row belongs to.
-    owner: str = "job"
-    #: The column that grows with every row.
-    number: str = "seq"
-    #: The column that says when the row was written, in nanoseconds since 1970.
-    written: str
-    #: The column whose bytes count.
-    text: str
-    #: The column of `tallies` that has the number of rows of each job; empty if there is none.
-    tally: str = ""
-
-
-LINES = Table(name="log_lines", written="written", text="text", tally="lines")
-DRAFTS = Table(name="mempool", written="date", text="tx", tally="entries")
-RUNS = Table(name="runs", written="finished", text="failure", tally="runs")
-EVENTS = Table(name="webhook_events", owner="uuid", number="id", written="received", text="content")
+from scenarioctl.stores.retention import PRUNED_AT_ONCE, Table, room, surely_fits
 
 
 def trim_rows(database: Connection, table: Table, owner: str, *, count: int, limit: int) -> int:
@@ -58,13 +25,11 @@ def trim_bytes(
 ) -> int:
     """Remove the oldest rows beyond *limit* bytes, now that the texts *added* are in; return how many.
 
-    The newest row stays however long.  Nothing is read while *rows* texts as long as those *added* fit into the spare
-    share: to count the bytes of a whole job takes too long for every run.
+    The newest row stays however long.  Nothing is read if they surely fit.
     """
-    size = sum(len(text.encode("utf-8", "replace")) for text in added)
-    if size * (rows or _EXPECTED_ROWS) <= limit // _SPARE * len(added):
+    if surely_fits(added, limit=limit, rows=rows):
         return 0
-    left = limit - limit // _SPARE
+    left = room(limit)
     sizes = database.execute(
         f"SELECT {table.number}, length(CAST({table.text} AS BLOB)) FROM {table.name}"  # noqa: S608
         f" WHERE {table.owner} = ? ORDER BY {table.number} DESC",

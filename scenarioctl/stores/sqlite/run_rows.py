@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
-from types import NoneType
 from typing import Any
 
 from scenarioctl.model.jobs import (
@@ -10,14 +9,15 @@ from scenarioctl.model.jobs import (
     FinishedRun,
     KeptRun,
     LogLine,
-    MempoolDraft,
     MempoolEntry,
     Retention,
 )
 from scenarioctl.stores import DEFAULT_RETENTION
 from scenarioctl.stores.job_texts import next_plan
+from scenarioctl.stores.retention import DRAFTS, LINES, RUNS
+from scenarioctl.stores.rows import ENTRY_COLUMNS, read_entry
 from scenarioctl.stores.sqlite.database_file import one_moment
-from scenarioctl.stores.sqlite.retention import DRAFTS, LINES, RUNS, prune, trim_bytes, trim_rows
+from scenarioctl.stores.sqlite.retention import prune, trim_bytes, trim_rows
 from scenarioctl.stores.sqlite.scenario_rows import exists
 from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import INTEGER_MAX, unknown
@@ -25,7 +25,7 @@ from scenarioctl.stores.validation import INTEGER_MAX, unknown
 #: Rows that one statement inserts: with each statement, the thread gives the interpreter up once.
 _ROWS_AT_ONCE = 50
 
-_ENTRY = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node FROM mempool"
+_ENTRY = f"{ENTRY_COLUMNS} FROM mempool"
 
 
 def mark_step(
@@ -145,7 +145,7 @@ def read_mempool(database: Connection, id: str | None, *, after: int, limit: int
     room = PORTION
     # A draft may be as long as a transaction.
     for row in _rows_after(database, _ENTRY, id, after=after, limit=limit):
-        found.append(_read_entry(row))
+        found.append(read_entry(row))
         room -= len(found[-1].draft.tx)
         if limit and room <= 0:
             break
@@ -173,7 +173,7 @@ def read_drafts(
         " AND seq > ? ORDER BY seq LIMIT ?",
         (chain, spec_version, after, limit),
     )
-    return [entry for entry in map(_read_entry, rows) if entry.draft.tx != NO_TRANSACTION]
+    return [entry for entry in map(read_entry, rows) if entry.draft.tx != NO_TRANSACTION]
 
 
 def flag_drafts(
@@ -291,26 +291,3 @@ def _read_line(row: tuple[Any, ...]) -> LogLine:
     if type(written) is not int or type(text) is not str:
         written, text = 0, "This line is damaged in the store"
     return LogLine(seq=seq, job=job, written=written, text=text)
-
-
-def _read_entry(row: tuple[Any, ...]) -> MempoolEntry:
-    seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node = row
-    texts, times = (flag, chain, amount, tx_type, tx, node), (spec_version, expires)
-    if {*map(type, texts)} != {str} or type(date) is not int or not {*map(type, times)} <= {int, NoneType}:
-        draft = MempoolDraft(chain=str(chain), amount="0", tx_type=str(tx_type), date=0, tx=NO_TRANSACTION)
-        return MempoolEntry(seq=seq, job=job, flag="this draft is damaged in the store", draft=draft)
-    return MempoolEntry(
-        seq=seq,
-        job=job,
-        flag=flag,
-        draft=MempoolDraft(
-            chain=chain,
-            amount=amount,
-            tx_type=tx_type,
-            date=date,
-            tx=tx,
-            spec_version=spec_version,
-            expires=expires,
-            node=node,
-        ),
-    )

@@ -45,6 +45,7 @@ from scenarioctl.stores import (
     Statistics,
     StoredScenario,
 )
+from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.sqlite import event_rows, job_rows, run_rows, scenario_rows
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
@@ -311,7 +312,7 @@ class SqliteStore:
         check_text(uuid, field="webhook")
         # Refused before it waits for its turn to write: anybody may post to any name.
         await self._read(partial(event_rows.check_named, uuid=uuid))
-        text = event_rows.write_content(content)
+        text = write_content(content)
         return await self._write(
             partial(event_rows.put, uuid=uuid, content=content, text=text, now=now, retention=retention)
         )
