@@ -27,6 +27,7 @@ LOCAL = {
     "config set": "settings of this machine",
     "config token": "makes a secret, which no daemon hands out",
     "store init": "needs the rights of the tables' owner, which no daemon has",
+    "store copy": "needs the rights of the tables' owner, and two stores that no daemon uses",
     "daemon": "is what serves the others",
 }
 

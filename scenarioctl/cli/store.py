@@ -1,19 +1,29 @@
 """`scenarioctl store`: the store itself."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import asked_for_json, open_application, perform, print_answer, run
-from scenarioctl.cli.options import option
+from scenarioctl.cli.execution import (
+    asked_for_json,
+    open_application,
+    perform,
+    print_answer,
+    print_table,
+    run,
+)
+from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, dump_json, printable, say
+
+if TYPE_CHECKING:
+    from scenarioctl.stores.copying import CopiedTable
 
 
 @click.group(cls=Group)
 def store() -> None:
-    """Create and check the store."""
+    """Create, check, copy and migrate the store."""
 
 
 @store.command(example="scenarioctl store init")
@@ -36,6 +46,53 @@ def init(grant: str | None) -> None:
     click.echo(location)
     if not created:
         say("The tables are there already.")
+
+
+@store.command(
+    example="scenarioctl store copy scenarios.db postgresql://owner@db.example.org/scenarioctl --stop-jobs"
+)
+@argument("source", metavar="FROM")
+@argument("target", metavar="TO")
+@option(
+    "--stop-jobs",
+    is_flag=True,
+    help="Stop running jobs of the source first. Without it, running jobs prevent the copy.",
+)
+def copy(source: str, target: str, stop_jobs: bool) -> None:
+    """Copy everything in a store to another, empty one.
+
+    FROM and TO are paths or postgresql:// URLs. Log lines, drafts and events keep their numbers. At the end, all rows of both
+    stores are compared.
+
+    If the copy is interrupted, run the command again: it continues where it stopped. Stop all daemons of both stores first.
+    The copy's jobs are stopped: start them with `scenarioctl job start`.
+    """
+    from scenarioctl.config import without_password
+
+    stopped, tables = run(_copy(source, target, stop_jobs=stop_jobs))
+    rows = [
+        {"table": each.name, "rows": each.rows, "copied": each.copied, "hash": each.digest} for each in tables
+    ]
+    names = {"source": without_password(source), "target": without_password(target)}
+    answer = {**names, "stopped": stopped, "tables": rows}
+    print_table(answer, ("table", "rows", "copied now", "hash"), (list(row.values()) for row in rows))
+    total = sum(each.rows for each in tables)
+    say(f"Verified: both stores have the same {total} rows.")
+
+
+async def _copy(source: str, target: str, *, stop_jobs: bool) -> "tuple[list[str], list[CopiedTable]]":
+    import time
+
+    from scenarioctl.cli.progress import shown_bar
+    from scenarioctl.stores.copying import StoreCopy
+
+    async with StoreCopy.open(source, target) as copy:
+        stopped = await copy.stop_jobs(stop=stop_jobs, now=time.time_ns())
+        # At once: when an interrupted copy is continued, these jobs are not running any more.
+        for id in stopped:
+            say(f"Stopped job {id}.")
+        with shown_bar() as progress:
+            return stopped, await copy.perform(progress)
 
 
 @store.command(operation="stores.check_store", example="scenarioctl store check")

@@ -376,20 +376,12 @@ def open_store(location: str | PathLike[str], *, create: bool = True, **server: 
     process locks a file; both name *location*.  A server is asked by the first question.
     """
     text = fspath(location)
-    scheme, separator, _ = text.partition("://")
     if is_server(text):
         return _open_postgres(text, **server)
-    if separator:
-        # The rest of a URL may hold a password.
-        raise InvalidRequest(
-            f"store {shorten(scheme + '://…')} is a URL of an unsupported kind, expected the path of a file or a"
-            " postgresql:// URL"
-        )
-    if not text or "\0" in text:
-        raise InvalidRequest(f"store {shorten(text)} is not a path, expected one like scenarios.db")
+    path = file_path(text)
     from scenarioctl.stores.sqlite.store import SqliteStore
 
-    return SqliteStore(Path(text), create=create)
+    return SqliteStore(path, create=create)
 
 
 async def create_store(location: str, *, grant: str = "") -> bool:
@@ -398,7 +390,7 @@ async def create_store(location: str, *, grant: str = "") -> bool:
     On a server, the role *grant* may then use them, and create none.
     """
     if is_server(location):
-        with _needing_libraries():
+        with needing_libraries():
             from scenarioctl.stores.postgres.administration import initialize
             from scenarioctl.stores.postgres.connections import ServerSettings
         return await initialize(ServerSettings(url=location, role="init"), grant=grant)
@@ -411,20 +403,35 @@ async def create_store(location: str, *, grant: str = "") -> bool:
     return is_new
 
 
+def file_path(location: str) -> Path:
+    """Return *location* as the path of a file, or raise InvalidRequest."""
+    scheme, separator, _ = location.partition("://")
+    if separator:
+        # The rest of a URL may hold a password.
+        raise InvalidRequest(
+            f"store {shorten(scheme + '://…')} is a URL of an unsupported kind, expected the path of a file or a"
+            " postgresql:// URL"
+        )
+    if not location or "\0" in location:
+        raise InvalidRequest(f"store {shorten(location)} is not a path, expected one like scenarios.db")
+    return Path(location)
+
+
 def is_server(location: str) -> bool:
     """Return whether *location* is the URL of a PostgreSQL server."""
     return location.startswith(("postgresql://", "postgres://"))
 
 
 def _open_postgres(url: str, **server: Any) -> Store:
-    with _needing_libraries():
+    with needing_libraries():
         from scenarioctl.stores.postgres.connections import ServerSettings
         from scenarioctl.stores.postgres.store import PostgresStore
     return PostgresStore(ServerSettings(url=url, **server))
 
 
 @contextmanager
-def _needing_libraries() -> Iterator[None]:
+def needing_libraries() -> Iterator[None]:
+    """Import modules of the store on a server; InvalidRequest if its libraries are not installed."""
     try:
         yield
     except ImportError as error:

@@ -14,7 +14,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 
@@ -52,6 +52,9 @@ from scenarioctl.stores.validation import (
     check_text,
     unnamed,
 )
+
+if TYPE_CHECKING:
+    from scenarioctl.stores.postgres.copied_rows import PostgresRows
 
 T = TypeVar("T")
 Action = Callable[[Connection], Awaitable[T]]
@@ -387,6 +390,11 @@ class PostgresStore:
             return str(row[0]) if row else ""
 
         return await self._read(ask)
+
+    def rows(self) -> "PostgresRows":
+        from scenarioctl.stores.postgres.copied_rows import PostgresRows
+
+        return PostgresRows(self.connections.explainer, self._read, self._write)
 
     async def close(self) -> None:
         await self._run_writer.close()

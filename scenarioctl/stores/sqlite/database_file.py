@@ -108,6 +108,13 @@ class DatabaseFile:
             )
         raise error
 
+    def find_version(self) -> int | None:
+        """Return the version of the file's tables, and change nothing; None if it has none, or if there is no file."""
+        if self.is_absent():
+            return None
+        with self.reporting(), closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as database:
+            return self._version(database) or None
+
     @property
     def name(self) -> str:
         return shorten(str(self.path), limit=200)

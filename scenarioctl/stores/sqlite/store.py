@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import StoreFailed
 from scenarioctl.model.jobs import (
@@ -53,6 +53,9 @@ from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.worker_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.writer import Action, T, Writer
 from scenarioctl.stores.validation import check_id, check_limit, check_listing, check_text
+
+if TYPE_CHECKING:
+    from scenarioctl.stores.sqlite.copied_rows import SqliteRows
 
 log = logging.getLogger("scenarioctl.store")
 
@@ -361,6 +364,11 @@ class SqliteStore:
         if self._guard is None:
             return "absent"
         return str(await self._read(_data_version))
+
+    def rows(self) -> "SqliteRows":
+        from scenarioctl.stores.sqlite.copied_rows import SqliteRows
+
+        return SqliteRows(self._file, self._read, self._write)
 
     async def close(self) -> None:
         """Let what is under way end, and let go."""

@@ -1,0 +1,136 @@
+"""Rows of the embedded store as `stores/copying.py` copies them."""
+
+import json
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from sqlite3 import Connection
+from typing import Any
+
+from scenarioctl.errors import Conflict
+from scenarioctl.stores.copying import Row, Table
+from scenarioctl.stores.sqlite.database_file import DatabaseFile
+
+#: Columns that are in tables of their own here.
+_ELSEWHERE = {
+    "name": "coalesce((SELECT name FROM scenario_names WHERE scenario = t.seq), '')",
+    "chains": "(SELECT json_group_array(chain) FROM chains_of_scenarios WHERE scenario = t.seq)",
+    "webhooks": "(SELECT json_group_array(uuid) FROM scenario_webhooks WHERE scenario = t.id)",
+}
+
+
+class SqliteRows:
+    """The StoredRows of a file, read and written as its store does."""
+
+    def __init__(
+        self, file: DatabaseFile, read: Callable[..., Awaitable[Any]], write: Callable[..., Awaitable[Any]]
+    ) -> None:
+        self._file = file
+        self._read = read
+        self._write = write
+
+    async def find_place(self) -> Row:
+        with self._file.reporting():
+            found = self._file.path.stat()
+        return found.st_dev, found.st_ino
+
+    async def count(self, table: Table) -> int:
+        return int(await self._read(partial(_count, table=table), long=True))
+
+    async def read(self, table: Table, *, after: Row, rows: int, size: int) -> list[Row]:
+        some: list[Row] = await self._read(
+            partial(_read, table=table, after=after, rows=rows, size=size), long=True
+        )
+        return some
+
+    async def add(self, table: Table, rows: Sequence[Row]) -> None:
+        await self._write(partial(_add, table=table, rows=rows))
+
+    async def last_numbers(self) -> dict[str, int]:
+        numbers: dict[str, int] = await self._read(_last_numbers)
+        return numbers
+
+    async def raise_numbers(self, numbers: Mapping[str, int]) -> None:
+        await self._write(partial(_raise_numbers, numbers=numbers))
+
+
+def _count(database: Connection, table: Table) -> int:
+    (rows,) = database.execute(f"SELECT count(*) FROM {table.name}").fetchone()  # noqa: S608
+    return int(rows)
+
+
+def _read(database: Connection, table: Table, *, after: Row, rows: int, size: int) -> list[Row]:
+    columns = ", ".join(_ELSEWHERE.get(name, name) for name in table.columns)
+    key = ", ".join(table.key)
+    condition = f"WHERE ({key}) > ({', '.join('?' * len(after))})" if after else ""
+    found = database.execute(
+        f"SELECT {columns} FROM {table.name} t {condition} ORDER BY {key} LIMIT ?",  # noqa: S608
+        (*after, rows),
+    )
+    kinds = list(table.columns.values())
+    long = list(table.columns).index(table.long)
+    some: list[Row] = []
+    total = 0
+    # Rows that are not wanted any more are never read.
+    for row in found:
+        some.append(
+            tuple(
+                tuple(sorted(json.loads(value))) if kind is tuple else value
+                for kind, value in zip(kinds, row, strict=True)
+            )
+        )
+        total += len(row[long]) if isinstance(row[long], (str, bytes)) else 0
+        if total >= size:
+            break
+    found.close()
+    return some
+
+
+def _add(database: Connection, table: Table, rows: Sequence[Row]) -> None:
+    here = [name for name in table.columns if name not in _ELSEWHERE]
+    columns = [*here, *table.fixed]
+    dicts = [dict(zip(table.columns, row, strict=True)) for row in rows]
+    try:
+        database.executemany(
+            f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",  # noqa: S608
+            [(*(row[name] for name in here), *table.fixed.values()) for row in dicts],
+        )
+        if table.name == "scenarios":
+            _add_beside(database, dicts)
+    except sqlite3.IntegrityError as error:
+        raise Conflict(
+            f"the copy's table {table.name} refuses a row ({error}): let nobody else use the stores meanwhile"
+        ) from error
+
+
+def _add_beside(database: Connection, scenarios: Sequence[Mapping[str, Any]]) -> None:
+    database.executemany(
+        "INSERT INTO scenario_names (scenario, name) VALUES (?, ?)",
+        [(each["seq"], each["name"]) for each in scenarios if each["name"]],
+    )
+    database.executemany(
+        "INSERT INTO chains_of_scenarios (chain, created, scenario) VALUES (?, ?, ?)",
+        [(chain, each["created"], each["seq"]) for each in scenarios for chain in each["chains"]],
+    )
+    database.executemany(
+        "INSERT INTO scenario_webhooks (uuid, scenario) VALUES (?, ?)",
+        [(uuid, each["id"]) for each in scenarios for uuid in each["webhooks"]],
+    )
+
+
+def _last_numbers(database: Connection) -> dict[str, int]:
+    numbers: dict[str, int] = dict(database.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+    (last,) = database.execute("SELECT max(seq) FROM scenarios").fetchone()
+    return {**numbers, "scenarios": last or 0}
+
+
+def _raise_numbers(database: Connection, numbers: Mapping[str, int]) -> None:
+    for name, last in numbers.items():
+        # Numbers of scenarios are no cursors, and follow the highest that is there.
+        if last and name != "scenarios":
+            # The table of SQLite has no keys.
+            raised = database.execute(
+                "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (last, name)
+            )
+            if not raised.rowcount:
+                database.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (name, last))

@@ -1,0 +1,416 @@
+"""A store copied into another one: everything goes along, with its numbers; an interrupted copy goes on."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.config import without_password
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed
+from scenarioctl.model.jobs import FinishedRun, JobState
+from scenarioctl.stores import ClaimingStore, Store, create_store, open_store
+from scenarioctl.stores import copying as copying_module
+from scenarioctl.stores.copying import CopiedTable, StoreCopy
+from tests import postgres
+from tests.conftest import Run
+from tests.messages import says
+from tests.postgres import RUNTIME, shared_server
+from tests.runner import finish as run
+from tests.test_store_jobs import DRAFT, HOUR, JOB, NO_LIMIT, NOW, WEBHOOK, claim, ended, give_back
+from tests.test_stores import FIRST, SECOND, fill, message
+
+THIRD = replace(
+    FIRST,
+    id="third",
+    name="DOT for Ada – «täglich»",
+    webhooks=(WEBHOOK,),
+    digest=b"0123456789abcdef",
+    created=SECOND.created + 1,
+)
+EVENT = {"amount": "1.5", "nested": [None, 10**30, "ü"]}
+
+
+@pytest.fixture(scope="module")
+def database() -> str:
+    """Return the owner's address of a database that these tests share."""
+    url = shared_server().create_database("copied")
+    run(create_store(url, grant=RUNTIME))
+    return url
+
+
+@pytest.fixture
+def locations(database: str, tmp_path: Path) -> dict[str, str]:
+    """Return the locations of an empty file and an empty database."""
+    postgres.empty_tables(database)
+    path = str(tmp_path / "scenarios.db")
+    run(create_store(path))
+    return {"sqlite": path, "postgres": database}
+
+
+@pytest.fixture(params=[("sqlite", "postgres"), ("postgres", "sqlite")], ids=lambda names: " to ".join(names))
+def both(request: pytest.FixtureRequest, locations: dict[str, str]) -> tuple[str, str]:
+    """Return the locations of a source with content and of an empty target."""
+    source, target = (locations[name] for name in request.param)
+    occupy(source)
+    return source, target
+
+
+def with_store(location: str, work: Callable[[Store], Any]) -> Any:
+    store = open_store(location)
+    try:
+        return work(store)
+    finally:
+        run(store.close())
+
+
+def occupy(location: str) -> None:
+    """Store something of everything, and delete the newest rows."""
+
+    def put(store: Store) -> None:
+        run(store.put_scenarios([FIRST, SECOND, THIRD, replace(FIRST, id="gone")]))
+        event = run(store.put_event(WEBHOOK, EVENT, now=NOW, retention=NO_LIMIT))
+        run(store.put_event(WEBHOOK, "unused", now=NOW + 1, retention=NO_LIMIT))
+        for id in (THIRD.id, "gone"):
+            run(store.start_job(replace(JOB, id=id)))
+            (claimed,) = claim(store)
+            used = {WEBHOOK: event.id} if id == THIRD.id else {}
+            run(store.finish_run(ended(claimed, used_events=used, drafts=(DRAFT, DRAFT)), retention=NO_LIMIT))
+            run(store.stop_job(id, now=NOW + 9))
+        run(store.finish_run(failed(), retention=NO_LIMIT))
+        run(store.flag_drafts({1: "outdated"}, now=NOW, lines={THIRD.id: ["a draft is outdated"]}))
+        run(store.finish_run(replace(failed(), job="gone"), retention=NO_LIMIT))
+        run(store.delete_scenario("gone"))
+
+    with_store(location, put)
+
+
+def failed() -> FinishedRun:
+    return FinishedRun(
+        job=SECOND.id,
+        epoch=None,
+        planned=NOW,
+        started=NOW,
+        finished=NOW + 1,
+        lines=("run failed",),
+        failure="no",
+    )
+
+
+def content(location: str) -> dict[str, Any]:
+    """Return all that the store's questions tell."""
+
+    def ask(store: Store) -> dict[str, Any]:
+        ids = (FIRST.id, SECOND.id, THIRD.id)
+        return {
+            "scenarios": [run(store.get_scenario(id)) for id in ids],
+            "pages": [
+                run(store.list_scenarios(limit=2, sort=sort, chain=chain))
+                for sort in ("created", "id", "summary")
+                for chain in ("", "polkadot")
+            ],
+            "counts": [run(store.count_scenarios(chain)) for chain in ("", "polkadot", "hydraDx", "kusama")],
+            "jobs": run(store.list_jobs()),
+            "log": run(store.read_log(None)),
+            "mempool": run(store.read_mempool(None)),
+            "runs": [run(store.last_runs(id, limit=9)) for id in ids],
+            "events": run(store.list_events(WEBHOOK)),
+            "unused": run(store.newest_event(WEBHOOK, job=THIRD.id)),
+        }
+
+    found: dict[str, Any] = with_store(location, ask)
+    return found
+
+
+def perform(
+    source: str,
+    target: str,
+    *,
+    stop: bool = False,
+    progress: copying_module.Progress = lambda done, total: None,
+) -> tuple[list[str], list[CopiedTable]]:
+    async def copy() -> tuple[list[str], list[CopiedTable]]:
+        async with StoreCopy.open(source, target) as copy:
+            return await copy.stop_jobs(stop=stop, now=NOW + 99), await copy.perform(progress)
+
+    return run(copy())
+
+
+def refusal(error: type[Exception], source: str, target: str) -> str:
+    with pytest.raises(error) as caught:
+        perform(source, target)
+    return str(caught.value)
+
+
+class TestCopies:
+    def test_everything_goes_along(self, both: tuple[str, str]) -> None:
+        told: list[tuple[int, int]] = []
+        _, tables = perform(*both, progress=lambda done, total: told.append((done, total)))
+
+        assert content(both[1]) == content(both[0])
+        assert {each.name: each.rows for each in tables} == {
+            "scenarios": 3,
+            "jobs": 1,
+            "runs": 2,
+            "log_lines": 3,
+            "mempool": 2,
+            "tallies": 2,
+            "webhook_events": 2,
+            "webhook_marks": 1,
+        }
+        assert (told[0], told[-1]) == ((0, 32), (32, 32))
+
+    def test_later_rows_get_higher_numbers(self, both: tuple[str, str]) -> None:
+        perform(*both)
+
+        def write_more(store: Store) -> tuple[int, int, int]:
+            run(store.finish_run(replace(failed(), drafts=(DRAFT,)), retention=NO_LIMIT))
+            event = run(store.put_event(WEBHOOK, 1, now=NOW, retention=NO_LIMIT))
+            return run(store.read_log(None))[-1].seq, run(store.read_mempool(None))[-1].seq, event.id
+
+        # As in the source, where the rows of a deleted scenario had higher ones.
+        assert with_store(both[1], write_more) == with_store(both[0], write_more)
+        assert (
+            with_store(both[1], lambda store: run(store.keep_scenario(replace(THIRD, id="twin")))) == THIRD.id
+        )
+        with_store(both[1], lambda store: run(store.put_scenario(replace(FIRST, id="new"))))
+
+    def test_there_and_back(self, both: tuple[str, str], tmp_path: Path) -> None:
+        third = str(tmp_path / "third.db")
+        run(create_store(third))
+        _, there = perform(*both)
+        _, back = perform(both[1], third)
+
+        assert there == back
+        assert content(third) == content(both[0])
+
+    def test_a_copy_goes_on_after_an_interruption(
+        self, both: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(copying_module, "ROWS", 1)
+
+        def interrupt(done: int, total: int) -> None:
+            if done == 8:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            perform(*both, progress=interrupt)
+        told: list[int] = []
+        _, tables = perform(*both, progress=lambda done, total: told.append(done))
+        _, again = perform(*both)
+
+        assert told[0] == 8
+        assert sum(each.copied for each in tables) == 8
+        assert content(both[1]) == content(both[0])
+        assert sum(each.copied for each in again) == 0
+
+    @pytest.mark.parametrize("size", [1, 10_000])
+    def test_long_rows_are_copied_in_portions(
+        self, both: tuple[str, str], monkeypatch: pytest.MonkeyPatch, size: int
+    ) -> None:
+        monkeypatch.setattr(copying_module, "BYTES", size)
+        with_store(both[0], lambda store: fill(store, 20))
+        perform(*both)
+
+        assert content(both[1]) == content(both[0])
+
+    def test_running_jobs_are_stopped_if_asked_for(self, both: tuple[str, str]) -> None:
+        def start(store: Store) -> None:
+            for id in (FIRST.id, THIRD.id):
+                run(store.start_job(replace(JOB, id=id, due=NOW + HOUR, planned=NOW + HOUR)))
+
+        with_store(both[0], start)
+        assert refusal(Conflict, *both) == says("2 jobs", "--stop-jobs", source=without_password(both[0]))
+        assert with_store(both[1], lambda store: run(store.count_scenarios())) == 0
+        stopped, _ = perform(*both, stop=True)
+
+        assert stopped == sorted([FIRST.id, THIRD.id])
+        jobs = with_store(both[1], lambda store: run(store.list_jobs())).items
+        assert [(job.id, job.state, job.due) for job in jobs] == [
+            (id, JobState.STOPPED, None) for id in stopped
+        ]
+        assert content(both[1]) == content(both[0])
+
+    def test_what_nobody_runs_any_more_is_not_run_there(self, both: tuple[str, str]) -> None:
+        def claimed(store: Store) -> None:
+            run(store.start_job(replace(JOB, id=FIRST.id)))
+            assert claim(store)
+
+        with_store(both[0], claimed)
+        perform(*both, stop=True)
+
+        (job, _) = with_store(both[1], lambda store: run(store.list_jobs())).items
+        assert (job.owner, job.step, job.epoch) == ("", "", 2)
+        assert with_store(both[1], lambda store: run(store.start_job(replace(JOB, id=FIRST.id))))
+        with_store(both[1], lambda store: claim(store))
+
+
+class TestRefusals:
+    def test_a_target_with_other_content(self, both: tuple[str, str]) -> None:
+        with_store(both[1], lambda store: run(store.put_scenario(SECOND)))
+
+        words = says("scenarios", "empty", source=without_password(both[0]), target=without_password(both[1]))
+        assert refusal(Conflict, *both) == words
+        assert with_store(both[1], lambda store: run(store.count_scenarios())) == 1
+
+    def test_a_target_that_was_used_after_the_copy(self, both: tuple[str, str]) -> None:
+        perform(*both)
+        with_store(both[1], lambda store: run(store.finish_run(failed(), retention=NO_LIMIT)))
+
+        words = says("runs", "empty", source=without_password(both[0]), target=without_password(both[1]))
+        assert refusal(Conflict, *both) == words
+
+    def test_a_source_that_changes_meanwhile(self, both: tuple[str, str]) -> None:
+        def change(done: int, total: int) -> None:
+            if done == 16:
+                change_rows(both[0], "UPDATE log_lines SET text = 'other' WHERE seq = 1")
+
+        with pytest.raises(Conflict) as refused:
+            perform(*both, progress=change)
+        words = says(
+            "log_lines", "was changed", source=without_password(both[0]), target=without_password(both[1])
+        )
+        assert str(refused.value) == words
+
+    def test_a_run_that_is_still_in_progress(self, both: tuple[str, str]) -> None:
+        store = open_store(both[0])
+        run(store.start_job(replace(JOB, id=FIRST.id)))
+        assert claim(store)
+        run(store.stop_job(FIRST.id, now=NOW))
+        if isinstance(store, ClaimingStore):
+            run(store.renew_leases("me", lease=HOUR))
+        else:
+            change_rows(both[0], "INSERT INTO procrastinate_workers DEFAULT VALUES")
+
+        words = says(FIRST.id, "in progress", source=without_password(both[0]))
+        assert refusal(Conflict, *both) == words
+        assert give_back(store, "me") == 1
+        run(store.close())
+        assert perform(*both)[0] == []
+
+    def test_the_same_file(
+        self, locations: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = Path(locations["sqlite"])
+        (tmp_path / "link.db").symlink_to(path)
+        os.link(path, tmp_path / "hard.db")
+        monkeypatch.chdir(tmp_path)
+
+        for other in (
+            str(path),
+            "scenarios.db",
+            "./link.db",
+            "hard.db",
+            f"{tmp_path}/../{tmp_path.name}/link.db",
+        ):
+            assert refusal(InvalidRequest, str(path), other) == says(
+                "the same", source=str(path), target=other
+            )
+
+    def test_the_same_database(self, locations: dict[str, str]) -> None:
+        server = shared_server()
+        url = locations["postgres"]
+
+        for other in (url, server.url("copied", user=RUNTIME), server.tcp_url("copied")):
+            words = says("the same", source=without_password(url), target=without_password(other))
+            assert refusal(InvalidRequest, url, other) == words
+
+    def test_a_target_without_tables(self, locations: dict[str, str], tmp_path: Path) -> None:
+        (tmp_path / "empty.db").touch()
+        absent = tmp_path / "absent.db"
+        for target in (str(absent), str(tmp_path / "empty.db"), shared_server().url("postgres")):
+            refused = refusal(StoreFailed, locations["sqlite"], target)
+            assert refused == says("store init", store=without_password(target))
+        assert not absent.exists()
+
+    def test_a_source_that_is_not_there(self, locations: dict[str, str], tmp_path: Path) -> None:
+        absent = str(tmp_path / "absent.db")
+
+        assert refusal(NotFound, absent, locations["postgres"]) == says("does not exist", store=absent)
+        assert refusal(StoreFailed, shared_server().url("postgres"), locations["sqlite"]) == says("no tables")
+
+    def test_tables_of_another_version(self, locations: dict[str, str], tmp_path: Path) -> None:
+        file, url = locations["sqlite"], locations["postgres"]
+        change_rows(file, "PRAGMA user_version = 4")
+        assert refusal(StoreFailed, file, url) == says("version 4", "store migrate", store=file)
+        change_rows(file, "PRAGMA user_version = 99")
+        assert refusal(InvalidRequest, file, url) == says("version 99", "newer", store=file)
+        change_rows(file, "PRAGMA user_version = 5")
+        try:
+            # This program could use them, and would leave out what it does not know.
+            change_rows(url, "UPDATE meta SET version = 9")
+            assert refusal(StoreFailed, url, file) == says("version 9", "newer", store=without_password(url))
+            assert refusal(StoreFailed, file, url) == says("version 9", "newer", store=without_password(url))
+        finally:
+            change_rows(url, "UPDATE meta SET version = 1")
+
+    def test_a_role_that_may_not_set_numbers(self, locations: dict[str, str]) -> None:
+        occupy(locations["sqlite"])
+        url = shared_server().url("copied", user=RUNTIME)
+
+        assert refusal(StoreFailed, locations["sqlite"], url) == says(
+            "permission denied", store=without_password(url)
+        )
+        assert with_store(url, lambda store: run(store.count_scenarios())) == 0
+
+    @pytest.mark.parametrize(
+        ("damage", "words"),
+        [
+            ("UPDATE scenarios SET blob = 'text' WHERE id = 'third'", ("blob", "'third'")),
+            ("UPDATE jobs SET schedule = '{' WHERE id = 'third'", ("schedule", "'third'")),
+            ("UPDATE log_lines SET text = 'a' || char(0) WHERE job = 'third'", ("text", "'third'")),
+            ("UPDATE webhook_events SET received = 'never'", ("received", "webhook_events")),
+        ],
+        ids=["blob", "schedule", "line", "event"],
+    )
+    def test_a_damaged_row(self, locations: dict[str, str], damage: str, words: tuple[str, ...]) -> None:
+        file = locations["sqlite"]
+        occupy(file)
+        change_rows(file, damage)
+
+        assert refusal(StoreFailed, file, locations["postgres"]) == says(*words, store=file)
+
+    def test_an_unknown_kind_of_store(self, locations: dict[str, str]) -> None:
+        refused = message(
+            InvalidRequest, StoreCopy.open("mysql://me:secret@host/db", locations["sqlite"]).__aenter__()
+        )
+
+        assert refused == says("mysql://…", "unsupported")
+
+
+def change_rows(location: str, statement: str) -> None:
+    if location.startswith("postgresql:"):
+        shared_server().execute(f"SET search_path = scenarioctl; {statement}", database="copied")
+        return
+    connection = sqlite3.connect(location, isolation_level=None)
+    connection.execute(statement)
+    connection.close()
+
+
+class TestCommand:
+    @pytest.fixture
+    def source(self, locations: dict[str, str]) -> str:
+        occupy(locations["sqlite"])
+        start = replace(JOB, id=FIRST.id, due=NOW + HOUR)
+        with_store(locations["sqlite"], lambda store: run(store.start_job(start)))
+        return locations["sqlite"]
+
+    def test_it_says_what_it_copied(self, scenarioctl: Run, source: str, locations: dict[str, str]) -> None:
+        refused = scenarioctl("store", "copy", source, locations["postgres"])
+        done = scenarioctl("store", "copy", source, locations["postgres"], "--stop-jobs")
+        again = scenarioctl("--json", "store", "copy", source, locations["postgres"])
+
+        assert refused.code == 4
+        assert done.code == 0
+        assert done.err == says("17 rows").within(f"Stopped job {FIRST.id}.\n{{}}\n")
+        assert [line.split()[:3] for line in done.out.splitlines()][:2] == [
+            ["scenarios", "3", "3"],
+            ["jobs", "2", "2"],
+        ]
+        answer = json.loads(again.out)
+        assert (answer["source"], answer["stopped"]) == (source, [])
+        assert {each["copied"] for each in answer["tables"]} == {0}
