@@ -2,12 +2,19 @@
 
 import json
 import os
+import pty
+import signal
 import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from scenarioctl.config import without_password
@@ -414,3 +421,65 @@ class TestCommand:
         answer = json.loads(again.out)
         assert (answer["source"], answer["stopped"]) == (source, [])
         assert {each["copied"] for each in answer["tables"]} == {0}
+
+    def test_a_terminal_shows_how_far_it_is(
+        self, scenarioctl: Run, source: str, locations: dict[str, str]
+    ) -> None:
+        shown = played(["store", "copy", source, locations["postgres"], "--stop-jobs"])
+
+        assert "34/34" in shown
+        assert "Verified" in shown
+
+    def test_an_interrupted_copy_says_how_to_go_on(
+        self, scenarioctl: Run, source: str, locations: dict[str, str]
+    ) -> None:
+        command = ["store", "copy", source, locations["postgres"], "--stop-jobs"]
+        with psycopg.connect(locations["postgres"]) as other:
+            other.execute("LOCK TABLE scenarioctl.mempool IN EXCLUSIVE MODE")
+            process = subprocess.Popen(
+                [sys.executable, "-m", "scenarioctl", *command], stderr=subprocess.PIPE, text=True
+            )
+            wait_until_blocked(other)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=30)
+        again = scenarioctl(*command)
+
+        assert process.returncode == 130
+        assert told.splitlines()[-1] == says("same command again").within("Warning: {}")
+        assert [line.split()[2] for line in again.out.splitlines()] == [
+            "0",
+            "0",
+            "0",
+            "0",
+            "2",
+            "2",
+            "2",
+            "1",
+        ]
+
+
+def played(arguments: list[str]) -> str:
+    """Return what a command prints on a terminal."""
+    reader, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scenarioctl", *arguments], stdout=terminal, stderr=terminal
+    )
+    os.close(terminal)
+    printed = b""
+    # Linux ends the terminal with an error when the last process has closed it.
+    with suppress(OSError):
+        while some := os.read(reader, 65536):
+            printed += some
+    os.close(reader)
+    assert process.wait(30) == 0
+    return printed.decode()
+
+
+def wait_until_blocked(connection: "psycopg.Connection[Any]") -> None:
+    deadline = time.monotonic() + 30
+    question = (
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'scenarioctl.mempool'::regclass"
+    )
+    while connection.execute(question).fetchone() == (0,):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

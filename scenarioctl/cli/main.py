@@ -32,7 +32,7 @@ COMMANDS = {
     "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
     "quote": ("quote", "quote", "Quote a swap: what it would buy now."),
     "scenario": ("scenario", "scenario", "List, show, import, export and delete scenarios."),
-    "store": ("store", "store", "Create and check the store."),
+    "store": ("store", "store", "Create, check, copy and migrate the store."),
     "template": ("template", "template", "Count stored scenarios."),
     "tx": ("tx", "tx", "Decode, check and assemble transactions, and make signing payloads."),
     "webhook": ("webhook", "webhook", "Post and list the events of webhook steps."),

@@ -12,6 +12,7 @@ from scenarioctl.cli.execution import (
     perform,
     print_answer,
     print_table,
+    read_settings,
     run,
 )
 from scenarioctl.cli.options import argument, option
@@ -93,6 +94,37 @@ async def _copy(source: str, target: str, *, stop_jobs: bool) -> "tuple[list[str
             say(f"Stopped job {id}.")
         with shown_bar() as progress:
             return stopped, await copy.perform(progress)
+
+
+@store.command(example="scenarioctl store migrate")
+@option(
+    "--contract",
+    is_flag=True,
+    help="Also remove what only older daemons need. Pass it when none of them runs any more.",
+)
+def migrate(contract: bool) -> None:
+    """Bring the tables of the store to the version of this program.
+
+    Daemons of older versions can run meanwhile. What they still need is removed only with `--contract`. The tables of a SQLite
+    file are also migrated by any other command that opens it.
+    """
+    from scenarioctl.config import without_password
+    from scenarioctl.stores import migrate_store
+
+    location = read_settings().store
+    done = run(migrate_store(location, contract=contract))
+    if asked_for_json():
+        answer = {"store": without_password(location), "version": done.version, "newest": done.newest}
+        click.echo(dump_json({**answer, "applied": list(done.applied), "waiting": list(done.waiting)}))
+        return
+    for name in done.applied:
+        click.echo(name)
+    if not done.applied and not done.waiting:
+        say(f"Nothing to do: the tables have version {done.version}.")
+    if done.waiting:
+        say(
+            f"Waiting: {', '.join(done.waiting)}. When no older daemon runs any more, run: scenarioctl store migrate --contract"
+        )
 
 
 @store.command(operation="stores.check_store", example="scenarioctl store check")

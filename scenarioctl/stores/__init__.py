@@ -126,6 +126,19 @@ class Inspection:
     findings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Migrated:
+    """What became of the tables of a store."""
+
+    #: Their version now, and the newest that this program knows.
+    version: int
+    newest: int
+    #: Migrations that were applied.
+    applied: tuple[str, ...]
+    #: Those that wait until no older daemon runs any more.
+    waiting: tuple[str, ...] = ()
+
+
 DEFAULT_RETENTION = Retention()
 
 
@@ -401,6 +414,21 @@ async def create_store(location: str, *, grant: str = "") -> bool:
     is_new = not Path(location).exists()
     await open_store(location).close()
     return is_new
+
+
+async def migrate_store(location: str, *, contract: bool = False) -> Migrated:
+    """Take the tables of the store at *location* to the version of this program, as far as older daemons allow.
+
+    *contract*: no older daemon runs any more.  A file is migrated when it is opened.
+    """
+    if is_server(location):
+        with needing_libraries():
+            from scenarioctl.stores.postgres.connections import ServerSettings
+            from scenarioctl.stores.postgres.migrating import migrate
+        return await migrate(ServerSettings(url=location, role="migrate"), contract=contract)
+    from scenarioctl.stores.sqlite.database_file import DatabaseFile
+
+    return DatabaseFile(file_path(location)).migrate()
 
 
 def file_path(location: str) -> Path:

@@ -347,13 +347,12 @@ def _check_file(location: str, name: str, *, is_source: bool) -> None:
     from scenarioctl.stores.sqlite.database_file import DatabaseFile
     from scenarioctl.stores.sqlite.schema import MIGRATIONS
 
-    version = DatabaseFile(file_path(location)).find_version()
+    file = DatabaseFile(file_path(location))
+    version = file.find_version()
     if version is None and is_source:
         raise NotFound(f"store {name} does not exist, expected a store to copy")
     if version is None:
-        raise StoreFailed(
-            f"store {name} has no tables of scenarioctl, create them with: scenarioctl store init"
-        )
+        raise file.no_tables()
     if version < len(MIGRATIONS):
         raise StoreFailed(
             f"store {name} has tables of version {version}, expected version {len(MIGRATIONS)}: run scenarioctl store migrate"

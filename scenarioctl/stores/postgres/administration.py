@@ -1,5 +1,7 @@
 """What an owner does with the database of a store: create its tables, and look at what they are."""
 
+from typing import TYPE_CHECKING
+
 import psycopg
 
 from scenarioctl.errors import InvalidRequest, StoreFailed
@@ -7,8 +9,11 @@ from scenarioctl.stores.postgres.connections import Connection, ServerSettings, 
 from scenarioctl.stores.postgres.errors import Explainer
 from scenarioctl.stores.postgres.schema import MIGRATIONS, SCHEMA, VERSION
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 #: Held while tables are created or changed, by one process at a time.
-_LOCK = 7_305_803_041
+LOCK = 7_305_803_041
 
 
 async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
@@ -21,7 +26,7 @@ async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
     try:
         explainer.check_server(connection)
         async with connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
             await connection.execute("SET LOCAL statement_timeout = 0")
             created = not await _has_tables(connection)
             if created:
@@ -116,8 +121,13 @@ async def _grant(connection: Connection, role: str) -> None:
 
 def newest_engine_migration() -> str:
     """Return the name of the newest migration of the engine that is installed."""
+    return engine_migrations()[-1].stem
+
+
+def engine_migrations() -> "list[Path]":
+    """Return all migrations of the engine that is installed, oldest first."""
     from pathlib import Path
 
     from procrastinate.schema import SchemaManager
 
-    return max(path.stem for path in Path(SchemaManager.get_migrations_path()).glob("*.sql"))
+    return sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"), key=lambda path: path.stem)

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from scenarioctl.errors import InvalidRequest, StoreBusy
 from scenarioctl.stores.postgres.errors import Explainer
-from scenarioctl.stores.postgres.schema import SCHEMA, VERSION
+from scenarioctl.stores.postgres.schema import NEEDED, SCHEMA, VERSION
 
 if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool
@@ -239,8 +239,8 @@ class Connections:
         version, compatible = found
         if compatible > VERSION:
             raise self.explainer.newer_tables(version, VERSION)
-        if version < VERSION:
-            raise self.explainer.older_tables(version, VERSION)
+        if version < NEEDED:
+            raise self.explainer.older_tables(version, NEEDED)
 
     async def close(self) -> None:
         self._closed = True

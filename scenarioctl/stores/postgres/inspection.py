@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from scenarioctl.stores import Inspection
+from scenarioctl.stores.postgres.administration import newest_engine_migration
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.job_rows import find_lost, has_worker
 from scenarioctl.stores.postgres.schema import SCHEMA, VERSION
@@ -35,7 +36,9 @@ async def inspect(connection: Connection, *, clock: Callable[[], int]) -> Inspec
         " WHERE e.status = 'doing' AND coalesce(w.last_heartbeat < now() - make_interval(secs => %s), true)",
         _HEARTBEAT_SECONDS,
     )
+    version = await _one(connection, "SELECT version FROM meta")
     findings = [
+        *_of_version(version, await _one(connection, "SELECT engine FROM meta")),
         *_of_clocks(skew),
         *([] if extension else [_NO_TRIGRAMS]),
         *_of_dead_rows(dead),
@@ -45,7 +48,7 @@ async def inspect(connection: Connection, *, clock: Callable[[], int]) -> Inspec
     ]
     return Inspection(
         engine=f"PostgreSQL {(connection.info.parameter_status('server_version') or '').split()[0]}",
-        version=await _one(connection, "SELECT version FROM meta"),
+        version=version,
         newest=VERSION,
         extensions=("pg_trgm",) if extension else (),
         clock_skew=skew,
@@ -67,6 +70,17 @@ _NO_TRIGRAMS = (
     "A search reads every scenario, since the extension pg_trgm is not installed. Have a superuser run CREATE EXTENSION"
     f" pg_trgm SCHEMA {SCHEMA}, then run scenarioctl store init"
 )
+
+
+def _of_version(version: int, engine: str) -> list[str]:
+    newest = newest_engine_migration()
+    if version < VERSION:
+        tables = f"The tables have version {version}, and this program knows version {VERSION}"
+    elif engine < newest:
+        tables = f"The tables of procrastinate have the migration {engine}, and {newest} is installed"
+    else:
+        return []
+    return [f"{tables}. Run scenarioctl store migrate with the owner's role"]
 
 
 def _of_clocks(skew: float) -> list[str]:

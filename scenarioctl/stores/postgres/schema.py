@@ -2,11 +2,12 @@
 
 To change what is kept, append to `MIGRATIONS`; never edit an entry that has been released.  Older daemons run on while a
 migration is applied: an entry only adds, in a way that the version before it doesn't notice.  What a version no longer needs
-is removed by a later entry, which raises `compatible`.
+is removed by a later entry, which raises `compatible`, and waits for `store migrate --contract`.
 
 Text sorts by code points (COLLATE "C"), as it does in the embedded store.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 #: Holds our tables and those of the engine; every connection has it as its search path.
@@ -226,3 +227,17 @@ _JOBS = (
 #: Each entry takes the tables from the version of its position to the next.  The engine's tables come before the first.
 MIGRATIONS = (Migration(statements=(_META, *_SCENARIOS, *_JOBS), compatible=1),)
 VERSION = len(MIGRATIONS)
+
+
+def needed_version(migrations: Sequence[Migration]) -> int:
+    """Return the oldest version of the tables that a program with *migrations* works with.
+
+    It doesn't need the last entries to be applied if they only remove what older versions needed.
+    """
+    for version in range(len(migrations), 1, -1):
+        if migrations[version - 1].compatible == migrations[version - 2].compatible:
+            return version
+    return 1
+
+
+NEEDED = needed_version(MIGRATIONS)

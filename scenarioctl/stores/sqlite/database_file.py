@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreFailed, shorten
+from scenarioctl.stores import Migrated
 from scenarioctl.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
 #: How long a process waits for another one's write.
@@ -107,6 +108,21 @@ class DatabaseFile:
                 f"store {self.name} was migrated by a newer scenarioctl: upgrade this one, and restart it"
             )
         raise error
+
+    def migrate(self) -> Migrated:
+        """Migrate the file, as opening it does, and return what was done."""
+        version = self.find_version()
+        if version is None:
+            raise self.no_tables()
+        self.open().close()
+        newest = len(MIGRATIONS)
+        applied = tuple(f"version {number}" for number in range(version + 1, newest + 1))
+        return Migrated(version=newest, newest=newest, applied=applied)
+
+    def no_tables(self) -> StoreFailed:
+        return StoreFailed(
+            f"store {self.name} has no tables of scenarioctl, create them with: scenarioctl store init"
+        )
 
     def find_version(self) -> int | None:
         """Return the version of the file's tables, and change nothing; None if it has none, or if there is no file."""
