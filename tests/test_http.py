@@ -23,6 +23,7 @@ from scenarioctl.server import bodies, handlers
 from scenarioctl.server.endpoints import ENDPOINTS
 from scenarioctl.server.responses import encode, encode_large, write_sentences
 from scenarioctl.stores import StoredScenario
+from tests import postgres
 from tests.conftest import BOB
 from tests.daemons import wait_until
 from tests.messages import says
@@ -595,6 +596,16 @@ def test_each_role_serves_its_rows(tmp_path: Path) -> None:
         "api": {"api": {"api", "both"}},
         "worker": {"worker": {"worker", "both"}},
     }
+
+
+def test_an_api_before_workers_of_other_machines_serves_their_jobs(tmp_path: Path) -> None:
+    with Serving(tmp_path, role="api", store=postgres.shared_database()) as serving:
+        made = serving.post("/api/create/remark", {"chain": "polkadot", "text": "gm"}).json()["result"]
+        started = serving.post("/job/start", {"id": made}).json()
+
+        assert started == {"success": True, "result": "Job started"}
+        assert serving.post("/job/status", {"id": made}).json()["state"] == "running"
+        assert serving.post("/job/stop", {"id": made}).status == 200
 
 
 def test_a_wrong_method_is_told_the_right_one(served: Serving) -> None:

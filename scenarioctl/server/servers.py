@@ -24,6 +24,7 @@ from scenarioctl.server.pages import page_routes
 from scenarioctl.server.paths import Paths
 from scenarioctl.server.pipeline import RequestPipeline
 from scenarioctl.server.streams import Follower
+from scenarioctl.stores import is_server
 
 if TYPE_CHECKING:
     from scenarioctl.worker.worker import Worker
@@ -123,7 +124,8 @@ def build_servers(
 
 def build_application(server: str, context: ServerContext) -> web.Application:
     """Return the aiohttp application of *server*: its operations, its pages, and the files of the web page."""
-    with_worker = context.role == "all" and server == "api"
+    # Workers on other machines than this one run the jobs of a store that is a server.
+    with_worker = server == "api" and (context.role == "all" or is_server(context.app.settings.store))
     served = {server, "both"} | ({"worker"} if with_worker else set())
     other = "worker" if server == "api" else "api"
     application = web.Application()
