@@ -337,12 +337,13 @@ def test_a_stop_gives_its_runs_back_and_another_worker_repeats_them_at_once(plac
         assert (job.owner, job.step, job.state) == ("", "", JobState.RUNNING)
         assert not await stage.app.store.has_worker()
 
-        await stage.work()
+        second = await stage.work()
         await until(lambda: stage.ran("one"), seconds=1)
         assert await stage.log("one") == [
             *("Starting worker", "Waiting"),
             *(says("attempt", "interrupted"), "Waiting", "workload executed", "Sleeping"),
         ]
+        assert (worker.counts.taken_over, second.counts.taken_over) == (0, 1)
 
     tell(place, story)
 

@@ -870,7 +870,7 @@ class TestEveryStore:
                 ]
 
     def test_the_statistics_are_those_of_the_lists(self, store: Store) -> None:
-        before = run(store.statistics())
+        before, writes = run(store.statistics()), store.usage().writes
         run(store.start_job(JOB))
         run(store.start_job(replace(JOB, id=OTHER.id)))
         run(store.stop_job(OTHER.id, now=NOW))
@@ -880,7 +880,8 @@ class TestEveryStore:
         assert (before.scenarios, before.jobs, before.next_due) == (2, none, None)
         jobs = {**none, JobState.RUNNING: 1, JobState.STOPPED: 1}
         assert (after.scenarios, after.jobs, after.next_due) == (2, jobs, NOW)
-        assert after.writes == before.writes + 3
+        assert store.usage().writes == writes + 3
+        assert (after.workers, store.usage().errors) == (0, 0)
         assert run(store.health()) == ""
 
 

@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 SECOND = 1_000_000_000
+#: Seconds for which a worker may be silent before others take over its runs.
+LEASE_SECONDS = 10.0
 #: The `tx` of a draft that failed, and the beginning of its log line.
 NO_TRANSACTION = "Could not generate transaction"
 #: The beginning of the last line but one of a run that failed.

@@ -15,6 +15,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 
 if TYPE_CHECKING:
+    from scenarioctl.stores.figures import Usage
     from scenarioctl.worker.counts import Counts
 
 #: Seconds that the store may take to answer.
@@ -141,6 +142,7 @@ def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitab
                 readings += await _store_figures(app)
         except (TimeoutError, ScenarioctlError):
             readings.append(_plain("scenarioctl_store_up", "Whether the store answers.", 0))
+        readings += _usage_figures(app.store.usage())
         if worker is not None:
             readings += _worker_figures(worker)
         return readings
@@ -156,7 +158,7 @@ async def _store_figures(app: Application) -> list[Reading]:
         (state.value,): float(number) for state, number in said.jobs.items()
     }
     late = 0.0 if said.next_due is None else max(0.0, (app.clock() - said.next_due) / SECOND)
-    return [
+    readings = [
         _plain("scenarioctl_store_up", "Whether the store answers.", 1),
         _plain("scenarioctl_scenarios", "Scenarios in the store.", said.scenarios),
         Reading(
@@ -165,8 +167,74 @@ async def _store_figures(app: Application) -> list[Reading]:
         _plain(
             "scenarioctl_jobs_due_seconds", "Seconds for which the longest waiting due job has waited.", late
         ),
-        _plain("scenarioctl_store_writes", "Writes to the store.", said.writes, kind="counter"),
+        _plain(
+            "scenarioctl_workers",
+            "Workers that are alive, of all processes; on a SQLite store, 1 if there is any.",
+            said.workers,
+        ),
     ]
+    if said.connections is not None:
+        readings += [
+            _plain(
+                "scenarioctl_store_server_connections",
+                "Connections of all clients to the store's server.",
+                said.connections.open,
+            ),
+            _plain(
+                "scenarioctl_store_server_connections_max",
+                "Connections that the store's server allows.",
+                said.connections.limit,
+            ),
+        ]
+    return readings
+
+
+def _usage_figures(usage: "Usage") -> list[Reading]:
+    readings = [
+        _plain(
+            "scenarioctl_store_writes", "Writes of this process to the store.", usage.writes, kind="counter"
+        ),
+        _plain(
+            "scenarioctl_store_errors",
+            "Reads and writes of this process that failed because of the store.",
+            usage.errors,
+            kind="counter",
+        ),
+    ]
+    if (pool := usage.pool) is not None:
+        readings += [
+            Reading(
+                name="scenarioctl_store_pool_connections",
+                help="Connections of this process to the store's server, by state.",
+                labels=("state",),
+                values={("idle",): float(pool.idle), ("used",): float(pool.used)},
+            ),
+            _plain(
+                "scenarioctl_store_pool_connections_max",
+                "Connections that this process may open: the setting store_pool.",
+                pool.limit,
+            ),
+            _plain(
+                "scenarioctl_store_pool_waiting",
+                "Requests and runs of this process that wait for a connection.",
+                pool.waiting,
+            ),
+            _plain(
+                "scenarioctl_store_pool_wait_seconds",
+                "Seconds that requests and runs have waited for a connection.",
+                pool.wait_seconds,
+                kind="counter",
+            ),
+        ]
+    if usage.listening is not None:
+        readings.append(
+            _plain(
+                "scenarioctl_store_listener_up",
+                "Whether this process hears of changes by LISTEN; only after its first event stream.",
+                usage.listening,
+            )
+        )
+    return readings
 
 
 def _worker_figures(worker: Working) -> list[Reading]:
@@ -191,6 +259,12 @@ def _worker_figures(worker: Working) -> list[Reading]:
             kind="counter",
             labels=("outcome",),
             values={(name,): float(number) for name, number in outcomes.items()},
+        ),
+        _plain(
+            "scenarioctl_runs_taken_over",
+            "Runs that another worker, or an earlier process, had begun and not finished.",
+            counts.taken_over,
+            kind="counter",
         ),
         Reading(
             name="scenarioctl_drafts",

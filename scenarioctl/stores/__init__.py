@@ -11,7 +11,7 @@ Nothing here assumes that all processes run on one machine.  What any store must
   name; in what a run leaves behind each is replaced by `?`, since a run must not be lost.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -31,6 +31,7 @@ from scenarioctl.model.jobs import (
     Retention,
     WebhookEvent,
 )
+from scenarioctl.stores.figures import Statistics, Usage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,19 +91,6 @@ class JobPage:
     total: int
     #: Give it as `after` to get what follows; empty on the last page.
     next: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Statistics:
-    """Figures of a store."""
-
-    scenarios: int
-    #: How many jobs are in each state.
-    jobs: Mapping[JobState, int]
-    #: When the next job that nobody runs is due; None if none is.
-    next_due: int | None
-    #: Writes that this process asked for since it opened the store.
-    writes: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,6 +286,9 @@ class Store(Protocol):
 
     async def statistics(self) -> Statistics:
         """Return what `/metrics` says of the store."""
+
+    def usage(self) -> Usage:
+        """Return what `/metrics` says of this process and the store, without asking it."""
 
     async def inspect(self, clock: Callable[[], int]) -> Inspection:
         """Look for what an operator should know; *clock* is that of this machine, in nanoseconds since 1970."""

@@ -27,9 +27,9 @@ from scenarioctl.stores import (
     Inspection,
     JobPage,
     ScenarioPage,
-    Statistics,
     StoredScenario,
 )
+from scenarioctl.stores.figures import Statistics, Usage
 from scenarioctl.stores.memory_state import MemoryState, list_page, normal, trim
 from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import (
@@ -489,8 +489,11 @@ class MemoryStore:
             scenarios=len(self._state.scenarios),
             jobs={state: states.count(state) for state in JobState},
             next_due=await self.next_due(),
-            writes=self._writes,
+            workers=int(await self.has_worker()),
         )
+
+    def usage(self) -> Usage:
+        return Usage(writes=self._writes, errors=0)
 
     async def inspect(self, clock: Callable[[], int]) -> Inspection:  # noqa: ARG002
         return Inspection(engine="memory", version=1, newest=1)

@@ -12,6 +12,8 @@ class Counts:
     #: Runs that were not kept, since their job had another owner by then.
     lost: int = 0
     left_out: int = 0
+    #: Runs that were begun before, by a worker that did not end them.
+    taken_over: int = 0
     bugs: int = 0
     store_errors: int = 0
     flagged: int = 0

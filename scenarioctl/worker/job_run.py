@@ -97,6 +97,7 @@ class JobRun:
             due = started if job.due is None else job.due
             if claimed.interrupted:
                 # However late it is.  HTTP requests may be sent a second time.
+                self._counts.taken_over += 1
                 outcome.lines.append("The last attempt at this run was interrupted; running it again")
             else:
                 planned, missed = caught_up(job.schedule, outcome.planned, due, started, first=not job.runs)

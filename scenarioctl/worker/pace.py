@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
+from scenarioctl.model.jobs import LEASE_SECONDS
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
     """How often a worker does what, in seconds."""
 
     #: A claim lasts this long unless it is renewed; then other workers may take the jobs of a frozen one.
-    lease: float = 10.0
+    lease: float = LEASE_SECONDS
     renew: float = 3.0
     #: Jobs that other processes start are noticed within this time.
     poll: float = 0.5

@@ -14,6 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from scenarioctl.errors import InvalidRequest, StoreBusy
+from scenarioctl.stores.figures import PoolUsage
 from scenarioctl.stores.postgres.errors import Explainer
 from scenarioctl.stores.postgres.schema import NEEDED, SCHEMA, VERSION
 
@@ -217,6 +218,20 @@ class Connections:
                 )
                 await self._pool.open()
             return self._pool
+
+    def usage(self) -> PoolUsage | None:
+        """Return how the pool is used; None if a single connection is."""
+        if not self.settings.pool:
+            return None
+        said = self._pool.get_stats() if self._pool is not None else {}
+        idle = said.get("pool_available", 0)
+        return PoolUsage(
+            used=said.get("pool_size", 0) - idle,
+            idle=idle,
+            limit=self.settings.pool,
+            waiting=said.get("requests_waiting", 0),
+            wait_seconds=said.get("requests_wait_ms", 0) / 1000,
+        )
 
     async def open(self) -> Connection:
         """Return a new connection to a store of our version."""

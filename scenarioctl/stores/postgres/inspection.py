@@ -3,10 +3,11 @@
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from scenarioctl.model.jobs import LEASE_SECONDS
 from scenarioctl.stores import Inspection
 from scenarioctl.stores.postgres.administration import newest_engine_migration
 from scenarioctl.stores.postgres.connections import Connection
-from scenarioctl.stores.postgres.job_rows import find_lost, has_worker
+from scenarioctl.stores.postgres.job_rows import count_workers, find_lost
 from scenarioctl.stores.postgres.schema import SCHEMA, VERSION
 
 #: Seconds by which two clocks may differ before runs start noticeably early or late.
@@ -14,8 +15,8 @@ _SKEW = 1.0
 #: Dead rows that are no trouble, and their share of the rows that is.
 _DEAD_ROWS = 10_000
 _DEAD_SHARE = 0.2
-#: Seconds without a heartbeat after which a worker has gone.
-_HEARTBEAT_SECONDS = 30
+#: Seconds without a heartbeat after which another worker should have taken over.
+_HEARTBEAT_SECONDS = 3 * LEASE_SECONDS
 #: The share of its connections that a server should have free.
 _FREE_CONNECTIONS = 0.1
 
@@ -119,7 +120,7 @@ async def _of_jobs(connection: Connection) -> AsyncIterator[str]:
             " scenarioctl daemon"
         )
     running = await _one(connection, "SELECT count(*) FROM jobs WHERE state = 'running'")
-    if running and not await has_worker(connection):
+    if running and not await count_workers(connection):
         yield "No worker is running. Start one with scenarioctl daemon"
 
 

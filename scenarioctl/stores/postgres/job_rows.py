@@ -4,7 +4,7 @@ Whenever a job gets a due time, a run is deferred to the dispatch engine in the 
 `dispatch`.  A worker that the engine gives that run to begins it (`begin`), if the number is still the job's.
 """
 
-from scenarioctl.model.jobs import ClaimedJob, Job, JobState
+from scenarioctl.model.jobs import LEASE_SECONDS, ClaimedJob, Job, JobState
 from scenarioctl.stores import JobPage
 from scenarioctl.stores.job_texts import DAMAGED, write_schedule
 from scenarioctl.stores.postgres.connections import Connection
@@ -23,8 +23,6 @@ _PLANNED_AT_ONCE = 200
 _NOW = "(extract(epoch FROM now()) * 1000000000)::bigint"
 #: Nanoseconds after its due time at which a run that the engine doesn't know is lost.
 _LATE = 10 * 1_000_000_000
-#: Seconds without a heartbeat after which a worker counts as gone.
-_HEARTBEAT_SECONDS = 10
 
 
 class StartedElsewhere(Exception):
@@ -223,12 +221,14 @@ async def release(connection: Connection, owner: str) -> int:
     return len(await released.fetchall())
 
 
-async def has_worker(connection: Connection) -> bool:
+async def count_workers(connection: Connection) -> int:
+    """Return how many workers have told within a lease that they are alive."""
     found = await connection.execute(
-        "SELECT FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %s) LIMIT 1",
-        (_HEARTBEAT_SECONDS,),
+        "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %s)",
+        (LEASE_SECONDS,),
     )
-    return await found.fetchone() is not None
+    row = await found.fetchone()
+    return row[0] if row else 0
 
 
 async def replan_some(connection: Connection, *, now: int, after: str, deferrals: Deferrals) -> list[str]:

@@ -41,6 +41,12 @@ class Listener:
         self._snapshot = ""
         self._looked = 0.0
         self._task: asyncio.Task[None] | None = None
+        self._connected = False
+
+    @property
+    def is_listening(self) -> bool | None:
+        """Return whether notifications arrive; None if nobody has asked for a token yet."""
+        return None if self._task is None else self._connected
 
     async def token(self) -> str:
         """Return a text that changes with every write that was announced, and within a second with any other."""
@@ -64,10 +70,13 @@ class Listener:
                     trouble = ""
                     # Something may have been written before.
                     self._heard += 1
+                    self._connected = True
                     await self._hear(connection)
             except (ScenarioctlError, psycopg.Error, OSError) as error:
                 if trouble != (trouble := str(error)):
                     log.warning("changes of other processes are heard later, by polling: %s", error)
+            finally:
+                self._connected = False
             await asyncio.sleep(_PAUSE)
 
     async def _hear(self, connection: Connection) -> None:

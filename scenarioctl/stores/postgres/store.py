@@ -35,12 +35,13 @@ from scenarioctl.stores import (
     Inspection,
     JobPage,
     ScenarioPage,
-    Statistics,
     StoredScenario,
 )
+from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.postgres import event_rows, job_rows, run_rows, scenario_rows
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
 from scenarioctl.stores.postgres.deferrals import Deferrals
+from scenarioctl.stores.postgres.figures import JobCounts, read_statistics
 from scenarioctl.stores.postgres.listening import Listener, announce
 from scenarioctl.stores.postgres.run_writer import Runs, RunWriter
 from scenarioctl.stores.rows import write_content
@@ -75,13 +76,18 @@ class PostgresStore:
         self.deferrals = Deferrals()
         self._run_writer = RunWriter(self._finish_runs)
         self._listener = Listener(self.connections) if settings.pool else None
-        self._writes = 0
+        self._job_counts = JobCounts()
+        self._writes = self._errors = 0
         #: When and why the last write failed; None if it succeeded.
         self._failed: tuple[float, str] | None = None
 
     async def _read(self, action: Action[T]) -> T:
-        async with self.connections.lend() as connection:
-            return await action(connection)
+        try:
+            async with self.connections.lend() as connection:
+                return await action(connection)
+        except ScenarioctlError as error:
+            self._errors += is_failure(error)
+            raise
 
     async def _write(self, action: Action[T], *, alone: bool = False, tell: bool = False) -> T:
         """Return what *action* returns, once all that it writes, or nothing of it, is on the disk.
@@ -94,6 +100,7 @@ class PostgresStore:
         except ScenarioctlError as error:
             if isinstance(error.__cause__, (psycopg.Error, OSError)):
                 self._failed = (time.monotonic(), str(error))
+            self._errors += is_failure(error)
             raise
         self._failed = None
         return answer
@@ -209,7 +216,7 @@ class PostgresStore:
         return await self._read(partial(job_rows.list_page, limit=limit, after=after, state=state))
 
     async def has_worker(self) -> bool:
-        return await self._read(job_rows.has_worker)
+        return await self._read(job_rows.count_workers) > 0
 
     async def begin_run(self, id: str, *, dispatch: int, owner: str, now: int) -> ClaimedJob | None:
         check_id(id)
@@ -356,15 +363,15 @@ class PostgresStore:
         return removed
 
     async def statistics(self) -> Statistics:
-        async def read(connection: Connection) -> Statistics:
-            return Statistics(
-                scenarios=await scenario_rows.count(connection, ""),
-                jobs=await job_rows.count_by_state(connection),
-                next_due=await job_rows.next_due(connection),
-                writes=self._writes,
-            )
+        return await self._read(partial(read_statistics, job_counts=self._job_counts))
 
-        return await self._read(read)
+    def usage(self) -> Usage:
+        return Usage(
+            writes=self._writes,
+            errors=self._errors,
+            pool=self.connections.usage(),
+            listening=self._listener.is_listening if self._listener is not None else None,
+        )
 
     async def inspect(self, clock: Callable[[], int]) -> Inspection:
         from scenarioctl.stores.postgres.inspection import inspect

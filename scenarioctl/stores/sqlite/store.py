@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import StoreFailed
+from scenarioctl.errors import ScenarioctlError, StoreFailed
 from scenarioctl.model.jobs import (
     Claim,
     ClaimedJob,
@@ -42,9 +42,9 @@ from scenarioctl.stores import (
     Inspection,
     JobPage,
     ScenarioPage,
-    Statistics,
     StoredScenario,
 )
+from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.sqlite import event_rows, job_rows, run_rows, scenario_rows
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
@@ -83,7 +83,7 @@ class SqliteStore:
         else:
             self._database = self._file.open_empty()
         self._writer: Writer | None = None
-        self._writes = 0
+        self._writes = self._errors = 0
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
         self._of_thread = threading.local()
         self._of_threads: list[sqlite3.Connection] = []
@@ -116,17 +116,22 @@ class SqliteStore:
 
     async def _read(self, action: Action[T], *, long: bool = False) -> T:
         """Return what *action* reads; *long* is one that may take more than a millisecond."""
-        self._open_if_created()
-        if self._guard is None:
-            return action(self._database)
-        self._guard.check()
-        if not long:
-            try:
+        try:
+            self._open_if_created()
+            if self._guard is None:
                 return action(self._database)
-            except sqlite3.Error as error:
-                if not is_busy(error):
-                    raise self._file.explain(error) from error
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_in_thread, action)
+            self._guard.check()
+            if not long:
+                try:
+                    return action(self._database)
+                except sqlite3.Error as error:
+                    if not is_busy(error):
+                        raise self._file.explain(error) from error
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._readers, self._read_in_thread, action)
+        except ScenarioctlError as error:
+            self._errors += is_failure(error)
+            raise
 
     def _read_in_thread(self, action: Action[T]) -> T:
         """Read on a connection of this thread, which may wait for other processes."""
@@ -147,7 +152,11 @@ class SqliteStore:
             assert self._guard is not None  # noqa: S101 - opened above
             self._writer = Writer(self._file, self._guard)
         self._writes += 1
-        return await self._writer.write(action)
+        try:
+            return await self._writer.write(action)
+        except ScenarioctlError as error:
+            self._errors += is_failure(error)
+            raise
 
     async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
         await self._write(partial(scenario_rows.put, scenario=scenario, replace=replace))
@@ -344,7 +353,11 @@ class SqliteStore:
         return removed
 
     async def statistics(self) -> Statistics:
-        return await self._read(partial(_read_statistics, writes=self._writes), long=True)
+        workers = int(await self.has_worker())
+        return await self._read(partial(_read_statistics, workers=workers), long=True)
+
+    def usage(self) -> Usage:
+        return Usage(writes=self._writes, errors=self._errors)
 
     async def inspect(self, clock: Callable[[], int]) -> Inspection:  # noqa: ARG002
         return await self._read(_inspect)
@@ -389,13 +402,13 @@ class SqliteStore:
             database.close()
 
 
-def _read_statistics(database: sqlite3.Connection, *, writes: int) -> Statistics:
+def _read_statistics(database: sqlite3.Connection, *, workers: int) -> Statistics:
     with one_moment(database):
         return Statistics(
             scenarios=scenario_rows.count(database, ""),
             jobs=job_rows.count_by_state(database),
             next_due=job_rows.next_due(database),
-            writes=writes,
+            workers=workers,
         )
 
 

@@ -1,0 +1,63 @@
+"""What `/metrics` says of a store: what a process counts itself, and what it asks the store for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scenarioctl.errors import ScenarioctlError, StoreBusy, StoreFailed, StoreUnavailable
+from scenarioctl.model.jobs import JobState
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerConnections:
+    """The connections of all clients to a server."""
+
+    open: int
+    #: The most that the server allows.
+    limit: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistics:
+    """Figures of a store, the same for every process."""
+
+    scenarios: int
+    #: How many jobs are in each state.
+    jobs: Mapping[JobState, int]
+    #: When the next job that nobody runs is due; None if none is.
+    next_due: int | None
+    #: Workers that are alive; on a store that can't count them, 1 if there is any.
+    workers: int
+    #: None if the store is a file.
+    connections: ServerConnections | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolUsage:
+    """The connections that this process shares between requests and runs."""
+
+    used: int
+    idle: int
+    limit: int
+    #: Requests and runs that wait for a connection now.
+    waiting: int
+    #: Seconds that all of them together have waited.
+    wait_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """What this process has done with a store since it opened it."""
+
+    #: Writes that it asked for.
+    writes: int
+    #: Reads and writes that failed because of the store: it was away, busy, full, or damaged.
+    errors: int
+    #: None if the store is a file.
+    pool: PoolUsage | None = None
+    #: Whether it hears of other processes' writes at once; None if it doesn't try to.
+    listening: bool | None = None
+
+
+def is_failure(error: ScenarioctlError) -> bool:
+    """Return whether *error* is the store's, and not that of the request."""
+    return isinstance(error, (StoreBusy, StoreFailed, StoreUnavailable))

@@ -1,0 +1,291 @@
+"""What an operator watches: the metrics of daemons on PostgreSQL, and the alerts and the dashboard made of them."""
+
+import asyncio
+import http.client
+import json
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from scenarioctl.errors import StoreBusy, StoreUnavailable
+from scenarioctl.model.jobs import JobState
+from scenarioctl.stores.postgres import figures
+from scenarioctl.stores.postgres.connections import Connection, ServerSettings
+from scenarioctl.stores.postgres.store import PostgresStore
+from tests import postgres
+from tests.conftest import ROOT
+from tests.daemons import Daemon, daemon, wait_until
+from tests.postgres import RUNTIME, shared_server, start_server
+from tests.runner import finish as run
+from tests.serving import Serving
+from tests.test_store_jobs import JOB
+from tests.test_stores import FIRST, message
+
+ALERTS = ROOT / "monitoring" / "alerts.yml"
+DASHBOARD = ROOT / "monitoring" / "dashboard.json"
+_NAME = re.compile(r"\bscenarioctl_[a-z_]+[a-z]\b")
+
+
+def scrape(answer: bytes) -> dict[str, dict[tuple[str, ...], float]]:
+    """Return each sample's name with its label values and value; metrics without a sample have none."""
+    samples: dict[str, dict[tuple[str, ...], float]] = {}
+    for family in text_string_to_metric_families(answer.decode()):
+        samples.setdefault(family.name + "_total" * (family.type == "counter"), {})
+        if family.type == "histogram":
+            del samples[family.name]
+        for sample in family.samples:
+            if not sample.name.endswith("_created"):
+                samples.setdefault(sample.name, {})[tuple(sample.labels.values())] = sample.value
+    return samples
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PostgresStore]:
+    with closing_store(tmp_path, pool=2) as store:
+        yield store
+
+
+class closing_store:  # noqa: N801 - a context manager
+    """The shared database, emptied, as a daemon uses it."""
+
+    def __init__(self, folder: Path, *, pool: int) -> None:
+        run(postgres.open_store(folder).close())
+        self._store = PostgresStore(
+            ServerSettings(url=shared_server().url("shared", user=RUNTIME), pool=pool, role="api")
+        )
+
+    def __enter__(self) -> PostgresStore:
+        return self._store
+
+    def __exit__(self, *_: object) -> None:
+        run(self._store.close())
+
+
+@pytest.fixture(scope="module")
+def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[str, ...], float]]:
+    """What a daemon says that runs jobs of a store on PostgreSQL, and has an event stream open."""
+    folder = tmp_path_factory.mktemp("monitoring")
+    run(postgres.open_store(folder).close())
+    url = shared_server().url("shared", user=RUNTIME)
+    with daemon(folder / "home", "--offline", variables={"SCENARIOCTL_STORE": url}) as running:
+        _, made, _ = running.ask("/api/create/remark", {"chain": "polkadot", "text": "hello"})
+        assert running.ask("/job/start", {"id": made["result"], "every": "1h"})[0] == 200
+        found: dict[str, dict[tuple[str, ...], float]] = wait_until(lambda: _settled(running))
+        return found
+
+
+def _settled(running: Daemon) -> dict[str, dict[tuple[str, ...], float]] | None:
+    """Return the metrics once a run is kept and the daemon listens."""
+    with closing(http.client.HTTPConnection("127.0.0.1", running.port(), timeout=10)) as stream:
+        stream.request("GET", "/job/events")
+        stream.getresponse().readline()
+        samples = scrape(running.ask("/metrics", as_json=False)[1])
+    ran = samples["scenarioctl_runs_total"][("executed",)]
+    return samples if ran and samples.get("scenarioctl_store_listener_up") == {(): 1} else None
+
+
+class TestMetrics:
+    def test_a_daemon_says_how_it_and_its_store_are(
+        self, metrics: dict[str, dict[tuple[str, ...], float]]
+    ) -> None:
+        plain = {name: values[()] for name, values in metrics.items() if () in values}
+
+        assert plain["scenarioctl_store_up"] == plain["scenarioctl_workers"] == 1
+        assert plain["scenarioctl_scenarios"] == 1
+        assert metrics["scenarioctl_jobs"] == {("running",): 1, ("paused",): 0, ("stopped",): 0}
+        assert metrics["scenarioctl_runs_total"][("executed",)] == 1
+        assert plain["scenarioctl_store_errors_total"] == plain["scenarioctl_runs_taken_over_total"] == 0
+        assert plain["scenarioctl_store_pool_connections_max"] == 10
+        assert sum(metrics["scenarioctl_store_pool_connections"].values()) >= 1
+        (limit,) = shared_server().execute("SHOW max_connections")[0]
+        assert plain["scenarioctl_store_server_connections_max"] == int(limit)
+        assert 2 < plain["scenarioctl_store_server_connections"] < int(limit)
+
+    def test_failures_of_the_store_are_counted_while_it_is_away(self, tmp_path: Path) -> None:
+        server = start_server()
+        url = server.create_database("away")
+        from scenarioctl.stores import create_store
+
+        run(create_store(url, grant=RUNTIME))
+        with Serving(tmp_path, role="api", store=server.url("away", user=RUNTIME)) as serving:
+            before = scrape(serving.get("/metrics").body)
+            server.stop()
+            assert serving.get("/api/scenarios").status == 503
+            after = scrape(serving.get("/metrics").body)
+        server.remove()
+
+        assert (before["scenarioctl_store_up"], after["scenarioctl_store_up"]) == ({(): 1}, {(): 0})
+        assert before["scenarioctl_store_errors_total"] == {(): 0}
+        # The request's, and that of the scrape itself.
+        assert after["scenarioctl_store_errors_total"] == {(): 2}
+        assert "scenarioctl_jobs" not in after
+
+    def test_a_refused_request_is_no_failure_of_the_store(self, store: PostgresStore) -> None:
+        from scenarioctl.errors import Conflict, NotFound
+
+        run(store.put_scenario(FIRST))
+
+        message(Conflict, store.put_scenario(FIRST))
+        message(NotFound, store.get_scenario("nosuch"))
+        assert store.usage().errors == 0
+
+    def test_requests_that_wait_for_a_connection_are_counted(
+        self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from scenarioctl.stores.postgres import connections
+
+        monkeypatch.setattr(connections, "_BUSY_SECONDS", 1.0)
+
+        async def hold(connection: Connection) -> None:
+            await connection.execute("SELECT pg_sleep(1.5)")
+
+        async def crowd() -> tuple[Any, Any]:
+            await store.count_scenarios()
+            holding = [asyncio.create_task(store._read(hold)) for _ in range(2)]
+            await asyncio.sleep(0.3)
+            waiting = asyncio.create_task(store.count_scenarios())
+            await asyncio.sleep(0.2)
+            usage = store.usage()
+            with pytest.raises(StoreBusy):
+                await waiting
+            await asyncio.gather(*holding)
+            return usage, store.usage()
+
+        during, after = run(crowd())
+        assert during.pool is not None
+        assert (during.pool.used, during.pool.idle, during.pool.limit, during.pool.waiting) == (2, 0, 2, 1)
+        assert (after.pool.used, after.pool.waiting, after.errors) == (0, 0, 1)
+
+    def test_a_listener_that_is_cut_off_says_so(self, store: PostgresStore) -> None:
+        async def listen() -> list[bool | None]:
+            seen = [store.usage().listening]
+            await store.change_token()
+            for wanted in (True, False):
+                deadline = time.monotonic() + 20
+                while store.usage().listening is not wanted:
+                    assert time.monotonic() < deadline
+                    await asyncio.sleep(0.01)
+                seen.append(wanted)
+                if wanted:
+                    shared_server().execute(
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+                    )
+            return seen
+
+        assert run(listen()) == [None, True, False]
+
+    def test_jobs_that_take_long_to_count_are_counted_rarely(
+        self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run(store.put_scenario(FIRST))
+        assert run(store.statistics()).jobs[JobState.RUNNING] == 0
+        run(store.start_job(JOB))
+        assert run(store.statistics()).jobs[JobState.RUNNING] == 1
+        monkeypatch.setattr(figures, "_SHORT", 0)
+        monkeypatch.setattr(figures, "_SHARE", 1e-9)
+        run(store.statistics())
+        run(store.stop_job(FIRST.id, now=1))
+
+        assert run(store.statistics()).jobs[JobState.RUNNING] == 1
+        monkeypatch.setattr(store._job_counts, "_not_before", 0)
+        assert run(store.statistics()).jobs[JobState.STOPPED] == 1
+
+    def test_a_store_that_is_away_from_the_start_has_figures(self) -> None:
+        store = PostgresStore(ServerSettings(url="postgresql://me@127.0.0.1:1/db", pool=3))
+
+        message(StoreUnavailable, store.statistics())
+        usage = store.usage()
+        assert (usage.errors, usage.listening) == (1, None)
+        assert usage.pool is not None
+        assert (usage.pool.limit, usage.pool.used) == (3, 0)
+        run(store.close())
+
+
+class TestFilesForPrometheus:
+    def test_the_guide_lists_every_metric(self, metrics: dict[str, dict[tuple[str, ...], float]]) -> None:
+        text = (ROOT / "docs" / "scaling.md").read_text()
+        section = text.partition("\n## Monitoring\n")[2].partition("\n## ")[0]
+        listed = {
+            name
+            for row in re.findall(r"^\| (.*?) \|", section, re.MULTILINE)
+            for name in re.findall(r"`(scenarioctl_[a-z_]+)", row)
+        }
+
+        ours = {name for name in metrics if name.startswith("scenarioctl_")}
+        assert listed == {re.sub(r"_(bucket|count|sum)$", "", name) for name in ours}
+
+    def test_the_guide_lists_every_alert(self) -> None:
+        section = (
+            (ROOT / "docs" / "scaling.md").read_text().partition("\n## Monitoring\n")[2].partition("\n## ")[0]
+        )
+        alerts = re.findall(r"^ +- alert: (\w+)$", ALERTS.read_text(), re.MULTILINE)
+
+        assert re.findall(r"^\| `(Scenarioctl\w+)`", section, re.MULTILINE) == alerts
+        assert len(alerts) >= 4
+
+    @pytest.mark.parametrize("path", [ALERTS, DASHBOARD], ids=lambda path: path.name)
+    def test_they_name_only_metrics_that_exist(
+        self, path: Path, metrics: dict[str, dict[tuple[str, ...], float]]
+    ) -> None:
+        named = set(_NAME.findall(path.read_text()))
+
+        assert len(named) > 5
+        assert named <= metrics.keys()
+
+    @pytest.mark.parametrize("path", [ALERTS, DASHBOARD], ids=lambda path: path.name)
+    def test_they_select_only_labels_that_exist(
+        self, path: Path, metrics: dict[str, dict[tuple[str, ...], float]]
+    ) -> None:
+        selected = re.findall(r'(scenarioctl_\w+)\{(?:state|outcome)=\\?"(\w+)\\?"', path.read_text())
+
+        for name, value in selected:
+            assert any(value in labels for labels in metrics[name]), (name, value)
+        assert selected or path is DASHBOARD
+
+    def test_each_panel_of_the_dashboard_has_its_place_and_asks_something(self) -> None:
+        dashboard = json.loads(DASHBOARD.read_text())
+        places: set[tuple[int, int]] = set()
+
+        for panel in dashboard["panels"]:
+            place = panel["gridPos"]
+            covered = {
+                (x, y)
+                for x in range(place["x"], place["x"] + place["w"])
+                for y in range(place["y"], place["y"] + place["h"])
+            }
+            assert not covered & places
+            assert max(x for x, _ in covered) < 24
+            places |= covered
+            assert all(_NAME.search(target["expr"]) for target in panel["targets"])
+
+    @pytest.mark.skipif(
+        shutil.which("promtool") is None, reason="no promtool is installed (Debian: apt install prometheus)"
+    )
+    @pytest.mark.parametrize(
+        "line", [("check", "rules", ALERTS), ("test", "rules", ROOT / "tests" / "data" / "alerts-test.yml")]
+    )
+    def test_promtool_is_content(self, line: tuple[str | Path, ...]) -> None:
+        done = subprocess.run(["promtool", *line], capture_output=True, text=True)
+
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    @pytest.mark.skipif(
+        shutil.which("promtool") is None, reason="no promtool is installed (Debian: apt install prometheus)"
+    )
+    def test_promtool_is_content_with_the_metrics(self, tmp_path: Path) -> None:
+        with Serving(tmp_path) as serving:
+            text = serving.get("/metrics").body
+
+        done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
+        complaints = [
+            line for line in (done.stdout + done.stderr).decode().splitlines() if "scenarioctl_" in line
+        ]
+        assert complaints == []
