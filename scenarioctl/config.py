@@ -304,6 +304,8 @@ def _read_path(setting: Setting, value: object, origin: str) -> Path:
 
 
 def _read_store(setting: Setting, value: object, origin: str) -> str:
+    if origin == "flag" and isinstance(value, str):
+        refuse_password(value, "--store", instead="the URL into SCENARIOCTL_STORE or config.toml")
     return value if isinstance(value, str) and "://" in value else str(_read_path(setting, value, origin))
 
 
@@ -324,6 +326,28 @@ def without_password(store: str) -> str:
     user, at, host = rest.partition("?")[0].rpartition("@")
     user, colon, _ = user.partition(":")
     return f"{scheme}://{user}{':…' if colon else ''}{at}{host}"
+
+
+def refuse_password(location: str, field: str, *, instead: str) -> None:
+    """Refuse a store on the command line whose URL has a password; *instead* says where it belongs, beside ~/.pgpass."""
+    if has_password(location):
+        raise InvalidRequest(
+            f"{field} {shorten(without_password(location), 200)} has a password, which other users can read in the list"
+            f" of processes. Put the password into ~/.pgpass, or {instead}"
+        )
+
+
+def has_password(location: str) -> bool:
+    """Return whether the URL of a server has a password in it."""
+    from urllib.parse import unquote
+
+    if not location.startswith(("postgresql://", "postgres://")):
+        return False
+    address, _, query = location.partition("://")[2].partition("?")
+    keys = {unquote(pair.partition("=")[0]) for pair in query.split("&")}
+    return bool(address.rpartition("@")[0].partition(":")[2]) or not keys.isdisjoint(
+        ("password", "sslpassword")
+    )
 
 
 def _read_number(setting: Setting, value: object, origin: str) -> int:

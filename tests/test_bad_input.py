@@ -2044,6 +2044,21 @@ STORES = [
         says("store", "mysql://…", "URL"),
     ),
     case(
+        "a store on the command line with a password",
+        ("--store", "postgresql://me:secret@db/x", "scenario", "list"),
+        says("--store", "postgresql://me:…@db/x", "~/.pgpass", "SCENARIOCTL_STORE"),
+    ),
+    case(
+        "a store to copy with a password",
+        ("store", "copy", "s.db", "postgresql://me@db/x?password=secret"),
+        says("TO", "postgresql://me@db/x", "~/.pgpass", "service"),
+    ),
+    case(
+        "a store with a password to write to config.toml",
+        ("config", "set", "store_listen", "postgresql://me:secret@db/x"),
+        says("store_listen", "postgresql://me:…@db/x", "~/.pgpass", "config.toml"),
+    ),
+    case(
         "a store with a NUL",
         ("--store", "a\0b", "scenario", "list"),
         says("store", "a\\x00b", "NUL"),

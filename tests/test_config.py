@@ -10,6 +10,7 @@ import pytest
 
 from scenarioctl.config import (
     SETTINGS,
+    has_password,
     load_settings,
     parse_config,
     read_value,
@@ -471,16 +472,36 @@ def test_a_whole_table_is_written_beside_what_is_there(tmp_path: Path) -> None:
         ("postgresql:///db?host=/run&password=secret", "postgresql:///db"),
     ],
 )
-def test_the_password_of_a_store_is_never_shown(scenarioctl: Run, store: str, shown: str) -> None:
-    settings = load_settings({"store": store}, {})
+def test_the_password_of_a_store_is_never_shown(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, store: str, shown: str
+) -> None:
+    monkeypatch.setenv("SCENARIOCTL_STORE", store)
+    settings = load_settings({}, {"SCENARIOCTL_STORE": store})
     assert settings.store == store
     assert without_password(store) == shown
     assert "secret" not in repr(settings)
 
-    ended = scenarioctl("--store", store, "--json", "config", "show")
+    ended = scenarioctl("--json", "config", "show")
     assert json.loads(ended.out)["store"] == shown
-    refused = scenarioctl("--store", store, "--offline", "scenario", "list")
+    refused = scenarioctl("--offline", "scenario", "list")
     if shown != store:
         assert refused.code in (2, 5)
         assert refused.out == ""
         assert "secret" not in refused.err
+
+
+@pytest.mark.parametrize(
+    ("store", "has_one"),
+    [
+        ("postgresql://me:secret@host/db", True),
+        ("postgres://me:se/cr@et@host/db", True),
+        ("postgresql:///db?host=/run&password=secret", True),
+        ("postgresql:///db?host=/run&pass%77ord=secret", True),
+        ("postgresql://host/db?sslpassword=secret", True),
+        ("postgresql://me@host:5432/db?passfile=/run/secret", False),
+        ("postgresql://me:@host/db", False),
+        ("/home/me/p:a@b.db", False),
+    ],
+)
+def test_a_password_on_the_command_line_is_noticed(store: str, has_one: bool) -> None:
+    assert has_password(store) is has_one

@@ -743,8 +743,11 @@ class TestCommands:
         assert refused.err == says("store_listen", "PostgreSQL").within("Error: {}\n")
         assert "secret" not in refused.err
 
-    def test_an_error_of_the_server_has_its_exit_status(self, scenarioctl: Run) -> None:
-        refused = scenarioctl("--store", "postgresql://me:secret@127.0.0.1:1/db", "scenario", "list")
+    def test_an_error_of_the_server_has_its_exit_status(
+        self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SCENARIOCTL_STORE", "postgresql://me:secret@127.0.0.1:1/db")
+        refused = scenarioctl("scenario", "list")
 
         assert refused.code == 5
         assert refused.err == says("127.0.0.1:1", "available").within("Error: {}\n")

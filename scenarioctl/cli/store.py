@@ -68,8 +68,10 @@ def copy(source: str, target: str, stop_jobs: bool) -> None:
     If the copy is interrupted, run the command again: it continues where it stopped. Stop all daemons of both stores first.
     The copy's jobs are stopped: start them with `scenarioctl job start`.
     """
-    from scenarioctl.config import without_password
+    from scenarioctl.config import refuse_password, without_password
 
+    for name, location in (("FROM", source), ("TO", target)):
+        refuse_password(location, name, instead="into the file of a service (postgresql://?service=NAME)")
     stopped, tables = run(_copy(source, target, stop_jobs=stop_jobs))
     rows = [
         {"table": each.name, "rows": each.rows, "copied": each.copied, "hash": each.digest} for each in tables
