@@ -5,15 +5,17 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
+import procrastinate.schema
 import psycopg
 import pytest
 
 from scenarioctl.errors import StoreBusy, StoreFailed
 from scenarioctl.stores import Migrated, create_store, migrate_store, open_store
-from scenarioctl.stores.postgres import administration, connections, inspection, migrating, schema
+from scenarioctl.stores.postgres import administration, connections, engine_tables, migrating, schema
 from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.stores.postgres.schema import Migration, needed_version
 from scenarioctl.stores.postgres.store import PostgresStore
@@ -21,10 +23,12 @@ from tests.conftest import Run
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, shared_server
 from tests.runner import finish as run
+from tests.test_store_jobs import JOB
 from tests.test_stores import FIRST, SECOND, message
 
 ADD = Migration(statements=("ALTER TABLE scenarios ADD COLUMN note text NOT NULL DEFAULT ''",), compatible=1)
 REMOVE = Migration(statements=("ALTER TABLE scenarios DROP COLUMN summary",), compatible=2)
+INDEX = Migration(index=("scenarios_by_size", "ON scenarios (size)"), compatible=1)
 ENGINE = ("CREATE TABLE engine_more (id integer)", "DROP TABLE engine_more")
 
 
@@ -38,13 +42,29 @@ def url() -> Iterator[str]:
     server.execute("DROP DATABASE migrated WITH (FORCE)")
 
 
+#: The migrations of the engine that is installed.
+OLDER = engine_tables.engine_migrations()
+
+
+@contextmanager
+def installed(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have the engine installed that brings these migrations."""
+    with monkeypatch.context() as patched:
+        for module in (engine_tables, migrating):
+            patched.setattr(module, "engine_migrations", lambda: paths)
+        engine_tables.installed_engine.cache_clear()
+        yield
+    engine_tables.installed_engine.cache_clear()
+
+
 @contextmanager
 def program_with(*migrations: Migration, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Be a newer program, with *migrations* after those of today."""
     all = (*schema.MIGRATIONS, *migrations)
     with monkeypatch.context() as patched:
         patched.setattr(schema, "MIGRATIONS", all)
-        patched.setattr(inspection, "VERSION", len(all))
+        patched.setattr(administration, "MIGRATIONS", all)
+        patched.setattr(administration, "VERSION", len(all))
         patched.setattr(connections, "VERSION", len(all))
         patched.setattr(connections, "NEEDED", needed_version(all))
         yield
@@ -59,11 +79,24 @@ def meta() -> tuple[int, int, str]:
 
 
 def count(url: str) -> int:
+    return run(_counting(url))
+
+
+def findings(url: str) -> tuple[str, ...]:
     store = PostgresStore(ServerSettings(url=url))
     try:
-        return run(store.count_scenarios())
+        return run(store.inspect(time.time_ns)).findings
     finally:
         run(store.close())
+
+
+async def _counting(url: str, *, pool: int = 0) -> int:
+    """Open the store as a command does, or with *pool* as a daemon, and ask it something."""
+    store = PostgresStore(ServerSettings(url=url, pool=pool))
+    try:
+        return await store.count_scenarios()
+    finally:
+        await store.close()
 
 
 class TestOurs:
@@ -110,13 +143,20 @@ class TestOurs:
         with program_with(ADD, monkeypatch=monkeypatch):
             assert sorted(done.applied for done in run(both())) == [(), ("version 2",)]
 
-    def test_a_check_says_what_to_do(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        with program_with(REMOVE, monkeypatch=monkeypatch):
-            store = PostgresStore(ServerSettings(url=url))
-            found = run(store.inspect(time.time_ns))
-            run(store.close())
+    def test_what_is_needed_may_wait_behind_a_removal(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with program_with(REMOVE, replace(ADD, compatible=2), monkeypatch=monkeypatch):
+            done = run(migrate_store(url))
+            assert (done.waiting, done.is_usable) == (("version 2", "version 3"), False)
+            assert message(StoreFailed, _counting(url)) == says("version 1", "version 3")
+            done = run(migrate_store(url, contract=True))
+            assert (done.applied, done.is_usable) == (("version 2", "version 3"), True)
 
-        assert found.findings[0] == says("version 1", "store migrate")
+    def test_a_check_says_what_to_do(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        with program_with(ADD, REMOVE, monkeypatch=monkeypatch):
+            run(migrate_store(url))
+            assert findings(url)[0] == says("version 3", "--contract")
 
     def test_an_entry_that_fails_changes_nothing(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         broken = Migration(statements=(*ADD.statements, "SELECT 1 / 0"), compatible=1)
@@ -127,13 +167,37 @@ class TestOurs:
         with program_with(ADD, monkeypatch=monkeypatch):
             assert run(migrate_store(url)).version == 2
 
+    def test_it_waits_for_a_transaction_that_uses_the_table(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(migrating, "_LOCK_TIMEOUT", "20ms")
+        monkeypatch.setattr(migrating, "_PAUSE", 0.02)
+        older = PostgresStore(ServerSettings(url=shared_server().url("migrated", user=RUNTIME)))
+        run(older.count_scenarios())
+
+        async def meanwhile() -> Migrated:
+            async with await psycopg.AsyncConnection.connect(url) as other:
+                await other.execute("SELECT FROM scenarioctl.scenarios")
+                migrated = asyncio.create_task(migrate_store(url))
+                await asyncio.sleep(0.2)
+                assert not migrated.done()
+                # Others don't wait behind it.
+                assert await asyncio.wait_for(older.count_scenarios(), 5) == 0
+                await asyncio.wait_for(older.put_scenario(FIRST), 5)
+            return await migrated
+
+        with program_with(ADD, monkeypatch=monkeypatch):
+            assert run(meanwhile()).applied == ("version 2",)
+        run(older.close())
+
     def test_it_gives_up_if_a_transaction_uses_the_table_for_long(
         self, url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(migrating, "_LOCK_TIMEOUT", "20ms")
+        monkeypatch.setattr(migrating, "_PAUSE", 0.0)
         with psycopg.connect(url) as other, program_with(ADD, monkeypatch=monkeypatch):
             other.execute("SELECT FROM scenarioctl.scenarios")
-            assert message(StoreBusy, migrate_store(url)) == says("locked", "try again")
+            assert message(StoreBusy, migrate_store(url)) == says("version 2", "pg_stat_activity")
         assert meta()[:2] == (1, 1)
 
     def test_a_role_that_does_not_own_the_tables(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,23 +221,79 @@ class TestOurs:
         assert needed_version([first, ADD, REMOVE, REMOVE]) == 4
 
 
-async def _counting(url: str) -> int:
-    store = PostgresStore(ServerSettings(url=url))
-    try:
-        return await store.count_scenarios()
-    finally:
-        await store.close()
+class TestIndexes:
+    """An entry that builds an index of a large table, outside a transaction."""
+
+    def test_others_write_meanwhile(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        store = PostgresStore(ServerSettings(url=shared_server().url("migrated", user=RUNTIME)))
+        run(store.count_scenarios())
+
+        async def meanwhile() -> Migrated:
+            async with await psycopg.AsyncConnection.connect(url) as other:
+                # The index waits for this transaction, and writers don't wait for the index.
+                await other.execute("LOCK TABLE scenarioctl.scenarios IN ROW EXCLUSIVE MODE")
+                migrated = asyncio.create_task(migrate_store(url))
+                await asyncio.sleep(0.3)
+                await asyncio.wait_for(store.put_scenario(FIRST), 5)
+                assert not migrated.done()
+            return await migrated
+
+        with program_with(INDEX, monkeypatch=monkeypatch):
+            assert run(meanwhile()).applied == ("version 2",)
+        run(store.close())
+        assert is_valid("scenarios_by_size")
+
+    def test_an_attempt_that_failed_is_repeated(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        with psycopg.connect(url) as writer, psycopg.connect(url, autocommit=True) as other:
+            writer.execute("LOCK TABLE scenarioctl.scenarios IN ROW EXCLUSIVE MODE")
+            other.execute("SET search_path = scenarioctl; SET statement_timeout = 100")
+            with suppress(psycopg.errors.QueryCanceled):
+                other.execute("CREATE INDEX CONCURRENTLY scenarios_by_size ON scenarios (size)")
+        assert not is_valid("scenarios_by_size")
+        with program_with(INDEX, monkeypatch=monkeypatch):
+            assert run(migrate_store(url)).version == 2
+
+        assert is_valid("scenarios_by_size")
+        assert meta()[:2] == (2, 1)
+
+    def test_of_two_at_once_one_builds_it(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def all() -> tuple[Migrated, Migrated, bool]:
+            # Each waits for the lock; that must not keep the index from being built.
+            return await asyncio.gather(migrate_store(url), migrate_store(url), create_store(url))
+
+        with program_with(INDEX, monkeypatch=monkeypatch):
+            *migrated, created = run(all())
+        assert sorted(done.applied for done in migrated) == [(), ("version 2",)]
+        assert created is False
+
+    def test_new_tables_have_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        server = shared_server()
+        fresh = server.create_database("fresh")
+        with program_with(INDEX, monkeypatch=monkeypatch):
+            run(create_store(fresh))
+            assert run(migrate_store(fresh)) == Migrated(version=2, newest=2, applied=())
+        assert is_valid("scenarios_by_size", database="fresh")
+        server.execute("DROP DATABASE fresh")
+
+
+def is_valid(index: str, *, database: str = "migrated") -> bool:
+    ((valid,),) = shared_server().execute(
+        f"SELECT indisvalid FROM pg_index WHERE indexrelid = 'scenarioctl.{index}'::regclass",
+        database=database,
+    )
+    return bool(valid)
 
 
 class TestTheEngines:
     @pytest.fixture(autouse=True)
-    def _newer(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        """Be a program with a newer engine."""
+    def _newer(self, url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+        """Be a program with a newer engine than that of the tables."""
         names = ("99.00.00_01_pre_more", "99.00.00_50_post_more")
         for name, statement in zip(names, ENGINE, strict=True):
             (tmp_path / f"{name}.sql").write_text(statement)
-        paths = [*administration.engine_migrations(), *(tmp_path / f"{name}.sql" for name in names)]
-        monkeypatch.setattr(migrating, "engine_migrations", lambda: paths)
+        paths = [*engine_tables.engine_migrations(), *(tmp_path / f"{name}.sql" for name in names)]
+        with installed(paths, monkeypatch):
+            yield
 
     def test_those_for_after_the_upgrade_wait(self, url: str) -> None:
         done = run(migrate_store(url))
@@ -184,6 +304,26 @@ class TestTheEngines:
         assert run(migrate_store(url, contract=True)).applied == ("procrastinate 99.00.00_50_post_more",)
         assert run(migrate_store(url)) == Migrated(version=1, newest=1, applied=())
 
+    def test_a_daemon_says_that_it_is_too_new_or_too_old(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert message(StoreFailed, _counting(url, pool=2)) == says("99.00.00_01_pre", "store migrate")
+        assert findings(url)[0] == says("99.00.00_01_pre", "store migrate")
+        # A command that needs no engine.
+        assert count(url) == 0
+        run(migrate_store(url))
+        assert run(_counting(url, pool=2)) == 0
+        assert findings(url)[0] == says("99.00.00_50_post", "--contract")
+
+        with installed(OLDER, monkeypatch):
+            # What was only added doesn't disturb an older one.
+            assert run(_counting(url, pool=2)) == 0
+        run(migrate_store(url, contract=True))
+        assert run(_counting(url, pool=2)) == 0
+        with installed(OLDER, monkeypatch):
+            assert message(StoreFailed, _counting(url, pool=2)) == says("99.00.00_50_post", "upgrade")
+            assert findings(url)[0] == says("99.00.00_50_post", "upgrade")
+
     def test_the_command_says_what_waits(self, url: str, scenarioctl: Run) -> None:
         done = scenarioctl("--store", url, "store", "migrate")
         told = scenarioctl("--store", url, "--json", "store", "migrate", "--contract")
@@ -193,6 +333,70 @@ class TestTheEngines:
         assert done.err == says("50_post", "--contract").within("{}\n")
         assert json.loads(told.out)["applied"] == ["procrastinate 99.00.00_50_post_more"]
         assert (again.out, again.err) == ("", says("version 1").within("{}\n"))
+
+
+class TestOlderTablesOfTheEngine:
+    """The real migrations of procrastinate, over the tables that its version 3.1 made."""
+
+    NEWEST = "03.01.00_50_post_add_heartbeat"
+
+    @pytest.fixture
+    def older(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+        paths = [path for path in OLDER if path.stem <= self.NEWEST]
+        server = shared_server()
+        url = server.create_database("migrated")
+        options = "-c search_path=scenarioctl"
+        with psycopg.connect(url, options=options, autocommit=True) as owner:
+            owner.execute("CREATE SCHEMA scenarioctl")
+            for path in paths:
+                owner.execute(path.read_bytes())
+        with installed(paths, monkeypatch), monkeypatch.context() as patched:
+            patched.setattr(procrastinate.schema.SchemaManager, "get_schema", lambda: "SELECT")
+            run(create_store(url, grant=RUNTIME))
+        yield url
+        server.execute("DROP DATABASE migrated WITH (FORCE)")
+
+    def test_they_become_those_of_today(self, older: str, scenarioctl: Run) -> None:
+        assert message(StoreFailed, _counting(older, pool=2)) == says("03.01.00", "store migrate")
+        first = scenarioctl("--store", older, "store", "migrate")
+        second = scenarioctl("--store", older, "store", "migrate", "--contract")
+
+        assert first.out == "procrastinate 03.02.00_01_pre_batch_defer_jobs\n"
+        # The next one removes, and this procrastinate needs those behind it.
+        assert first.err == says("03.02.00_50_post", "Stop all daemons").within("{}\n")
+        assert len(second.out.splitlines()) == 4
+        assert run(_counting(older, pool=2)) == 0
+        fresh = shared_server().create_database("today")
+        run(create_store(fresh))
+        assert objects("migrated") == objects("today")
+        shared_server().execute("DROP DATABASE today")
+
+    def test_a_command_that_needs_them(self, older: str) -> None:
+        store = PostgresStore(ServerSettings(url=older))
+        run(store.put_scenario(FIRST))
+        words = message(StoreFailed, store.start_job(replace(JOB, id=FIRST.id)))
+        run(store.close())
+
+        assert words == says("procrastinate", "store check")
+
+
+def objects(database: str) -> set[tuple[str, ...]]:
+    """Return the names of all that is in our schema."""
+    found = shared_server().execute(
+        r"""
+        SELECT 'column', table_name, column_name, data_type, column_default FROM information_schema.columns
+            WHERE table_schema = 'scenarioctl'
+        UNION ALL SELECT 'index', tablename, indexdef, '', '' FROM pg_indexes WHERE schemaname = 'scenarioctl'
+        UNION ALL SELECT 'trigger', tgrelid::regclass::text, pg_get_triggerdef(oid), '', '' FROM pg_trigger WHERE NOT tgisinternal
+        UNION ALL SELECT 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(oid), '' FROM pg_constraint
+            WHERE connamespace = 'scenarioctl'::regnamespace
+        UNION ALL SELECT 'function', proname, pg_get_function_identity_arguments(oid), md5(regexp_replace(prosrc, '\s+', '', 'g')), ''
+            FROM pg_proc WHERE pronamespace = 'scenarioctl'::regnamespace AND prokind = 'f'
+            AND proname LIKE 'procrastinate%'
+        """,
+        database=database,
+    )
+    return set(found)
 
 
 class TestFiles:

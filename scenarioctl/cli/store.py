@@ -116,17 +116,31 @@ def migrate(contract: bool) -> None:
     location = read_settings().store
     done = run(migrate_store(location, contract=contract))
     if asked_for_json():
-        answer = {"store": without_password(location), "version": done.version, "newest": done.newest}
-        click.echo(dump_json({**answer, "applied": list(done.applied), "waiting": list(done.waiting)}))
+        answer = {
+            "store": without_password(location),
+            "version": done.version,
+            "newest": done.newest,
+            "applied": list(done.applied),
+            "waiting": list(done.waiting),
+            "usable": done.is_usable,
+        }
+        click.echo(dump_json(answer))
         return
     for name in done.applied:
         click.echo(name)
     if not done.applied and not done.waiting:
         say(f"Nothing to do: the tables have version {done.version}.")
     if done.waiting:
-        say(
-            f"Waiting: {', '.join(done.waiting)}. When no older daemon runs any more, run: scenarioctl store migrate --contract"
-        )
+        names = ", ".join(done.waiting)
+        if done.is_usable:
+            say(
+                f"Waiting: {names}. When no older daemon runs any more, run: scenarioctl store migrate --contract"
+            )
+        else:
+            say(
+                f"Waiting: {names}. This version cannot run without them, and older daemons cannot run with them. Stop all"
+                " daemons, then run: scenarioctl store migrate --contract"
+            )
 
 
 @store.command(operation="stores.check_store", example="scenarioctl store check")

@@ -125,6 +125,8 @@ class Migrated:
     applied: tuple[str, ...]
     #: Those that wait until no older daemon runs any more.
     waiting: tuple[str, ...] = ()
+    #: Whether this program can use the tables as they are.
+    is_usable: bool = True
 
 
 DEFAULT_RETENTION = Retention()
@@ -416,7 +418,8 @@ async def migrate_store(location: str, *, contract: bool = False) -> Migrated:
         with needing_libraries():
             from scenarioctl.stores.postgres.connections import ServerSettings
             from scenarioctl.stores.postgres.migrating import migrate
-        return await migrate(ServerSettings(url=location, role="migrate"), contract=contract)
+        settings = ServerSettings(url=location, role="migrate", statement_seconds=0)
+        return await migrate(settings, contract=contract)
     from scenarioctl.stores.sqlite.database_file import DatabaseFile
 
     return DatabaseFile(file_path(location)).migrate()

@@ -1,19 +1,30 @@
 """What an owner does with the database of a store: create its tables, and look at what they are."""
 
-from typing import TYPE_CHECKING
+import asyncio
 
 import psycopg
 
 from scenarioctl.errors import InvalidRequest, StoreFailed
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connect, connection_info
+from scenarioctl.stores.postgres.engine_tables import installed_engine
 from scenarioctl.stores.postgres.errors import Explainer
 from scenarioctl.stores.postgres.schema import MIGRATIONS, SCHEMA, VERSION
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 #: Held while tables are created or changed, by one process at a time.
-LOCK = 7_305_803_041
+_LOCK = 7_305_803_041
+#: Seconds between two attempts to get it.
+_PAUSE = 0.1
+
+
+async def lock_tables(connection: Connection) -> None:
+    """Wait until no other process creates or changes tables, and keep others from it until the transaction ends."""
+    while True:
+        # Building an index waits for all transactions that hold a snapshot.  The function that waits for the lock would hold
+        # one, and so does a statement with parameters, until the next one.
+        found = await connection.execute(f"SELECT pg_try_advisory_xact_lock({_LOCK})")
+        if await found.fetchone() == (True,):
+            return
+        await asyncio.sleep(_PAUSE)
 
 
 async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
@@ -26,7 +37,7 @@ async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
     try:
         explainer.check_server(connection)
         async with connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+            await lock_tables(connection)
             await connection.execute("SET LOCAL statement_timeout = 0")
             created = not await _has_tables(connection)
             if created:
@@ -65,11 +76,12 @@ async def _create(connection: Connection) -> None:
     await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
     await connection.execute(SchemaManager.get_schema())
     for migration in MIGRATIONS:
-        for statement in migration.statements:
+        for statement in migration.for_empty_tables:
             await connection.execute(statement)
+    engine = installed_engine()
     await connection.execute(
-        "INSERT INTO meta (version, compatible, engine) VALUES (%s, %s, %s)",
-        (VERSION, MIGRATIONS[-1].compatible, newest_engine_migration()),
+        "INSERT INTO meta (version, compatible, engine, engine_removed) VALUES (%s, %s, %s, %s)",
+        (VERSION, MIGRATIONS[-1].compatible, engine.newest, engine.removed),
     )
 
 
@@ -117,17 +129,3 @@ async def _grant(connection: Connection, role: str) -> None:
                 schema=psycopg.sql.Identifier(SCHEMA), role=psycopg.sql.Identifier(role)
             )
         )
-
-
-def newest_engine_migration() -> str:
-    """Return the name of the newest migration of the engine that is installed."""
-    return engine_migrations()[-1].stem
-
-
-def engine_migrations() -> "list[Path]":
-    """Return all migrations of the engine that is installed, oldest first."""
-    from pathlib import Path
-
-    from procrastinate.schema import SchemaManager
-
-    return sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"), key=lambda path: path.stem)

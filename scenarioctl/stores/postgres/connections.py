@@ -248,14 +248,20 @@ class Connections:
 
     async def _check_tables(self, connection: Connection) -> None:
         self.explainer.check_server(connection)
-        found = await (await connection.execute("SELECT version, compatible FROM meta")).fetchone()
+        asked = await connection.execute("SELECT version, compatible, engine, engine_removed FROM meta")
+        found = await asked.fetchone()
         if found is None:
             raise self.explainer.no_tables()
-        version, compatible = found
+        version, compatible, engine, removed = found
         if compatible > VERSION:
             raise self.explainer.newer_tables(version, VERSION)
         if version < NEEDED:
             raise self.explainer.older_tables(version, NEEDED)
+        if self.settings.pool:
+            # A daemon. Most commands don't need the engine, whose import takes longer than they do.
+            from scenarioctl.stores.postgres.engine_tables import check_engine
+
+            check_engine(engine, removed, self.explainer)
 
     async def close(self) -> None:
         self._closed = True

@@ -5,9 +5,12 @@ procrastinate is imported when the first job is started, stopped or finished: cr
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+
+import psycopg
 
 from scenarioctl.stores.postgres.connections import Connection
 
@@ -65,14 +68,16 @@ class Deferrals:
             )
             for id, due in runs
         ]
-        deferred = await self._app().job_manager.batch_defer_jobs_async(jobs, connection=connection)
+        with _as_psycopg_raised_it():
+            deferred = await self._app().job_manager.batch_defer_jobs_async(jobs, connection=connection)
         return [job.id for job in deferred if job.id is not None]
 
     async def cancel(self, connection: Connection, number: int) -> bool:
         """Take a run back, if the transaction commits; False if it is in progress or over, and nothing changes."""
-        return await self._app().job_manager.cancel_job_by_id_async(
-            number, delete_job=True, connection=connection
-        )
+        with _as_psycopg_raised_it():
+            return await self._app().job_manager.cancel_job_by_id_async(
+                number, delete_job=True, connection=connection
+            )
 
     def _app(self) -> "App":
         if self._engine is None:
@@ -83,6 +88,19 @@ class Deferrals:
             # Never opened: all that we ask goes over connections of ours.
             self._engine = App(connector=PsycopgConnector())
         return self._engine
+
+
+@contextmanager
+def _as_psycopg_raised_it() -> Iterator[None]:
+    """Let the store explain an error of the database: the engine's own says nothing of it."""
+    from procrastinate.exceptions import ConnectorException
+
+    try:
+        yield
+    except ConnectorException as error:
+        if isinstance(error.__cause__, psycopg.Error):
+            raise error.__cause__ from None
+        raise
 
 
 def moment(due: int) -> datetime:

@@ -60,6 +60,11 @@ class Explainer:
             return StoreFailed(
                 f"store {self.name} refuses this role ({_first_line(error)}): grant it the rights, or use another role"
             )
+        if isinstance(error, (*_NO_TABLES, errors.UndefinedObject)) and "procrastinate_" in str(error):
+            return StoreFailed(
+                f"store {self.name} has tables that the installed version of procrastinate does not work with: run"
+                " scenarioctl store check"
+            )
         if isinstance(error, _NO_TABLES):
             return self.no_tables()
         if isinstance(error, _GONE) or _is_lost(error):
@@ -86,6 +91,18 @@ class Explainer:
     def older_tables(self, version: int, ours: int) -> StoreFailed:
         return StoreFailed(
             f"store {self.name} has tables of version {version}, expected version {ours}: run scenarioctl store migrate"
+        )
+
+    def older_engine(self, engine: str, needed: str) -> StoreFailed:
+        return StoreFailed(
+            f"store {self.name} has tables of procrastinate with the migration {engine}, and the installed version needs"
+            f" {needed}: run scenarioctl store migrate"
+        )
+
+    def newer_engine(self, removed: str, newest: str) -> StoreFailed:
+        return StoreFailed(
+            f"store {self.name} has tables of procrastinate with the migration {removed}, and the installed version knows"
+            f" only {newest}: upgrade it with pip install --upgrade procrastinate"
         )
 
     def explain_connecting(self, error: psycopg.Error | OSError | TimeoutError) -> ScenarioctlError:

@@ -5,9 +5,10 @@ from typing import Any
 
 from scenarioctl.model.jobs import LEASE_SECONDS
 from scenarioctl.stores import Inspection
-from scenarioctl.stores.postgres.administration import newest_engine_migration
 from scenarioctl.stores.postgres.connections import Connection
+from scenarioctl.stores.postgres.engine_tables import installed_engine
 from scenarioctl.stores.postgres.job_rows import count_workers, find_lost
+from scenarioctl.stores.postgres.migrating import Meta, lacking
 from scenarioctl.stores.postgres.schema import SCHEMA, VERSION
 
 #: Seconds by which two clocks may differ before runs start noticeably early or late.
@@ -37,9 +38,12 @@ async def inspect(connection: Connection, *, clock: Callable[[], int]) -> Inspec
         " WHERE e.status = 'doing' AND coalesce(w.last_heartbeat < now() - make_interval(secs => %s), true)",
         _HEARTBEAT_SECONDS,
     )
-    version = await _one(connection, "SELECT version FROM meta")
+    ((version, compatible, engine, removed),) = await _all(
+        connection, "SELECT version, compatible, engine, engine_removed FROM meta"
+    )
     findings = [
-        *_of_version(version, await _one(connection, "SELECT engine FROM meta")),
+        *_of_migrations(Meta(version=version, compatible=compatible, engine=engine)),
+        *_of_engine(removed),
         *_of_clocks(skew),
         *([] if extension else [_NO_TRIGRAMS]),
         *_of_dead_rows(dead),
@@ -73,15 +77,31 @@ _NO_TRIGRAMS = (
 )
 
 
-def _of_version(version: int, engine: str) -> list[str]:
-    newest = newest_engine_migration()
-    if version < VERSION:
-        tables = f"The tables have version {version}, and this program knows version {VERSION}"
-    elif engine < newest:
-        tables = f"The tables of procrastinate have the migration {engine}, and {newest} is installed"
-    else:
+def _of_migrations(meta: Meta) -> list[str]:
+    waiting = lacking(meta)
+    due = [step.name for step in waiting if not step.contracts]
+    if due:
+        return [
+            f"The tables lack what this program adds to them ({', '.join(due)}). Run scenarioctl store migrate with the owner's"
+            " role"
+        ]
+    if waiting:
+        names = ", ".join(step.name for step in waiting)
+        return [
+            f"The tables still have what only older daemons need ({names}). When none of them runs any more, run scenarioctl"
+            " store migrate --contract with the owner's role"
+        ]
+    return []
+
+
+def _of_engine(removed: str) -> list[str]:
+    newest = installed_engine().newest
+    if removed <= newest:
         return []
-    return [f"{tables}. Run scenarioctl store migrate with the owner's role"]
+    return [
+        f"The tables of procrastinate have the migration {removed}, and the installed version knows only {newest}. Run"
+        " pip install --upgrade procrastinate"
+    ]
 
 
 def _of_clocks(skew: float) -> list[str]:

@@ -1,115 +1,96 @@
 """Takes the tables of an older version to ours, while daemons of older versions run on.
 
 A migration that only adds is applied at once.  One that removes what an older version needs waits until the operator says
-that no daemon of that version runs any more.
+that no daemon of that version runs any more, and so do those after it.
 """
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import psycopg
 
-from scenarioctl.errors import StoreFailed
+from scenarioctl.errors import StoreBusy, StoreFailed
 from scenarioctl.stores import Migrated
 from scenarioctl.stores.postgres import schema
-from scenarioctl.stores.postgres.administration import LOCK, engine_migrations
+from scenarioctl.stores.postgres.administration import lock_tables
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connect, connection_info
+from scenarioctl.stores.postgres.engine_tables import engine_migrations, removes
 from scenarioctl.stores.postgres.errors import Explainer
 
 #: How long a migration waits for transactions that use its table: others wait behind it meanwhile.
-_LOCK_TIMEOUT = "3s"
+_LOCK_TIMEOUT = "1s"
+#: How often it tries, and seconds between two attempts, in which the others go on.
+_ATTEMPTS = 20
+_PAUSE = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Step:
+class Step:
     """A migration that the tables lack."""
 
     name: str
     #: Whether it removes what older daemons need.
     contracts: bool
     statements: tuple[str, ...]
+    #: The name of the index that the statements build outside a transaction; empty if they belong into one.
+    index: str = ""
     #: What `meta` says afterwards.
     meta: dict[str, int | str]
 
 
-async def migrate(settings: ServerSettings, *, contract: bool = False) -> Migrated:
-    """Apply the migrations that the tables lack, each in a transaction, and return what was done.
+@dataclass(frozen=True, kw_only=True)
+class Meta:
+    """What the tables are, as their table `meta` says."""
 
-    Without *contract*, those that older daemons would notice wait, and those after them.
+    version: int
+    compatible: int
+    engine: str
+
+
+async def migrate(settings: ServerSettings, *, contract: bool = False) -> Migrated:
+    """Apply the migrations that the tables lack, and return what was done.
+
+    Without *contract*, those that older daemons would notice wait, and those after them.  Each migration is done as a whole or
+    not at all, so what was applied stays if a later one fails.
     """
     explainer = Explainer(settings.url)
-    connection = await connect(connection_info(settings, settings.url), explainer)
+    info = connection_info(settings, settings.url)
     try:
-        explainer.check_server(connection)
-        applied = []
-        while name := await _apply_next(connection, explainer, contract=contract):
-            applied.append(name)
-        version, compatible, engine = await _read_meta(connection, explainer)
-        waiting = [step.name for step in _lacking(version, compatible, engine)]
+        async with _connected(info, explainer) as guard, _connected(info, explainer) as connection:
+            explainer.check_server(connection)
+            async with _alone(guard):
+                applied = []
+                while step := next(
+                    iter(_due(await read_meta(connection, explainer), contract=contract)), None
+                ):
+                    await _apply(connection, step, explainer)
+                    applied.append(step.name)
+                meta = await read_meta(connection, explainer)
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreFailed(
             f"store {explainer.name} does not let this role change the tables: use the role that owns them"
         ) from error
     except psycopg.Error as error:
         raise explainer.explain(error) from error
-    finally:
-        await connection.close()
+    waiting = lacking(meta)
     return Migrated(
-        version=version, newest=len(schema.MIGRATIONS), applied=tuple(applied), waiting=tuple(waiting)
+        version=meta.version,
+        newest=len(schema.MIGRATIONS),
+        applied=tuple(applied),
+        waiting=tuple(step.name for step in waiting),
+        is_usable=all(step.contracts for step in waiting),
     )
 
 
-async def _apply_next(connection: Connection, explainer: Explainer, *, contract: bool) -> str:
-    """Apply the next migration; return its name, empty if none may be applied."""
-    async with connection.transaction():
-        await connection.execute("SET LOCAL statement_timeout = 0")
-        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        step = _next_step(*await _read_meta(connection, explainer), contract=contract)
-        if step is None:
-            return ""
-        await connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
-        for statement in step.statements:
-            await connection.execute(statement)
-        for column, value in step.meta.items():
-            await connection.execute(f"UPDATE meta SET {column} = %s", (value,))  # noqa: S608 - of ours
-        return step.name
+def lacking(meta: Meta) -> list[Step]:
+    """Return the migrations that tables with *meta* lack, in the order in which they are applied."""
+    return [*_of_engine(meta.engine), *_of_ours(meta)]
 
 
-def _next_step(version: int, compatible: int, engine: str, *, contract: bool) -> _Step | None:
-    for steps in (_of_engine(engine), _of_ours(version, compatible)):
-        first = next(steps, None)
-        if first is not None and (contract or not first.contracts):
-            return first
-    return None
-
-
-def _lacking(version: int, compatible: int, engine: str) -> list[_Step]:
-    return [*_of_engine(engine), *_of_ours(version, compatible)]
-
-
-def _of_engine(newest: str) -> Iterator[_Step]:
-    """Yield the engine's migrations after *newest*; it says itself which are for after the upgrade of all workers."""
-    for path in engine_migrations():
-        if path.stem > newest:
-            yield _Step(
-                name=f"procrastinate {path.stem}",
-                contracts="_post_" in path.stem,
-                statements=(path.read_text("utf-8"),),
-                meta={"engine": path.stem},
-            )
-
-
-def _of_ours(version: int, compatible: int) -> Iterator[_Step]:
-    for number, migration in enumerate(schema.MIGRATIONS[version:], version + 1):
-        yield _Step(
-            name=f"version {number}",
-            contracts=migration.compatible > compatible,
-            statements=migration.statements,
-            meta={"version": number, "compatible": migration.compatible},
-        )
-
-
-async def _read_meta(connection: Connection, explainer: Explainer) -> tuple[int, int, str]:
+async def read_meta(connection: Connection, explainer: Explainer) -> Meta:
+    """Read what the tables are; StoreFailed if there are none, or if they are too new for this program."""
     found = await connection.execute("SELECT version, compatible, engine FROM meta")
     row = await found.fetchone()
     if row is None:
@@ -117,4 +98,97 @@ async def _read_meta(connection: Connection, explainer: Explainer) -> tuple[int,
     version, compatible, engine = row
     if compatible > len(schema.MIGRATIONS):
         raise explainer.newer_tables(version, len(schema.MIGRATIONS))
-    return version, compatible, engine
+    return Meta(version=version, compatible=compatible, engine=engine)
+
+
+@asynccontextmanager
+async def _connected(info: str, explainer: Explainer) -> AsyncIterator[Connection]:
+    connection = await connect(info, explainer)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def _alone(guard: Connection) -> AsyncIterator[None]:
+    """Keep other processes from changing the tables meanwhile.
+
+    The lock belongs to a transaction of a connection of its own, since some migrations are done outside a transaction.  A lock
+    of a session would stay behind in PgBouncer.
+    """
+    async with guard.transaction():
+        await guard.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        await lock_tables(guard)
+        yield
+
+
+def _due(meta: Meta, *, contract: bool) -> Iterator[Step]:
+    """Yield the next migration of the engine and of ours, if they may be applied."""
+    for steps in (_of_engine(meta.engine), _of_ours(meta)):
+        first = next(steps, None)
+        if first is not None and (contract or not first.contracts):
+            yield first
+
+
+async def _apply(connection: Connection, step: Step, explainer: Explainer) -> None:
+    if step.index:
+        # It waits for older transactions, and nobody waits for it.
+        for statement in step.statements:
+            await connection.execute(statement)
+        await _note(connection, step)
+        return
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            async with connection.transaction():
+                await connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
+                for statement in step.statements:
+                    await connection.execute(statement)
+                await _note(connection, step)
+            return
+        except psycopg.errors.LockNotAvailable as error:
+            if attempt == _ATTEMPTS:
+                raise StoreBusy(
+                    f"store {explainer.name} cannot apply {step.name}, since another transaction uses its tables for long: end"
+                    " it (pg_stat_activity shows it), and run scenarioctl store migrate again"
+                ) from error
+        await asyncio.sleep(_PAUSE)
+
+
+async def _note(connection: Connection, step: Step) -> None:
+    for column, value in step.meta.items():
+        await connection.execute(f"UPDATE meta SET {column} = %s", (value,))  # noqa: S608 - of ours
+
+
+def _of_engine(newest: str) -> Iterator[Step]:
+    """Yield the engine's migrations after *newest*; it says itself which are for after the upgrade of all workers."""
+    for path in engine_migrations():
+        if path.stem > newest:
+            contracts = removes(path.stem)
+            yield Step(
+                name=f"procrastinate {path.stem}",
+                contracts=contracts,
+                statements=(path.read_text("utf-8"),),
+                meta={"engine": path.stem, **({"engine_removed": path.stem} if contracts else {})},
+            )
+
+
+def _of_ours(meta: Meta) -> Iterator[Step]:
+    compatible = meta.compatible
+    for number, migration in enumerate(schema.MIGRATIONS[meta.version :], meta.version + 1):
+        index, statements = "", migration.statements
+        if migration.index is not None:
+            index, definition = migration.index
+            # An attempt that failed leaves an index that is not valid.
+            statements = (
+                f"DROP INDEX CONCURRENTLY IF EXISTS {index}",
+                f"CREATE INDEX CONCURRENTLY {index} {definition}",
+            )
+        yield Step(
+            name=f"version {number}",
+            contracts=migration.compatible > compatible,
+            statements=statements,
+            index=index,
+            meta={"version": number, "compatible": migration.compatible},
+        )
+        compatible = migration.compatible

@@ -2,7 +2,8 @@
 
 To change what is kept, append to `MIGRATIONS`; never edit an entry that has been released.  Older daemons run on while a
 migration is applied: an entry only adds, in a way that the version before it doesn't notice.  What a version no longer needs
-is removed by a later entry, which raises `compatible`, and waits for `store migrate --contract`.
+is removed by a later entry, which raises `compatible`, and waits for `store migrate --contract`.  An index of a large table
+is an entry of its own, built while others write.
 
 Text sorts by code points (COLLATE "C"), as it does in the embedded store.
 """
@@ -16,20 +17,30 @@ SCHEMA = "scenarioctl"
 
 @dataclass(frozen=True, kw_only=True)
 class Migration:
-    """What takes the tables from one version to the next."""
+    """What takes the tables from one version to the next: statements, or one index."""
 
-    statements: tuple[str, ...]
     #: The oldest version of the program's tables that still works with the tables as they are then.
     compatible: int
+    #: Run in one transaction.
+    statements: tuple[str, ...] = ()
+    #: The name of an index that is built while others write, and what follows the name: `ON scenarios (size)`.
+    index: tuple[str, str] | None = None
+
+    @property
+    def for_empty_tables(self) -> tuple[str, ...]:
+        """Return what does the same in a transaction, while nobody else uses the tables."""
+        return self.statements if self.index is None else (f"CREATE INDEX {' '.join(self.index)}",)
 
 
-#: What the tables are: the version, the oldest version that may use them, and the engine's newest migration.
+#: What the tables are: the version, the oldest version that may use them, the engine's newest migration, and its newest one
+#: that removed what older versions of the engine needed.
 _META = """
     CREATE TABLE meta (
         only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
         version integer NOT NULL,
         compatible integer NOT NULL,
-        engine text NOT NULL
+        engine text NOT NULL,
+        engine_removed text NOT NULL
     )
 """
 
