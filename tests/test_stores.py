@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from asyncio import gather
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -256,6 +257,18 @@ class TestEveryStore:
             "scenario", "lnr8CfoQX"
         )
         assert run(store.get_scenario(FIRST.id)) == FIRST
+
+    def test_scenarios_that_come_at_the_same_time_are_each_put_or_refused(self, store: Store) -> None:
+        run(store.put_scenario(FIRST))
+
+        async def put_all() -> list[bool]:
+            ids = ["a", FIRST.id, "b", "c", "b", "d"]
+            tasks = [store.put_scenario(replace(SECOND, id=id)) for id in ids]
+            return [isinstance(each, Conflict) for each in await gather(*tasks, return_exceptions=True)]
+
+        assert run(put_all()) == [False, True, False, False, True, False]
+        assert run(store.get_scenario(FIRST.id)) == FIRST
+        assert run(store.count_scenarios("hydraDx")) == 4
 
     def test_replacing_keeps_the_time_of_creation_only(self, store: Store) -> None:
         run(store.put_scenario(FIRST))

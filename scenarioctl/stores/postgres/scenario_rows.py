@@ -19,10 +19,8 @@ _ROWS_AT_ONCE = 500
 #: Characters of a summary by which it is sorted.
 _SORTED = 600
 
-_INSERT = """
-    INSERT INTO scenarios (id, summary, name, chains, webhooks, created, updated, size, digest, blob)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO NOTHING RETURNING seq
-"""
+_COLUMNS = "id, summary, name, chains, webhooks, created, updated, size, digest, blob"
+_MARKS = f"({', '.join(['%s'] * 10)})"
 
 #: What a list is sorted by; the order of creation decides between equal rows.
 _ORDERS = {
@@ -52,27 +50,32 @@ def _row(scenario: StoredScenario) -> tuple[Any, ...]:
     )
 
 
+async def add(connection: Connection, scenarios: Sequence[StoredScenario]) -> list[bool]:
+    """Insert new scenarios by one statement; say of each whether it is in, which it is not if its id is taken."""
+    marks = ", ".join([_MARKS] * len(scenarios))
+    inserted = await connection.execute(
+        f"INSERT INTO scenarios ({_COLUMNS}) VALUES {marks} ON CONFLICT (id) DO NOTHING RETURNING id",  # noqa: S608
+        [value for scenario in scenarios for value in _row(scenario)],
+    )
+    added = {id for (id,) in await inserted.fetchall()}
+    answers = []
+    for scenario in scenarios:
+        answers.append(scenario.id in added)
+        # Of two with the same id, the first is in.
+        added.discard(scenario.id)
+    return answers
+
+
 async def put_new(connection: Connection, scenario: StoredScenario) -> None:
-    inserted = await connection.execute(_INSERT, _row(scenario))
-    if await inserted.fetchone() is None:
-        raise taken(scenario.id)
+    await put_all_new(connection, [scenario])
 
 
 async def put_all_new(connection: Connection, scenarios: Sequence[StoredScenario]) -> None:
     for first in range(0, len(scenarios), _ROWS_AT_ONCE):
         some = scenarios[first : first + _ROWS_AT_ONCE]
-        marks = ", ".join([f"({', '.join(['%s'] * 10)})"] * len(some))
-        inserted = await connection.execute(
-            "INSERT INTO scenarios (id, summary, name, chains, webhooks, created, updated, size, digest, blob)"  # noqa: S608
-            f" VALUES {marks} ON CONFLICT (id) DO NOTHING RETURNING id",
-            [value for scenario in some for value in _row(scenario)],
-        )
-        added = {id for (id,) in await inserted.fetchall()}
-        for scenario in some:
-            if scenario.id not in added:
+        for scenario, added in zip(some, await add(connection, some), strict=True):
+            if not added:
                 raise taken(scenario.id)
-            # The second with its id.
-            added.remove(scenario.id)
 
 
 async def replace(connection: Connection, scenario: StoredScenario) -> None:
@@ -192,7 +195,7 @@ async def list_page(
     if search:
         total, total_values = f"SELECT count(*) FROM {source}{_where(conditions)}", values  # noqa: S608
     else:
-        total, total_values = _COUNT, [chain]
+        total, total_values = COUNT, [chain]
     # Made of constants of this module; values of users are bound.  One statement sees one state of the store.
     rows = await (
         await connection.execute(
@@ -227,11 +230,12 @@ async def list_page(
     )
 
 
-_COUNT = "SELECT coalesce(sum(amount), 0)::bigint FROM scenario_counts WHERE chain = %s"
+#: How many scenarios use a chain, or with '' how many there are.
+COUNT = "SELECT coalesce(sum(amount), 0)::bigint FROM scenario_counts WHERE chain = %s"
 
 
 async def count(connection: Connection, chain: str) -> int:
-    row = await (await connection.execute(_COUNT, (chain,))).fetchone()
+    row = await (await connection.execute(COUNT, (chain,))).fetchone()
     return int(row[0]) if row else 0
 
 

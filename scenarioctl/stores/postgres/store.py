@@ -39,11 +39,11 @@ from scenarioctl.stores import (
 )
 from scenarioctl.stores.figures import Statistics, Usage, is_failure
 from scenarioctl.stores.postgres import event_rows, job_rows, run_rows, scenario_rows
+from scenarioctl.stores.postgres.batch_writer import BatchWriter
 from scenarioctl.stores.postgres.connections import Connection, Connections, ServerSettings
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.figures import JobCounts, read_statistics
 from scenarioctl.stores.postgres.listening import Listener, announce
-from scenarioctl.stores.postgres.run_writer import Runs, RunWriter
 from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.validation import (
     check_id,
@@ -51,6 +51,7 @@ from scenarioctl.stores.validation import (
     check_listing,
     check_scenario,
     check_text,
+    taken,
     unnamed,
 )
 
@@ -74,7 +75,9 @@ class PostgresStore:
     def __init__(self, settings: ServerSettings) -> None:
         self.connections = Connections(settings)
         self.deferrals = Deferrals()
-        self._run_writer = RunWriter(self._finish_runs)
+        # Transactions that give out numbers commit one after the other, so that runs which end together share one.
+        self._run_writer = BatchWriter(self._finish_runs, key=lambda run: run[0].job)
+        self._scenario_writer = BatchWriter(self._add_scenarios, key=lambda scenario: scenario.id)
         self._listener = Listener(self.connections) if settings.pool else None
         self._job_counts = JobCounts()
         self._writes = self._errors = 0
@@ -131,8 +134,11 @@ class PostgresStore:
         check_scenario(scenario)
         if replace:
             await self._write(partial(scenario_rows.replace, scenario=scenario))
-        else:
-            await self._write(partial(scenario_rows.put_new, scenario=scenario), alone=True)
+        elif not await self._scenario_writer.store(scenario):
+            raise taken(scenario.id)
+
+    async def _add_scenarios(self, some: list[StoredScenario]) -> list[bool]:
+        return await self._write(partial(scenario_rows.add, scenarios=some), alone=True)
 
     async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
         scenarios = tuple(all)
@@ -274,9 +280,9 @@ class PostgresStore:
         )
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
-        return await self._run_writer.store(run, retention)
+        return await self._run_writer.store((run, retention))
 
-    async def _finish_runs(self, runs: Runs) -> list[bool]:
+    async def _finish_runs(self, runs: list[tuple[FinishedRun, Retention]]) -> list[bool]:
         return await self._write(partial(run_rows.finish, runs=runs, deferrals=self.deferrals), tell=True)
 
     async def replan(self, *, now: int) -> int:
@@ -405,6 +411,7 @@ class PostgresStore:
 
     async def close(self) -> None:
         await self._run_writer.close()
+        await self._scenario_writer.close()
         if self._listener is not None:
             await self._listener.close()
         await self.connections.close()

@@ -1,40 +1,44 @@
-"""Runs that end together are stored together: transactions that give out numbers commit one after the other."""
+"""What is to be written at the same time is written together: a batch is one message, one commit and one wait for the disk."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from scenarioctl.errors import StoreBusy, StoreUnavailable
-from scenarioctl.model.jobs import FinishedRun, Retention
 
-#: The most runs that one transaction stores.
+#: The most entries that one transaction writes.
 _AT_ONCE = 50
 
-Runs = list[tuple[FinishedRun, Retention]]
+T = TypeVar("T")
 
 
 @dataclass(kw_only=True)
-class _Entry:
-    run: FinishedRun
-    retention: Retention
+class _Entry(Generic[T]):
+    content: T
     #: Whether the store has kept it.
     kept: asyncio.Future[bool]
 
 
-class RunWriter:
-    """Collects runs while others are being written; *write* stores some in one transaction, and says which it has kept."""
+class BatchWriter(Generic[T]):
+    """Collects entries while others are being written.
 
-    def __init__(self, write: Callable[[Runs], Awaitable[list[bool]]]) -> None:
+    *write* writes a batch in one transaction, and says which entries it has kept.  Two entries with the same *key* are
+    written one after the other.
+    """
+
+    def __init__(self, write: Callable[[list[T]], Awaitable[list[bool]]], *, key: Callable[[T], str]) -> None:
         self._write = write
-        self._waiting: list[_Entry] = []
+        self._key = key
+        self._waiting: list[_Entry[T]] = []
         self._task: asyncio.Task[None] | None = None
 
-    async def store(self, run: FinishedRun, retention: Retention) -> bool:
-        """Return whether *run* is kept, once that is on the disk."""
-        entry = _Entry(run=run, retention=retention, kept=asyncio.get_running_loop().create_future())
+    async def store(self, content: T) -> bool:
+        """Return whether *content* is kept, once that is on the disk."""
+        entry = _Entry(content=content, kept=asyncio.get_running_loop().create_future())
         self._waiting.append(entry)
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._write_all(), name="store runs")
+            self._task = asyncio.create_task(self._write_all(), name="write batches")
         return await entry.kept
 
     async def close(self) -> None:
@@ -48,24 +52,25 @@ class RunWriter:
             if some:
                 await self._write_some(some)
 
-    def _take(self) -> list[_Entry]:
-        """Return the next runs, one of a job, without those for whose answer nobody waits any more."""
-        taken: dict[str, _Entry] = {}
+    def _take(self) -> list[_Entry[T]]:
+        """Return the next entries, one of a key, without those for whose answer nobody waits any more."""
+        taken: dict[str, _Entry[T]] = {}
         left = []
         for entry in self._waiting:
             if entry.kept.done():
                 continue
-            if entry.run.job in taken or len(taken) >= _AT_ONCE:
+            key = self._key(entry.content)
+            if key in taken or len(taken) >= _AT_ONCE:
                 left.append(entry)
             else:
-                taken[entry.run.job] = entry
+                taken[key] = entry
         self._waiting = left
-        # Sorted, so that two processes don't wait for each other's jobs.
-        return [taken[job] for job in sorted(taken)]
+        # Sorted, so that two processes don't wait for each other's rows.
+        return [taken[key] for key in sorted(taken)]
 
-    async def _write_some(self, entries: list[_Entry]) -> None:
+    async def _write_some(self, entries: list[_Entry[T]]) -> None:
         try:
-            kept = await self._write([(entry.run, entry.retention) for entry in entries])
+            kept = await self._write([entry.content for entry in entries])
         except Exception as error:
             if len(entries) > 1 and not isinstance(error, (StoreBusy, StoreUnavailable)):
                 # One of them can't be stored: the others must not suffer.

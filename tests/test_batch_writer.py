@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from scenarioctl.errors import StoreUnavailable
-from scenarioctl.model.jobs import FinishedRun, Retention
-from scenarioctl.stores.postgres.run_writer import Runs, RunWriter
+from scenarioctl.model.jobs import FinishedRun
+from scenarioctl.stores.postgres.batch_writer import BatchWriter
 
 
 def ended(job: str, epoch: int = 1) -> FinishedRun:
@@ -20,22 +20,22 @@ class Table:
     def __init__(self) -> None:
         self.written: list[list[str]] = []
         self.trouble: dict[str, Exception] = {}
-        self.writer = RunWriter(self._write)
+        self.writer = BatchWriter(self._write, key=lambda run: run.job)
 
-    async def _write(self, runs: Runs) -> list[bool]:
+    async def _write(self, runs: list[FinishedRun]) -> list[bool]:
         await asyncio.sleep(0.01)
-        for run, _ in runs:
+        for run in runs:
             if run.job in self.trouble:
                 raise self.trouble[run.job]
-        self.written.append([run.job for run, _ in runs])
-        return [run.epoch == 1 for run, _ in runs]
+        self.written.append([run.job for run in runs])
+        return [run.epoch == 1 for run in runs]
 
     async def store(self, *runs: FinishedRun) -> list[bool | BaseException]:
-        asked = [asyncio.ensure_future(self.writer.store(run, Retention())) for run in runs[:1]]
+        asked = [asyncio.ensure_future(self.writer.store(run)) for run in runs[:1]]
         # The first is being written.
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        asked += [asyncio.ensure_future(self.writer.store(run, Retention())) for run in runs[1:]]
+        asked += [asyncio.ensure_future(self.writer.store(run)) for run in runs[1:]]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         await self.writer.close()
         return answers
@@ -92,9 +92,9 @@ def test_a_server_that_is_away_is_not_asked_for_each_run() -> None:
 
 def test_a_run_for_which_nobody_waits_any_more_is_not_written() -> None:
     async def story(table: Table) -> None:
-        first = asyncio.ensure_future(table.writer.store(ended("a"), Retention()))
+        first = asyncio.ensure_future(table.writer.store(ended("a")))
         await asyncio.sleep(0)
-        canceled = asyncio.ensure_future(table.writer.store(ended("b"), Retention()))
+        canceled = asyncio.ensure_future(table.writer.store(ended("b")))
         await asyncio.sleep(0)
         canceled.cancel()
         await first
