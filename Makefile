@@ -6,7 +6,7 @@ JOBS ?= auto
 # The tests start hundreds of processes, and none should compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test messages acceptance check soak live bench bench-live generate clean
+.PHONY: demo test messages acceptance check soak live bench bench-live bench-postgres generate clean
 
 demo: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
@@ -45,7 +45,14 @@ bench: $(VENV)/.developed
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall .
 	$(VENV)-bench/bin/python -m benchmarks.run
 
-# The same for connected commands; the environment names the endpoints, see docs/live.md.
+# A store on PostgreSQL beside procrastinate, aiohttp with psycopg, and SQLite; needs a server's programs
+# (Debian: postgresql). Pass PARTS="cold creations" to run some of it.
+bench-postgres: $(VENV)/.developed
+	test -x $(VENV)-bench/bin/python || $(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall ".[postgres]" pytest
+	$(VENV)-bench/bin/python -m benchmarks.postgres $(PARTS)
+
+# Connected commands; the environment names the endpoints, see docs/live.md.
 bench-live: bench
 	$(VENV)-bench/bin/python -m benchmarks.live
 

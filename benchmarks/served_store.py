@@ -38,7 +38,7 @@ async def measure(path: Path, count: int = COUNT) -> dict[str, float]:
     figures = {
         "put a scenario": await _rate(count, lambda number: store.put_scenario(scenarios[number])),
         "get a scenario": await _rate(count, lambda number: store.get_scenario(scenarios[number].id)),
-        "start a job": await _rate(count, lambda number: store.start_job(_job(scenarios[number].id))),
+        "start a job": await _rate(count, lambda number: store.start_job(make_job(scenarios[number].id))),
         "claim and finish a run": await _run_all(store, count),
         "get a job": await _rate(count, lambda number: store.get_job(scenarios[number].id)),
         "ask whether anything was written": await _rate(count, lambda _: store.change_token()),
@@ -71,11 +71,15 @@ async def _run_all(store: ClaimingStore, count: int) -> float:
     return count / (time.perf_counter() - start)
 
 
-def _job(id: str) -> Job:
-    return Job(id=id, state=JobState.RUNNING, schedule=Schedule(), changed=1, due=1, planned=1)
-
-
 def _finished(claimed: ClaimedJob) -> FinishedRun:
+    return make_finished(claimed.job.id, epoch=claimed.job.epoch, owner=claimed.job.owner)
+
+
+def make_job(id: str, *, due: int = 1) -> Job:
+    return Job(id=id, state=JobState.RUNNING, schedule=Schedule(), changed=1, due=due, planned=due)
+
+
+def make_finished(id: str, *, epoch: int, owner: str, due: int = 2) -> FinishedRun:
     draft = MempoolDraft(
         chain="polkadot",
         amount="1",
@@ -86,16 +90,16 @@ def _finished(claimed: ClaimedJob) -> FinishedRun:
         expires=2,
     )
     return FinishedRun(
-        job=claimed.job.id,
-        epoch=claimed.job.epoch,
-        owner=claimed.job.owner,
+        job=id,
+        epoch=epoch,
+        owner=owner,
         planned=1,
         started=1,
         finished=2,
         lines=("Starting worker", "workload executed", "Sleeping"),
         drafts=(draft,),
-        due=2,
-        next_planned=2,
+        due=due,
+        next_planned=due,
     )
 
 
