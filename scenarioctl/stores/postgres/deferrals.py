@@ -42,17 +42,17 @@ class Deferrals:
 
         None, and nothing happens, if that is not soon: the engine reads all runs that are not due to find one that is.
         """
-        if due > time.time_ns() + SOON:
-            return None
-        return await self.defer_now(connection, id, due)
+        return (await self.defer_soon(connection, [(id, due)])).get(id)
 
-    async def defer_now(self, connection: Connection, id: str, due: int) -> int:
-        """Do so however long until *due*."""
-        (number,) = await self.defer_all(connection, [(id, due)])
-        return number
+    async def defer_soon(self, connection: Connection, runs: Sequence[tuple[str, int]]) -> dict[str, int]:
+        """Do so for each id and due time of *runs*; return the numbers of those that are due soon."""
+        horizon = time.time_ns() + SOON
+        soon = [(id, due) for id, due in runs if due <= horizon]
+        numbers = await self.defer_all(connection, soon) if soon else []
+        return {id: number for (id, _), number in zip(soon, numbers, strict=True)}
 
     async def defer_all(self, connection: Connection, runs: Sequence[tuple[str, int]]) -> list[int]:
-        """Do so for each id and due time of *runs*, and return their numbers."""
+        """Do so however long until they are due, and return their numbers in the same order."""
         from procrastinate.jobs import Job
 
         jobs = [

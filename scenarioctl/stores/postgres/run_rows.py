@@ -1,6 +1,7 @@
 """What runs leave behind, in PostgreSQL: plain functions over a connection, whose transactions are the caller's."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from scenarioctl.model.jobs import (
@@ -13,7 +14,7 @@ from scenarioctl.model.jobs import (
     Retention,
 )
 from scenarioctl.stores import DEFAULT_RETENTION
-from scenarioctl.stores.job_texts import next_plan
+from scenarioctl.stores.job_texts import Plan, next_plan
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.locks import LOCK_NUMBERS_OF_RUNS
@@ -51,117 +52,165 @@ async def finish(
     connection: Connection, runs: Sequence[tuple[FinishedRun, Retention]], *, deferrals: Deferrals
 ) -> list[bool]:
     """Store what *runs* leave behind, each of another job, in the order of their jobs; return which are kept."""
-    tallies = [await _plan(connection, run, deferrals=deferrals) for run, _ in runs]
-    kept = [
-        (run, retention, counts)
-        for (run, retention), counts in zip(runs, tallies, strict=True)
-        if counts is not None
-    ]
+    tallies = await _lock_scenarios(connection, [run.job for run, _ in runs if run.epoch is None])
+    jobs = await _lock_jobs(connection, [run.job for run, _ in runs if run.epoch is not None])
+    plans = []
+    for run, _ in runs:
+        if run.epoch is None or run.job not in jobs:
+            continue
+        *counts, state, epoch, owner, failures, schedule = jobs[run.job]
+        if epoch == run.epoch and owner and run.owner in ("", owner):
+            tallies[run.job] = counts
+            plans.append((run, next_plan(run, state=state, failures=failures, schedule=schedule)))
+    if plans:
+        await _plan_next(connection, plans, deferrals=deferrals)
     await connection.conclude()
-    # The lock of the numbers comes last: rows of jobs are waited for before.
-    for run, retention, counts in kept:
-        await _count(connection, run, retention, counts)
-    for run, retention, counts in kept:
-        await _write(connection, run, retention, counts)
-    return [counts is not None for counts in tallies]
+    kept = [
+        _KeptRun(run=run, retention=retention, tallies=tallies[run.job])
+        for run, retention in runs
+        if run.job in tallies
+    ]
+    if kept:
+        # The lock of the numbers comes last: rows of jobs are waited for before.
+        await _count(connection, kept)
+        await _write(connection, kept)
+    return [run.job in tallies for run, _ in runs]
 
 
-async def _plan(connection: Connection, run: FinishedRun, *, deferrals: Deferrals) -> Sequence[int] | None:
-    """Plan the next run; return how many lines, drafts and runs the job has.  None, and nothing changes, if it is another's."""
-    if run.epoch is None:
-        found = await connection.execute(
-            "SELECT coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0) FROM scenarios s"
-            " LEFT JOIN tallies t ON t.job = s.id WHERE s.id = %s FOR KEY SHARE OF s",
-            (run.job,),
-        )
-        return await found.fetchone()
+@dataclass(frozen=True, kw_only=True)
+class _KeptRun:
+    run: FinishedRun
+    retention: Retention
+    #: How many lines, drafts and runs the job had before.
+    tallies: Sequence[int]
+
+
+_TALLIES = "coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0)"
+
+
+async def _lock_scenarios(connection: Connection, ids: Sequence[str]) -> dict[str, Sequence[int]]:
+    """Return how many lines, drafts and runs each has that is there still."""
+    if not ids:
+        return {}
     found = await connection.execute(
-        "SELECT coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0), j.state, j.epoch, j.owner,"
-        " j.failures, j.schedule::text FROM jobs j LEFT JOIN tallies t ON t.job = j.id WHERE j.id = %s"
-        " FOR NO KEY UPDATE OF j",
-        (run.job,),
+        f"SELECT s.id, {_TALLIES} FROM scenarios s LEFT JOIN tallies t ON t.job = s.id WHERE s.id = ANY(%s)"  # noqa: S608
+        " ORDER BY s.id FOR KEY SHARE OF s",
+        (list(ids),),
     )
-    row = await found.fetchone()
-    if row is None:
-        return None
-    *tallies, state, epoch, owner, failures, schedule = row
-    if epoch != run.epoch or not owner or run.owner not in ("", owner):
-        return None
-    await _plan_next(connection, run, state=state, failures=failures, schedule=schedule, deferrals=deferrals)
-    return tallies
+    return {id: tallies for id, *tallies in await found.fetchall()}
+
+
+async def _lock_jobs(connection: Connection, ids: Sequence[str]) -> dict[str, Sequence[Any]]:
+    """Return how many lines, drafts and runs each job has, and what its next run depends on."""
+    if not ids:
+        return {}
+    found = await connection.execute(
+        f"SELECT j.id, {_TALLIES}, j.state, j.epoch, j.owner, j.failures, j.schedule::text"  # noqa: S608
+        " FROM jobs j LEFT JOIN tallies t ON t.job = j.id WHERE j.id = ANY(%s) ORDER BY j.id FOR NO KEY UPDATE OF j",
+        (list(ids),),
+    )
+    return {id: row for id, *row in await found.fetchall()}
 
 
 async def _plan_next(
-    connection: Connection,
-    run: FinishedRun,
-    *,
-    state: str,
-    failures: int,
-    schedule: str,
-    deferrals: Deferrals,
+    connection: Connection, plans: Sequence[tuple[FinishedRun, Plan]], *, deferrals: Deferrals
 ) -> None:
-    plan = next_plan(run, state=state, failures=failures, schedule=schedule)
-    number = None if plan.due is None else await deferrals.defer(connection, run.job, plan.due)
-    ran = run.ran
-    await connection.execute(
-        "UPDATE jobs SET state = %s, due = %s, planned = %s, dispatch = %s, changed = coalesce(%s, changed), owner = '',"
-        " step = '', begun = 0, failures = %s, runs = runs + %s, last_started = coalesce(%s, last_started),"
-        " last_finished = coalesce(%s, last_finished), reason = coalesce(%s, reason) WHERE id = %s",
-        (
-            *(plan.state, plan.due, plan.planned, number, plan.changed, plan.failures, int(ran)),
-            *(run.started if ran else None, run.finished if ran else None, plan.reason, run.job),
-        ),
+    numbers = await deferrals.defer_soon(
+        connection, [(run.job, plan.due) for run, plan in plans if plan.due is not None]
     )
-
-
-async def _count(
-    connection: Connection, run: FinishedRun, retention: Retention, tallies: Sequence[int]
-) -> None:
-    """Store that there was *run*, in a job that had so many lines, drafts and runs."""
-    await _count_up(connection, run.job, lines=len(run.lines), entries=len(run.drafts), runs=int(run.ran))
-    if run.used_events:
-        await connection.execute(
-            "INSERT INTO webhook_marks AS m (job, uuid, event) SELECT %s, * FROM unnest(%s::text[], %s::bigint[])"
-            " ON CONFLICT (job, uuid) DO UPDATE SET event = greatest(m.event, excluded.event)",
-            (run.job, list(run.used_events), list(run.used_events.values())),
+    rows = [
+        (
+            *(run.job, plan.state, plan.due, plan.planned, numbers.get(run.job), plan.changed, plan.failures),
+            *(int(run.ran), run.started if run.ran else None, run.finished if run.ran else None, plan.reason),
         )
-    if not run.ran:
-        return
+        for run, plan in plans
+    ]
     await connection.execute(
-        "INSERT INTO runs (job, epoch, planned, started, finished, lines, drafts, failure)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
-        (
-            *(run.job, run.epoch, run.planned, run.started, run.finished),
-            *(len(run.lines), len(run.drafts), clean(run.failure)),
-        ),
+        """
+        UPDATE jobs SET state = n.state, due = n.due, planned = n.planned, dispatch = n.dispatch,
+            changed = coalesce(n.changed, jobs.changed), owner = '', step = '', begun = 0, failures = n.failures,
+            runs = jobs.runs + n.ran, last_started = coalesce(n.started, last_started),
+            last_finished = coalesce(n.finished, last_finished), reason = coalesce(n.reason, jobs.reason)
+        FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[],
+                %s::bigint[], %s::bigint[], %s::bigint[], %s::text[])
+            AS n (id, state, due, planned, dispatch, changed, failures, ran, started, finished, reason)
+        WHERE jobs.id = n.id
+        """,
+        _columns(rows),
     )
-    # A few more than the limit do no harm, and trimming at every run costs time.
-    runs = tallies[2] + 1
-    if 0 < retention.runs < runs - retention.runs // 16:
-        await trim_rows(connection, RUNS, run.job, excess=runs - retention.runs)
 
 
-async def _write(
-    connection: Connection, run: FinishedRun, retention: Retention, tallies: Sequence[int]
-) -> None:
-    """Store the lines and drafts of *run*, in a job that had so many."""
-    lines = [cut_line(line) for line in run.lines]
-    await _insert(connection, run.job, lines, run.finished, run.drafts)
-    drafts = [draft.tx for draft in run.drafts]
-    for table, added, count, limit, size in (
-        (LINES, lines, tallies[0], retention.log_lines, retention.log_bytes),
-        (DRAFTS, drafts, tallies[1], retention.mempool_entries, retention.mempool_bytes),
-    ):
-        if limit:
-            await trim_rows(connection, table, run.job, excess=count + len(added) - limit)
-        await trim_bytes(connection, table, run.job, added=added, limit=size, rows=limit)
+def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
-async def _count_up(connection: Connection, job: str, *, lines: int, entries: int = 0, runs: int = 0) -> None:
+async def _count(connection: Connection, kept: Sequence[_KeptRun]) -> None:
+    """Store that there were these runs."""
+    await _count_up(
+        connection,
+        [(each.run.job, len(each.run.lines), len(each.run.drafts), int(each.run.ran)) for each in kept],
+    )
+    marks = [(each.run.job, uuid, event) for each in kept for uuid, event in each.run.used_events.items()]
+    if marks:
+        await connection.execute(
+            "INSERT INTO webhook_marks AS m (job, uuid, event)"
+            " SELECT * FROM unnest(%s::text[], %s::text[], %s::bigint[])"
+            " ON CONFLICT (job, uuid) DO UPDATE SET event = greatest(m.event, excluded.event)",
+            _columns(marks),
+        )
+    ran = [each for each in kept if each.run.ran]
+    if ran:
+        rows = [
+            (
+                *(run.job, run.epoch, run.planned, run.started, run.finished),
+                *(len(run.lines), len(run.drafts), clean(run.failure)),
+            )
+            for run in (each.run for each in ran)
+        ]
+        await connection.execute(
+            "INSERT INTO runs (job, epoch, planned, started, finished, lines, drafts, failure)"
+            " SELECT * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[],"
+            " %s::integer[], %s::integer[], %s::text[])",
+            _columns(rows),
+        )
+    for each in ran:
+        # A few more than the limit do no harm, and trimming at every run costs time.
+        limit, runs = each.retention.runs, each.tallies[2] + 1
+        if 0 < limit < runs - limit // 16:
+            await trim_rows(connection, RUNS, each.run.job, excess=runs - limit)
+
+
+async def _write(connection: Connection, kept: Sequence[_KeptRun]) -> None:
+    """Store the lines and drafts of runs."""
+    lines = [[cut_line(line) for line in each.run.lines] for each in kept]
+    await _insert(
+        connection,
+        [
+            (each.run.job, each.run.finished, line)
+            for each, some in zip(kept, lines, strict=True)
+            for line in some
+        ],
+        [(each.run.job, draft) for each in kept for draft in each.run.drafts],
+    )
+    for each, some in zip(kept, lines, strict=True):
+        drafts = [draft.tx for draft in each.run.drafts]
+        retention = each.retention
+        for table, added, count, limit, size in (
+            (LINES, some, each.tallies[0], retention.log_lines, retention.log_bytes),
+            (DRAFTS, drafts, each.tallies[1], retention.mempool_entries, retention.mempool_bytes),
+        ):
+            if limit:
+                await trim_rows(connection, table, each.run.job, excess=count + len(added) - limit)
+            await trim_bytes(connection, table, each.run.job, added=added, limit=size, rows=limit)
+
+
+async def _count_up(connection: Connection, added: Sequence[tuple[str, int, int, int]]) -> None:
+    """Count so many more lines, drafts and runs of each job."""
     await connection.execute(
-        "INSERT INTO tallies AS t (job, lines, entries, runs) VALUES (%s, %s, %s, %s) ON CONFLICT (job) DO UPDATE"
+        "INSERT INTO tallies AS t (job, lines, entries, runs)"
+        " SELECT * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::bigint[]) ON CONFLICT (job) DO UPDATE"
         " SET lines = t.lines + excluded.lines, entries = t.entries + excluded.entries, runs = t.runs + excluded.runs",
-        (job, lines, entries, runs),
+        _columns(added),
     )
 
 
@@ -170,26 +219,36 @@ _INSERT = f"""
     WITH locked AS MATERIALIZED (SELECT {LOCK_NUMBERS_OF_RUNS}),
     lines AS (
         INSERT INTO log_lines (job, written, text)
-            SELECT %(job)s, %(written)s, text FROM locked, unnest(%(lines)s::text[]) WITH ORDINALITY AS each (text, place)
+            SELECT job, written, text FROM locked, unnest(%s::text[], %s::bigint[], %s::text[])
+                WITH ORDINALITY AS each (job, written, text, place)
             ORDER BY place
     )
     INSERT INTO mempool (job, chain, amount, tx_type, date, spec_version, expires, node, tx, flag)
-        SELECT %(job)s, chain, amount, tx_type, date, spec_version, expires, node, tx, ''
-        FROM locked, unnest(%(chain)s::text[], %(amount)s::text[], %(tx_type)s::text[], %(date)s::bigint[],
-            %(spec_version)s::bigint[], %(expires)s::bigint[], %(node)s::text[], %(tx)s::text[])
-            WITH ORDINALITY AS each (chain, amount, tx_type, date, spec_version, expires, node, tx, place)
+        SELECT job, chain, amount, tx_type, date, spec_version, expires, node, tx, ''
+        FROM locked, unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[],
+            %s::text[], %s::text[])
+            WITH ORDINALITY AS each (job, chain, amount, tx_type, date, spec_version, expires, node, tx, place)
         ORDER BY place
 """  # noqa: S608 - of constants
+_LINE = 3
+_DRAFT = ("chain", "amount", "tx_type", "date", "spec_version", "expires", "node", "tx")
 
 
 async def _insert(
-    connection: Connection, job: str, lines: Sequence[str], written: int, drafts: Sequence[MempoolDraft] = ()
+    connection: Connection,
+    lines: Sequence[tuple[str, int, str]],
+    drafts: Sequence[tuple[str, MempoolDraft]] = (),
 ) -> None:
-    """Write lines and drafts, whose numbers grow in the order of the commits."""
+    """Write lines, each with its job and time, and drafts; their numbers grow in the order of the commits."""
     if lines or drafts:
-        columns = ("chain", "amount", "tx_type", "date", "spec_version", "expires", "node", "tx")
-        values = {name: [_cleaned(getattr(draft, name)) for draft in drafts] for name in columns}
-        await connection.execute(_INSERT, {"job": job, "written": written, "lines": list(lines), **values})
+        rows = [(job, *(_cleaned(getattr(draft, name)) for name in _DRAFT)) for job, draft in drafts]
+        await connection.execute(
+            _INSERT,
+            [
+                *(_columns(lines) if lines else [[]] * _LINE),
+                *(_columns(rows) if rows else [[]] * (1 + len(_DRAFT))),
+            ],
+        )
 
 
 def _cleaned(value: Any) -> Any:
@@ -202,10 +261,9 @@ async def _log(
     """Add lines to logs between two runs, or during one."""
     cut = {job: [cut_line(text) for text in texts] for job, texts in sorted(lines.items())}
     await connection.conclude()
+    await _count_up(connection, [(job, len(texts), 0, 0) for job, texts in cut.items()])
+    await _insert(connection, [(job, now, text) for job, texts in cut.items() for text in texts])
     for job, texts in cut.items():
-        await _count_up(connection, job, lines=len(texts))
-    for job, texts in cut.items():
-        await _insert(connection, job, texts, now)
         await trim_bytes(
             connection, LINES, job, added=texts, limit=retention.log_bytes, rows=retention.log_lines
         )
