@@ -2,20 +2,22 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarioctl.errors import Conflict, NotFound
+from scenarioctl.errors import Conflict, NotFound, StoreUnavailable
 from scenarioctl.model.jobs import SECOND, ClaimedJob, JobState, Schedule
 from scenarioctl.stores import DispatchingStore
-from scenarioctl.stores.postgres.deferrals import QUEUE, TASK, moment, priority
+from scenarioctl.stores.postgres.connections import Connection
+from scenarioctl.stores.postgres.deferrals import QUEUE, TASK, Deferrals, moment, priority
 from scenarioctl.stores.postgres.store import PostgresStore
 from tests.runner import finish as run
 from tests.test_store_jobs import HOUR, JOB, NOW, begin_due, claim, ended, finish, get_job, texts
@@ -190,6 +192,29 @@ class TestRunsInTheEngine:
         assert run(store.start_job(JOB)) is False
 
         assert len(deferred(store)) == 1
+
+    def test_a_connection_that_is_lost_meanwhile_is_no_bug(
+        self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Cut(Deferrals):
+            async def defer_all(self, connection: Connection, runs: Sequence[tuple[str, int]]) -> list[int]:
+                with pytest.raises(psycopg.OperationalError):
+                    await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+                return await super().defer_all(connection, runs)
+
+            async def cancel(self, connection: Connection, number: int) -> bool:
+                with pytest.raises(psycopg.OperationalError):
+                    await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+                return await super().cancel(connection, number)
+
+        with monkeypatch.context() as cut:
+            cut.setattr(store, "deferrals", Cut())
+            with pytest.raises(StoreUnavailable):
+                run(store.start_job(JOB))
+        assert run(store.start_job(JOB))
+        monkeypatch.setattr(store, "deferrals", Cut())
+        with pytest.raises(StoreUnavailable):
+            run(store.stop_job(JOB.id, now=NOW))
 
     def test_of_many_starts_at_once_one_starts_the_job(self, store: PostgresStore, tmp_path: Path) -> None:
         async def start_all() -> list[bool]:
