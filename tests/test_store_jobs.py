@@ -312,6 +312,21 @@ class TestEveryStore:
         run(store.mark_step(FIRST.id, epoch=2, step="too late"))
         assert get_job(store).step == ""
 
+    def test_an_interrupted_run_stays_for_the_time_that_its_lines_name(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        claim(store)
+        run(store.mark_step(FIRST.id, epoch=1, step="", planned=NOW + 7))
+        assert get_job(store).planned == JOB.planned
+        run(store.mark_step(FIRST.id, epoch=2, step="", planned=NOW + 5))
+        run(store.mark_step(FIRST.id, epoch=2, step="x"))
+        give_back(store, "me")
+        (again,) = claim(store)
+
+        assert (again.job.planned, again.job.due) == (NOW + 5, JOB.due)
+        run(store.stop_job(FIRST.id, now=NOW))
+        run(store.mark_step(FIRST.id, epoch=again.job.epoch, step="", planned=NOW + 6))
+        assert get_job(store).planned is None
+
     # -- what a run leaves behind
 
     def test_a_finished_run_leaves_lines_drafts_and_the_next_time(self, store: Store) -> None:

@@ -1020,6 +1020,42 @@ def test_a_run_that_is_run_again_does_not_log_a_second_start(bench: Bench) -> No
     asyncio.run(told())
 
 
+def test_a_run_that_is_run_again_is_for_the_time_that_its_log_says(bench: Bench) -> None:
+    async def waiting(run: FakeRun) -> None:
+        await run.wait("webhook 6f1c", 3600)
+
+    async def serve(worker: Worker, seconds: int) -> None:
+        stop = asyncio.Event()
+        task = asyncio.create_task(worker.run(stop))
+        await bench.time.let_pass(seconds)
+        stop.set()
+        await asyncio.wait_for(task, 5)
+
+    async def told() -> None:
+        await bench.start("one", every="10m")
+        bench.time.now += 25 * MINUTE
+        FakeRun.plays = {"one": waiting}
+        await serve(bench.worker(), 10)
+        assert (await bench.job("one")).planned == START + 20 * MINUTE
+        FakeRun.plays = {}
+        bench.time.now += 10 * MINUTE
+        await serve(bench.worker(), 10)
+
+        assert await bench.log("one") == [
+            "Starting worker",
+            says("2", "missed"),
+            says("attempt", "interrupted"),
+            "drafted",
+            "workload executed",
+            says("1", "skipped"),
+            "Sleeping",
+        ]
+        assert [run.planned for run in await bench.store.last_runs("one", limit=5)] == [START + 20 * MINUTE]
+        await bench.app.close()
+
+    asyncio.run(told())
+
+
 def test_a_timeout_amid_the_writing_of_lines_neither_loses_nor_repeats_them(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,11 +212,13 @@ class Store(Protocol):
         step: str,
         lines: tuple[str, ...] = (),
         now: int = 0,
+        planned: int | None = None,
         retention: Retention = DEFAULT_RETENTION,
     ) -> bool:
         """Note what a run waits for and store its *lines* so far; False, and nothing changes, if the epoch has moved on.
 
-        The lines stay whatever becomes of the run.  `finish_run` gets only the lines that follow.
+        The lines stay whatever becomes of the run.  `finish_run` gets only the lines that follow.  *planned* is the time
+        that the run is for, if its lines say that others were missed: should it be interrupted, the next attempt is for that.
         """
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:

@@ -283,12 +283,13 @@ class MemoryStore:
         step: str,
         lines: tuple[str, ...] = (),
         now: int = 0,
+        planned: int | None = None,
         retention: Retention = DEFAULT_RETENTION,
     ) -> bool:
         job = self._state.jobs.get(id)
         if job is None or job.epoch != epoch or not job.owner:
             return False
-        self._change(id, step=clean(step))
+        self._change(id, step=clean(step), planned=job.planned and (planned or job.planned))
         if lines:
             self._state.begun[id] = True
             self._log(id, lines, now)

@@ -73,6 +73,8 @@ class JobRun:
         self._counts = counts
         self._capacity = capacity
         self._at_store = at_store
+        #: The time that it is for, if that isn't the one that its job had.
+        self._planned: int | None = None
         #: Lines that are in the log already.
         self._logged = 0
         #: The task that notes a wait or lines in the store.
@@ -108,7 +110,7 @@ class JobRun:
                 if planned is None:
                     outcome.ran = False
                     return self._finished(outcome)
-                outcome.planned = planned
+                outcome.planned = self._planned = planned
             if not job.runs and not claimed.logged:
                 outcome.lines.insert(0, STARTING)
             if outcome.lines and not claimed.logged:
@@ -247,7 +249,12 @@ class JobRun:
         try:
             async with self._at_store:
                 marked = await self._app.store.mark_step(
-                    job.id, epoch=job.epoch, step=step, lines=fresh, now=self._app.clock()
+                    job.id,
+                    epoch=job.epoch,
+                    step=step,
+                    lines=fresh,
+                    now=self._app.clock(),
+                    planned=self._planned,
                 )
             if marked:
                 self._logged += len(fresh)

@@ -34,12 +34,15 @@ async def mark_step(
     step: str,
     lines: Sequence[str],
     now: int,
+    planned: int | None,
     retention: Retention,
 ) -> bool:
     marked = await connection.execute(
-        "UPDATE jobs SET step = %s, begun = CASE WHEN %s THEN 2 ELSE begun END"
+        "UPDATE jobs SET step = %s, begun = CASE WHEN %s THEN 2 ELSE begun END,"
+        # A stopped job has no planned time.
+        " planned = CASE WHEN planned IS NOT NULL THEN coalesce(%s, planned) END"
         " WHERE id = %s AND epoch = %s AND owner <> '' RETURNING id",
-        (clean(step), bool(lines), id, epoch),
+        (clean(step), bool(lines), planned, id, epoch),
     )
     if await marked.fetchone() is None:
         return False

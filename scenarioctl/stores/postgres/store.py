@@ -270,11 +270,19 @@ class PostgresStore:
         step: str,
         lines: tuple[str, ...] = (),
         now: int = 0,
+        planned: int | None = None,
         retention: Retention = DEFAULT_RETENTION,
     ) -> bool:
         return await self._write(
             lambda connection: run_rows.mark_step(
-                connection, id, epoch=epoch, step=step, lines=lines, now=now, retention=retention
+                connection,
+                id,
+                epoch=epoch,
+                step=step,
+                lines=lines,
+                now=now,
+                planned=planned,
+                retention=retention,
             ),
             tell=bool(lines),
         )

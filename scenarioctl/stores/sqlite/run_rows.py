@@ -36,12 +36,15 @@ def mark_step(
     step: str,
     lines: Sequence[str],
     now: int,
+    planned: int | None,
     retention: Retention,
 ) -> bool:
     marked = database.execute(
-        "UPDATE jobs SET step = ?, begun = CASE WHEN ? THEN 2 ELSE begun END"
+        "UPDATE jobs SET step = ?, begun = CASE WHEN ? THEN 2 ELSE begun END,"
+        # A stopped job has no planned time.
+        " planned = CASE WHEN planned IS NOT NULL THEN coalesce(?, planned) END"
         " WHERE id = ? AND epoch = ? AND owner <> ''",
-        (clean(step), bool(lines), id, epoch),
+        (clean(step), bool(lines), planned, id, epoch),
     )
     if marked.rowcount and lines:
         _log(database, id, lines, now, retention)

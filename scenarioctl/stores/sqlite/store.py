@@ -272,11 +272,19 @@ class SqliteStore:
         step: str,
         lines: tuple[str, ...] = (),
         now: int = 0,
+        planned: int | None = None,
         retention: Retention = DEFAULT_RETENTION,
     ) -> bool:
         return await self._write(
             lambda database: run_rows.mark_step(
-                database, id, epoch=epoch, step=step, lines=lines, now=now, retention=retention
+                database,
+                id,
+                epoch=epoch,
+                step=step,
+                lines=lines,
+                now=now,
+                planned=planned,
+                retention=retention,
             )
         )
 
