@@ -1,161 +1,184 @@
-"""Several workers on one PostgreSQL, which are killed and frozen while the server itself is killed: each run is kept once."""
+"""Several daemons on one PostgreSQL, all of which are killed, frozen and cut off: each run is kept once, nothing is lost."""
 
-import asyncio
-import random
 import signal
-import subprocess
-import sys
+import statistics
 import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
-from scenarioctl.operations.jobs import StartJob, start_job
-from scenarioctl.stores.postgres.administration import initialize
-from scenarioctl.stores.postgres.connections import ServerSettings
 from tests import postgres
-from tests.runner import finish
-from tests.test_dispatch import PROCESS, Place, Stage
-from tests.test_jobs import REMARK, diagram, node
+from tests.daemons import wait_until
+from tests.fleet import Fleet, stop
+from tests.fleet_clients import Stream, Takeovers
+from tests.fleet_load import Load, check, killable_server, wait_for_daemons, wait_until_all_ran
 
-LEASE = 2.0
-WORKERS = 4
-
-
-class Crew:
-    """Workers as processes, some of them frozen."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._workers = [self._start() for _ in range(WORKERS)]
-        #: Each with the time at which it goes on.
-        self._frozen: dict[subprocess.Popen[str], float] = {}
-        self.kills = self.freezes = 0
-
-    def _start(self) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [sys.executable, "-c", PROCESS, self._url, str(LEASE)], stdout=subprocess.PIPE, text=True
-        )
-
-    def trouble(self, dice: random.Random) -> None:
-        """Kill a worker and start another one, or freeze one for up to three leases."""
-        worker = dice.choice(self._workers)
-        if dice.random() < 0.5:
-            self._workers.remove(worker)
-            self._frozen.pop(worker, None)
-            _kill(worker)
-            self._workers.append(self._start())
-            self.kills += 1
-        elif worker not in self._frozen:
-            worker.send_signal(signal.SIGSTOP)
-            self._frozen[worker] = time.monotonic() + dice.uniform(0.2, 3) * LEASE
-            self.freezes += 1
-
-    def thaw(self, *, everyone: bool = False) -> None:
-        for worker, until in list(self._frozen.items()):
-            if everyone or time.monotonic() > until:
-                worker.send_signal(signal.SIGCONT)
-                del self._frozen[worker]
-
-    def stop(self) -> list[int]:
-        """Stop all of them, and return their exit codes."""
-        for worker in self._workers:
-            worker.send_signal(signal.SIGTERM)
-        return [worker.wait(60) for worker in self._workers]
-
-    def close(self) -> None:
-        for worker in self._workers:
-            _kill(worker)
+WORKERS, APIS = 4, 2
+#: Each of them is done to the fleet.
+FAULTS = {"SIGKILL of a worker", "SIGSTOP of a worker", "partition", "SIGKILL of an API", "SIGSTOP of an API"}
 
 
-def _kill(worker: "subprocess.Popen[str]") -> None:
-    worker.kill()
-    worker.wait()
-    assert worker.stdout is not None
-    worker.stdout.close()
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much trouble there is."""
+
+    jobs: int
+    every: str
+    #: Of faults.
+    seconds: float
+    #: Seconds between two faults, at most.
+    pause: float
+    #: Without faults, at both ends.
+    quiet: float
+    restarts: int
+    #: Seconds; 0 for that of users.
+    lease: float
+    #: Which of all takeovers must come in time: a busy machine may pause a process for as long as a short lease.
+    judged: Callable[[list[float]], float]
 
 
-@contextmanager
-def killable_server() -> Iterator[tuple[postgres.Server, str]]:
-    server = postgres.start_server(durable=True)
-    try:
-        url = server.create_database("workers")
-        finish(initialize(ServerSettings(url=url)))
-        yield server, url
-    finally:
-        server.remove()
+SMALL = Size(
+    jobs=20, every="2s", seconds=5, pause=0.9, quiet=0.5, restarts=1, lease=2.0, judged=statistics.median
+)
+FULL = Size(jobs=500, every="8s", seconds=180, pause=3.0, quiet=15, restarts=2, lease=0, judged=max)
 
 
-async def prepare(folder: Path, url: str, jobs: int, every: str) -> list[str]:
-    stage = Stage(Place(folder, location=url))
-    try:
-        ids = []
-        for _ in range(jobs):
-            ids.append(await diagram(stage.app, REMARK, node("d", "delay", seconds="0.3")))
-            await start_job(stage.app, StartJob(id=ids[-1], every=every))
-        return ids
-    finally:
-        await stage.close()
+def far(server: postgres.Server, port: int) -> str:
+    """Return the address of the server for a daemon behind a proxy."""
+    address = server.tcp_url("fleet", user=postgres.RUNTIME)
+    return address.replace(f":{server.port}/", f":{port}/")
 
 
-def check(url: str, ids: list[str]) -> int:
-    """Say that each run left all that it leaves, once, and no job is forgotten; return how many runs there were."""
-    with psycopg.connect(url, options="-c search_path=scenarioctl") as connection:
-        runs = connection.execute("SELECT job, planned, drafts, failure FROM runs").fetchall()
-        lines = Counter(connection.execute("SELECT job, text FROM log_lines").fetchall())
-        drafts = Counter(connection.execute("SELECT job FROM mempool").fetchall())
-        # Every job has its next run in the engine, and nobody's is in progress.
-        waiting = connection.execute(
-            "SELECT count(*) FROM jobs j JOIN procrastinate_jobs p ON p.id = j.dispatch"
-            " WHERE j.state = 'running' AND j.owner = '' AND p.status = 'todo'"
-        ).fetchone()
-    assert [(count, failure) for *_, count, failure in runs if failure or count != 1] == []
-    assert len({(job, planned) for job, planned, *_ in runs}) == len(runs)
-    counts = Counter(job for job, *_ in runs)
-    for id in ids:
-        assert counts[id] > 0
-        assert lines[id, "Starting worker"] == 1
-        assert lines[id, "workload executed"] == drafts[(id,)] == counts[id]
-    assert waiting == (len(ids),)
-    return len(runs)
+def show(title: str, **figures: Any) -> None:
+    print(f"\n{title}: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items()))
 
 
-def trouble(folder: Path, *, jobs: int, every: str, seconds: float, restarts: int) -> None:
-    dice = random.Random(jobs)
+def nearly_all(seconds: list[float]) -> float:
+    """Return the 99th percentile."""
+    return statistics.quantiles(seconds, n=100)[98]
+
+
+def spread(seconds: list[float]) -> str:
+    if not seconds:
+        return "none"
+    return f"{len(seconds)}, p50 {statistics.median(seconds):.2f} s, max {max(seconds):.2f} s"
+
+
+def trouble(folder: Path, size: Size) -> None:
     with killable_server() as (server, url):
-        ids = asyncio.run(prepare(folder, url, jobs, every))
-        crew = Crew(url)
+        fleet = Fleet(
+            folder,
+            url,
+            workers=WORKERS,
+            apis=APIS,
+            lease=size.lease,
+            far=lambda port: far(server, port),
+            port=server.port,
+        )
+        takeovers = Takeovers(server.url("fleet") + "&options=-csearch_path%3Dscenarioctl")
+        streams = []
         try:
-            for part in range(restarts + 1):
-                end = time.monotonic() + seconds / (restarts + 1)
+            wait_for_daemons(fleet.members)
+            load = Load(fleet.apis)
+            load.begin(size.jobs, size.every)
+            streams += [
+                Stream([api.port for api in fleet.apis]),
+                Stream([api.port for api in fleet.apis[::-1]]),
+            ]
+            fleet.on_kill = takeovers.killed
+            # The jobs so far are new.
+            time.sleep(1)
+            calm = [(time.time(), time.time() + size.quiet)]
+            time.sleep(size.quiet)
+            # Without other faults beside.
+            most = takeovers.busiest([worker.pid for worker in fleet.workers])
+            fleet.kill(next(worker for worker in fleet.workers if worker.pid == most))
+            wait_until(lambda: takeovers.seconds and not takeovers.waiting)
+            outages = []
+            for part in range(size.restarts + 1):
+                end = time.monotonic() + size.seconds / (size.restarts + 1)
                 while time.monotonic() < end:
-                    time.sleep(dice.uniform(0.3, 1.5))
-                    crew.trouble(dice)
-                    crew.thaw()
-                if part < restarts:
+                    fleet.trouble()
+                    time.sleep(fleet.dice.uniform(0.1, 1) * size.pause)
+                if part < size.restarts:
+                    begun = time.monotonic()
                     server.stop(signal.SIGQUIT)
-                    time.sleep(dice.uniform(0, LEASE))
+                    time.sleep(fleet.dice.uniform(0, fleet.lease))
                     server.start()
-            crew.thaw(everyone=True)
-            # What the dead had is taken over, and goes on.
-            time.sleep(5 * LEASE)
-            assert crew.stop() == [0] * WORKERS
+                    outages.append((begun, time.monotonic()))
+            fleet.mend(everything=True)
+            load.end()
+            settled = wait_until_all_ran(
+                server.url("fleet"), load.repeated, longest=6 * fleet.lease, meanwhile=fleet.mend
+            )
+            wait_for_daemons(fleet.members)
+            calm.append((time.time(), time.time() + size.quiet))
+            time.sleep(size.quiet)
+            # Only what came after an outage by less than two leases was held up by it.
+            taken = [
+                seconds
+                for came, seconds in takeovers.seconds
+                if not any(begun < came and came - seconds < end + fleet.lease for begun, end in outages)
+            ]
+            assert takeovers.waiting == 0
+            assert stop(fleet.workers) == [0] * WORKERS
+            for stream in streams:
+                check_stream(server.url("fleet"), stream)
+            assert stop(fleet.apis) == [0] * APIS
+
+            found = check(server.url("fleet"), load, size.every)
+            delays = [sorted(delay for stream in streams for delay in stream.between(*when)) for when in calm]
+            show(
+                "many workers",
+                **fleet.faults.counts,
+                runs=found.runs,
+                left_out=found.left_out,
+                created_and_started=len(load.once),
+                refused=load.client.refused,
+                unreached=load.client.unreached,
+                refused_within=spread(load.client.refusals),
+                takeovers=spread(taken),
+                all_takeovers=spread([seconds for _, seconds in takeovers.seconds]),
+                settled=f"{settled:.1f} s",
+                streams=[spread(each) for each in delays],
+                reconnects=sum(stream.reconnects for stream in streams),
+                given_up=sum(
+                    worker.log.count("is given up") + worker.log.count("is not kept")
+                    for worker in fleet.workers
+                ),
+            )
+            for member in fleet.members:
+                assert "Traceback" not in member.log
+                assert "bug" not in member.log
+            assert size.judged(taken) <= 2 * fleet.lease
+            for each in delays:
+                assert nearly_all(each) < 1
+            assert set(fleet.faults.counts) >= FAULTS
         finally:
-            crew.close()
+            for stream in streams:
+                stream.close()
+            takeovers.close()
+            fleet.close()
 
-        assert check(url, ids) >= len(ids)
-        assert crew.kills > 0
-        assert crew.freezes > 0
+
+def check_stream(url: str, stream: Stream) -> None:
+    """Say that a stream has shown all that is there, once and in order."""
+    with psycopg.connect(url, options="-c search_path=scenarioctl") as connection:
+        for kind, table in (("log", "log_lines"), ("mempool", "mempool")):
+            rows = [seq for (seq,) in connection.execute(f"SELECT seq FROM {table} ORDER BY seq").fetchall()]
+            seen, count = stream.seen[kind], len(rows)
+            wait_until(lambda: len(seen) >= count)  # noqa: B023 - called at once
+            assert seen == rows, kind
 
 
-def test_no_run_is_lost_or_repeated_while_workers_and_the_server_are_killed(tmp_path: Path) -> None:
-    trouble(tmp_path, jobs=20, every="2s", seconds=12, restarts=1)
+def test_no_run_is_lost_or_repeated_while_daemons_and_the_server_are_killed(tmp_path: Path) -> None:
+    trouble(tmp_path, SMALL)
 
 
 @pytest.mark.soak
-def test_three_minutes_of_kills_under_five_hundred_jobs(tmp_path: Path) -> None:
-    trouble(tmp_path, jobs=500, every="10s", seconds=180, restarts=2)
+def test_three_minutes_of_faults_under_five_hundred_jobs(tmp_path: Path) -> None:
+    trouble(tmp_path, FULL)
