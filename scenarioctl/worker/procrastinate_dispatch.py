@@ -33,6 +33,7 @@ from psycopg_pool import AsyncConnectionPool
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.stores import DispatchingStore
+from scenarioctl.stores.postgres.connections import find_pooler
 from scenarioctl.stores.postgres.deferrals import QUEUE, TASK
 from scenarioctl.worker.clock_watch import ClockWatch
 from scenarioctl.worker.runs import Runs
@@ -174,6 +175,7 @@ class ProcrastinateDispatch:
         self._pool = AsyncConnectionPool(
             make_conninfo("", **address, options=options),
             kwargs={"autocommit": True},
+            configure=_configure,
             min_size=1,
             max_size=_CONNECTIONS,
             timeout=_PATIENCE,
@@ -368,6 +370,10 @@ class ProcrastinateDispatch:
                 async with asyncio.timeout(min(left, self._pace.poll)):
                     await self._wake.wait()
         self._wake.clear()
+
+
+async def _configure(connection: "psycopg.AsyncConnection[Any]") -> None:
+    await find_pooler(connection)
 
 
 def _number(row: Job) -> int:

@@ -38,6 +38,9 @@ async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
         explainer.check_server(connection)
         async with connection.transaction():
             await lock_tables(connection)
+            # Behind PgBouncer, the role may have no search path, and other clients' statements may be prepared.
+            connection.prepare_threshold = None
+            await connection.execute(f"SET LOCAL search_path = {SCHEMA}")
             await connection.execute("SET LOCAL statement_timeout = 0")
             created = not await _has_tables(connection)
             if created:

@@ -248,11 +248,18 @@ class Connections:
 
     async def _check_tables(self, connection: Connection) -> None:
         self.explainer.check_server(connection)
-        asked = await connection.execute("SELECT version, compatible, engine, engine_removed FROM meta")
+        try:
+            asked = await connection.execute(
+                "SELECT version, compatible, engine, engine_removed, pg_backend_pid() FROM meta"
+            )
+        except psycopg.errors.UndefinedTable:
+            await check_search_path(connection, self.explainer)
+            raise
         found = await asked.fetchone()
         if found is None:
             raise self.explainer.no_tables()
-        version, compatible, engine, removed = found
+        version, compatible, engine, removed, process = found
+        adapt_to_pooler(connection, process)
         if compatible > VERSION:
             raise self.explainer.newer_tables(version, VERSION)
         if version < NEEDED:
@@ -277,6 +284,30 @@ async def connect(info: str, explainer: Explainer) -> Connection:
         return await Connection.connect(info, autocommit=True)
     except (psycopg.Error, OSError) as error:
         raise explainer.explain_connecting(error) from error
+
+
+def adapt_to_pooler(connection: "AsyncConnection[Any]", process: int) -> bool:
+    """Prepare no statements if a pooler like PgBouncer has invented the number of the server's *process*; return whether it has.
+
+    It may hand each transaction to another process of the server.
+    """
+    is_pooled = process != connection.info.backend_pid
+    if is_pooled:
+        connection.prepare_threshold = None
+    return is_pooled
+
+
+async def find_pooler(connection: "AsyncConnection[Any]") -> bool:
+    """Ask for what `adapt_to_pooler` needs to know, and return what it says."""
+    row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
+    return row is not None and adapt_to_pooler(connection, row[0])
+
+
+async def check_search_path(connection: Connection, explainer: Explainer) -> None:
+    """Refuse a connection on which our tables would not be found, and new ones would be created elsewhere."""
+    row = await (await connection.execute("SELECT current_setting('search_path')")).fetchone()
+    if row is None or row[0].split(",")[0].strip(' "') != SCHEMA:
+        raise explainer.no_search_path()
 
 
 def is_sound(connection: Connection) -> bool:

@@ -32,6 +32,8 @@ _GONE = (
     errors.CannotConnectNow,
     errors.IdleInTransactionSessionTimeout,
 )
+#: The class of errors of the connection, with which PgBouncer says that it has no server.
+_CONNECTION = "08"
 
 
 class Explainer:
@@ -69,6 +71,8 @@ class Explainer:
             return self.no_tables()
         if isinstance(error, _GONE) or _is_lost(error):
             return self.unavailable("the connection was lost")
+        if (error.sqlstate or "").startswith(_CONNECTION):
+            return self.unavailable(_first_line(error))
         raise error
 
     def unavailable(self, reason: str) -> StoreUnavailable:
@@ -80,6 +84,17 @@ class Explainer:
     def no_tables(self) -> StoreFailed:
         return StoreFailed(
             f"store {self.name} has no tables of scenarioctl, create them with: scenarioctl store init"
+        )
+
+    def cannot_listen(self) -> StoreFailed:
+        return StoreFailed(
+            f"store {self.name} is behind PgBouncer, which passes no notifications on. Set store_listen to a URL of the server itself"
+        )
+
+    def no_search_path(self) -> StoreFailed:
+        return StoreFailed(
+            f"store {self.name} is behind a PgBouncer that drops the search path. Set it for the role: ALTER ROLE … SET"
+            " search_path = scenarioctl"
         )
 
     def newer_tables(self, version: int, ours: int) -> StoreFailed:
@@ -137,8 +152,8 @@ class Explainer:
             )
         if "unsupported startup parameter" in words:
             return StoreFailed(
-                f"store {self.name} is behind PgBouncer, which refuses the search path: set ignore_startup_parameters"
-                " = options there, and ALTER ROLE … SET search_path = scenarioctl"
+                f"store {self.name} is behind a PgBouncer that refuses the startup parameter options. Set"
+                " ignore_startup_parameters = options there, and ALTER ROLE … SET search_path = scenarioctl"
             )
         if "certificate" in words or "ssl" in words:
             return StoreFailed(f"store {self.name} cannot be reached by TLS: {_first_line(error)}")

@@ -148,6 +148,11 @@ async def _of_server(connection: Connection) -> AsyncIterator[str]:
     for name in ("fsync", "full_page_writes", "synchronous_commit"):
         if await _one(connection, "SELECT current_setting(%s)", name) == "off":
             yield f"The server's setting {name} is off. After a crash, acknowledged writes may be lost: turn it on"
+    if await _one(connection, "SELECT current_setting('idle_in_transaction_session_timeout')") == "0":
+        yield (
+            "A process that freezes in a transaction keeps its locks, since a PgBouncer drops the timeout that prevents it."
+            " Run ALTER ROLE … SET idle_in_transaction_session_timeout = '5s'"
+        )
     used, most = (
         await _one(connection, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"),
         await _one(connection, "SELECT current_setting('max_connections')::integer"),

@@ -11,7 +11,13 @@ from contextlib import suppress
 import psycopg
 
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.stores.postgres.connections import Connection, Connections, connect, connection_info
+from scenarioctl.stores.postgres.connections import (
+    Connection,
+    Connections,
+    connect,
+    connection_info,
+    find_pooler,
+)
 
 log = logging.getLogger("scenarioctl.store")
 
@@ -66,6 +72,8 @@ class Listener:
             try:
                 connection = await connect(self._info, self._connections.explainer)
                 async with connection:
+                    if await find_pooler(connection):
+                        raise self._connections.explainer.cannot_listen()
                     await connection.execute(f"LISTEN {CHANNEL}")
                     trouble = ""
                     # Something may have been written before.

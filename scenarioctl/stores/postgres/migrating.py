@@ -15,7 +15,13 @@ from scenarioctl.errors import StoreBusy, StoreFailed
 from scenarioctl.stores import Migrated
 from scenarioctl.stores.postgres import schema
 from scenarioctl.stores.postgres.administration import lock_tables
-from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connect, connection_info
+from scenarioctl.stores.postgres.connections import (
+    Connection,
+    ServerSettings,
+    check_search_path,
+    connect,
+    connection_info,
+)
 from scenarioctl.stores.postgres.engine_tables import engine_migrations, removes
 from scenarioctl.stores.postgres.errors import Explainer
 
@@ -105,6 +111,9 @@ async def read_meta(connection: Connection, explainer: Explainer) -> Meta:
 async def _connected(info: str, explainer: Explainer) -> AsyncIterator[Connection]:
     connection = await connect(info, explainer)
     try:
+        await check_search_path(connection, explainer)
+        # Behind PgBouncer, which may hand each of them to another process of the server.
+        connection.prepare_threshold = None
         yield connection
     finally:
         await connection.close()

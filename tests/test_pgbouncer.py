@@ -1,0 +1,326 @@
+"""The store behind a real PgBouncer in transaction mode: each transaction may run in another process of the server."""
+
+import asyncio
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.errors import ScenarioctlError, StoreFailed, StoreUnavailable
+from scenarioctl.model.jobs import Retention
+from scenarioctl.stores import create_store, migrate_store
+from scenarioctl.stores.copying import StoreCopy
+from scenarioctl.stores.postgres.connections import Connection, ServerSettings
+from scenarioctl.stores.postgres.store import PostgresStore
+from scenarioctl.stores.sqlite.store import SqliteStore
+from tests.conftest import Run
+from tests.daemons import daemon, wait_until
+from tests.messages import says
+from tests.postgres import OWNER, RUNTIME, Server, start_server
+from tests.runner import finish as run
+from tests.test_store_jobs import WEBHOOK
+from tests.test_store_migrations import ADD, INDEX, program_with
+from tests.test_stores import FIRST, message
+
+PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+pytestmark = pytest.mark.skipif(
+    PROGRAM is None, reason="no PgBouncer is installed (Debian: apt install pgbouncer)"
+)
+
+#: Roles without settings, and with the search path alone.
+BARE, PATIENT = "bare", "patient"
+#: What docs/scaling.md tells an operator to set.
+_INI = """
+pool_mode = transaction
+ignore_startup_parameters = options
+query_wait_timeout = 2
+"""
+#: The same for the role.
+_ROLE = (
+    "ALTER ROLE {role} SET search_path = scenarioctl",
+    "ALTER ROLE {role} SET statement_timeout = '30s'",
+    "ALTER ROLE {role} SET idle_in_transaction_session_timeout = '5s'",
+)
+
+
+@dataclass
+class Bouncer:
+    """A PgBouncer before a server of its own; a database there has our tables."""
+
+    server: Server
+    folder: Path
+    port: int
+
+    def url(self, database: str = "pooled", *, user: str = RUNTIME) -> str:
+        return f"postgresql://{user}:{self.server.password}@127.0.0.1:{self.port}/{database}"
+
+    def direct(self) -> str:
+        return self.server.url("pooled", user=RUNTIME)
+
+
+@contextmanager
+def start_bouncer(server: Server, ini: str) -> Iterator[Bouncer]:
+    folder = server.folder / f"bouncer{len(list(server.folder.glob('bouncer*')))}"
+    folder.mkdir()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    users = "".join(f'"{role}" "{server.password}"\n' for role in (OWNER, RUNTIME, BARE, PATIENT))
+    (folder / "users").write_text(users)
+    (folder / "pgbouncer.ini").write_text(
+        f"[databases]\n* = host=127.0.0.1 port={server.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
+        f"listen_port = {port}\nunix_socket_dir =\nauth_type = scram-sha-256\nauth_file = {folder / 'users'}\n"
+        f"logfile = {folder / 'log'}\ndefault_pool_size = 4\nserver_login_retry = 1\n{ini}"
+    )
+    root = os.geteuid() == 0
+    if root:
+        entry = pwd.getpwnam("postgres")
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, entry.pw_uid, entry.pw_gid)
+    assert PROGRAM is not None
+    process = subprocess.Popen(
+        [PROGRAM, folder / "pgbouncer.ini"],
+        user="postgres" if root else None,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        extra_groups=[] if root else None,
+    )
+    try:
+        wait_until(lambda: _answers(port))
+        yield Bouncer(server=server, folder=folder, port=port)
+    finally:
+        process.send_signal(signal.SIGQUIT)
+        process.wait(30)
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    server = start_server()
+    run(create_store(server.create_database("pooled"), grant=RUNTIME))
+    for role in (BARE, PATIENT):
+        server.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{server.password}' IN ROLE {RUNTIME}")
+    server.execute(f"ALTER ROLE {PATIENT} SET search_path = scenarioctl")
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="module")
+def bouncer(server: Server) -> Iterator[Bouncer]:
+    """As the guide says."""
+    for statement in _ROLE:
+        server.execute(statement.format(role=RUNTIME))
+    with start_bouncer(server, _INI) as bouncer:
+        yield bouncer
+
+
+@pytest.fixture
+def store(bouncer: Bouncer) -> Iterator[PostgresStore]:
+    store = PostgresStore(ServerSettings(url=bouncer.url(), pool=8, listen=bouncer.direct(), role="api"))
+    yield store
+    run(store.close())
+
+
+def test_many_requests_share_few_processes_of_the_server(bouncer: Bouncer, store: PostgresStore) -> None:
+    async def work() -> int:
+        await asyncio.gather(
+            *(
+                store.put_scenario(replace(FIRST, id=f"s{number}", webhooks=(WEBHOOK,)))
+                for number in range(100)
+            )
+        )
+        # Statements that psycopg would prepare, and transactions that hold locks of their own.
+        await asyncio.gather(*(store.get_scenario(f"s{number}") for number in range(100)))
+        await asyncio.gather(
+            *(store.put_event(WEBHOOK, number, now=number, retention=Retention()) for number in range(50))
+        )
+        return len(await store.list_events(WEBHOOK))
+
+    assert run(work()) == 50
+    (count,) = bouncer.server.execute(
+        "SELECT count(*) FROM pg_stat_activity WHERE usename = 'scenarioctl' AND application_name = 'scenarioctl/api'"
+        " AND client_port > 0"
+    )[0]
+    assert count <= 4
+
+
+def test_connections_have_the_settings_of_the_role(bouncer: Bouncer, store: PostgresStore) -> None:
+    async def ask(connection: Connection) -> list[Any]:
+        names = ("search_path", "statement_timeout", "idle_in_transaction_session_timeout")
+        found = [
+            await (await connection.execute("SELECT current_setting(%s)", (name,))).fetchone()
+            for name in names
+        ]
+        return [row[0] for row in found if row]
+
+    assert run(store._read(ask)) == ["scenarioctl", "30s", "5s"]
+    assert not [finding for finding in run(store.inspect(time.time_ns)).findings if "PgBouncer" in finding]
+
+
+def test_notifications_come_over_the_direct_connection(store: PostgresStore) -> None:
+    async def listen() -> None:
+        await store.change_token()
+        deadline = time.monotonic() + 20
+        while not store.usage().listening:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.01)
+
+    run(listen())
+
+
+def test_without_one_a_daemon_polls_and_says_why(bouncer: Bouncer, caplog: pytest.LogCaptureFixture) -> None:
+    store = PostgresStore(ServerSettings(url=bouncer.url(), pool=2, role="api"))
+
+    async def poll() -> None:
+        before = await store.change_token()
+        await store.put_scenario(replace(FIRST, id="polled"))
+        deadline = time.monotonic() + 5
+        while await store.change_token() == before:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.05)
+        while not caplog.records:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.05)
+
+    run(poll())
+    assert store.usage().listening is False
+    run(store.close())
+    (said,) = {record.getMessage() for record in caplog.records if record.name == "scenarioctl.store"}
+    assert said.partition("polling: ")[2] == says("PgBouncer", "store_listen", port=bouncer.port)
+
+
+def test_a_daemon_runs_jobs_and_streams_them(bouncer: Bouncer, tmp_path: Path) -> None:
+    variables = {"SCENARIOCTL_STORE": bouncer.url(), "SCENARIOCTL_STORE_LISTEN": bouncer.direct()}
+    with daemon(tmp_path / "home", "--offline", variables=variables) as running:
+        made = [
+            running.ask("/api/create/remark", {"chain": "polkadot", "text": f"hello {number}"})[1]["result"]
+            for number in range(12)
+        ]
+        for id in made:
+            assert running.ask("/job/start", {"id": id, "every": "1s"})[0] == 200
+        with closing(HTTPConnection("127.0.0.1", running.port(), timeout=30)) as stream:
+            stream.request("GET", "/job/events")
+            lines = stream.getresponse()
+            drafted: Counter[str] = Counter()
+            while len(drafted) < 12 or min(drafted.values()) < 3:
+                if (line := lines.readline()).startswith(b"event: mempool"):
+                    drafted[json.loads((lines.readline(), lines.readline())[1][len("data: ") :])["id"]] += 1
+                assert line
+        assert "ERROR" not in running.log
+        assert "Traceback" not in running.log
+        assert running.ask("/readyz")[0] == 200
+
+
+def test_commands_work(bouncer: Bouncer, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCENARIOCTL_STORE", bouncer.url())
+
+    made = scenarioctl("--offline", "create", "remark", "--chain", "polkadot", "--text", "pooled")
+    assert made.code == 0, made.err
+    assert made.out.strip() in scenarioctl("scenario", "list", "--search", made.out.strip()).out
+    assert json.loads(scenarioctl("--json", "store", "check").out)["engine"].startswith("PostgreSQL")
+
+
+def test_tables_are_created_and_migrated(bouncer: Bouncer, monkeypatch: pytest.MonkeyPatch) -> None:
+    bouncer.server.create_database("made")
+    url = bouncer.url("made", user=OWNER)
+
+    # Also for an owner whose role has no settings.
+    assert run(create_store(url, grant=RUNTIME)) is True
+    assert message(StoreFailed, migrate_store(url)) == says("search_path", port=bouncer.port)
+    for statement in _ROLE:
+        bouncer.server.execute(statement.format(role=OWNER))
+    # In a database to which PgBouncer is not connected yet, with the former settings.
+    bouncer.server.create_database("migrated")
+    url = bouncer.url("migrated", user=OWNER)
+    assert run(create_store(url, grant=RUNTIME)) is True
+    with program_with(ADD, INDEX, monkeypatch=monkeypatch):
+        assert len(run(migrate_store(url)).applied) == 2
+    rows = bouncer.server.execute(
+        "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
+        database="made",
+    )
+    assert rows == [("scenarioctl",)]
+
+
+def test_a_store_is_copied(bouncer: Bouncer, tmp_path: Path) -> None:
+    bouncer.server.create_database("target")
+    run(create_store(bouncer.server.url("target"), grant=RUNTIME))
+    source = SqliteStore(tmp_path / "s.db")
+    run(source.put_scenarios([replace(FIRST, id=f"s{number}") for number in range(300)]))
+    run(source.close())
+
+    async def copy() -> int:
+        async with StoreCopy.open(str(tmp_path / "s.db"), bouncer.url("target", user=OWNER)) as copy:
+            await copy.stop_jobs(stop=False, now=1)
+            return sum(table.rows for table in await copy.perform(lambda *_: None))
+
+    for statement in _ROLE:
+        bouncer.server.execute(statement.format(role=OWNER))
+    assert run(copy()) == 300
+
+
+def test_a_server_that_is_away_is_told_within_seconds(bouncer: Bouncer) -> None:
+    store = PostgresStore(ServerSettings(url=bouncer.url(), pool=2, role="api"))
+    run(store.count_scenarios())
+    bouncer.server.stop()
+    begun = time.monotonic()
+    try:
+        told = [message(StoreUnavailable, store.count_scenarios()) for _ in range(2)]
+        took = time.monotonic() - begun
+    finally:
+        bouncer.server.start()
+
+    assert told[0] == says("available", port=bouncer.port)
+    assert took < 8
+
+    def is_back() -> bool:
+        try:
+            return run(store.count_scenarios()) >= 0
+        except ScenarioctlError:
+            return False
+
+    wait_until(is_back)
+    run(store.close())
+
+
+class TestThatIsNotSetUp:
+    """Each is one sentence that says what to set."""
+
+    def test_that_refuses_options(self, server: Server) -> None:
+        with start_bouncer(server, "pool_mode = transaction\n") as strict:
+            store = PostgresStore(ServerSettings(url=strict.url()))
+
+            assert message(StoreFailed, store.count_scenarios()) == says(
+                "ignore_startup_parameters", port=strict.port
+            )
+
+    def test_a_role_without_a_search_path(self, bouncer: Bouncer) -> None:
+        store = PostgresStore(ServerSettings(url=bouncer.url(user=BARE)))
+
+        assert message(StoreFailed, store.count_scenarios()) == says("search_path", port=bouncer.port)
+        run(store.close())
+
+    def test_a_role_whose_transactions_never_time_out(self, bouncer: Bouncer) -> None:
+        store = PostgresStore(ServerSettings(url=bouncer.url(user=PATIENT)))
+
+        (said,) = [each for each in run(store.inspect(time.time_ns)).findings if "PgBouncer" in each]
+        assert said == says("idle_in_transaction_session_timeout")
+        run(store.close())
