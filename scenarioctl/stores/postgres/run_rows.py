@@ -26,29 +26,44 @@ from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import INTEGER_MAX, unknown
 
 
-async def mark_step(
-    connection: Connection,
-    id: str,
-    *,
-    epoch: int,
-    step: str,
-    lines: Sequence[str],
-    now: int,
-    planned: int | None,
-    retention: Retention,
-) -> bool:
+@dataclass(frozen=True, kw_only=True)
+class Lines:
+    """Lines that a log gets between two runs, or during one."""
+
+    job: str
+    texts: Sequence[str]
+    written: int
+    retention: Retention
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a run waits for, and what it has logged so far."""
+
+    epoch: int
+    step: str
+    lines: Lines
+    #: The time that the run is for, if that is another one now.
+    planned: int | None = None
+
+
+async def mark_steps(connection: Connection, marks: Sequence[Mark]) -> list[bool]:
+    """Note the steps of runs, each of another job, in the order of their jobs; return which runs are in progress."""
+    rows = [
+        (mark.lines.job, mark.epoch, clean(mark.step), bool(mark.lines.texts), mark.planned) for mark in marks
+    ]
     marked = await connection.execute(
-        "UPDATE jobs SET step = %s, begun = CASE WHEN %s THEN 2 ELSE begun END,"
+        "UPDATE jobs SET step = n.step, begun = CASE WHEN n.logged THEN 2 ELSE begun END,"
         # A stopped job has no planned time.
-        " planned = CASE WHEN planned IS NOT NULL THEN coalesce(%s, planned) END"
-        " WHERE id = %s AND epoch = %s AND owner <> '' RETURNING id",
-        (clean(step), bool(lines), planned, id, epoch),
+        " planned = CASE WHEN jobs.planned IS NOT NULL THEN coalesce(n.planned, jobs.planned) END"
+        " FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::boolean[], %s::bigint[])"
+        " AS n (id, epoch, step, logged, planned)"
+        " WHERE jobs.id = n.id AND jobs.epoch = n.epoch AND owner <> '' RETURNING jobs.id",
+        _columns(rows),
     )
-    if await marked.fetchone() is None:
-        return False
-    if lines:
-        await _log(connection, {id: lines}, now, retention)
-    return True
+    known = {id for (id,) in await marked.fetchall()}
+    await _log(connection, [mark.lines for mark in marks if mark.lines.texts and mark.lines.job in known])
+    return [mark.lines.job in known for mark in marks]
 
 
 async def finish(
@@ -258,18 +273,17 @@ def _cleaned(value: Any) -> Any:
     return clean(value) if isinstance(value, str) else value
 
 
-async def _log(
-    connection: Connection, lines: "dict[str, Sequence[str]]", now: int, retention: Retention
-) -> None:
-    """Add lines to logs between two runs, or during one."""
-    cut = {job: [cut_line(text) for text in texts] for job, texts in sorted(lines.items())}
+async def _log(connection: Connection, added: Sequence[Lines]) -> None:
+    """Add lines to logs, each of another job, in the order of their jobs."""
     await connection.conclude()
-    await _count_up(connection, [(job, len(texts), 0, 0) for job, texts in cut.items()])
-    await _insert(connection, [(job, now, text) for job, texts in cut.items() for text in texts])
-    for job, texts in cut.items():
-        await trim_bytes(
-            connection, LINES, job, added=texts, limit=retention.log_bytes, rows=retention.log_lines
-        )
+    if not added:
+        return
+    cut = [(lines, [cut_line(text) for text in lines.texts]) for lines in added]
+    await _count_up(connection, [(lines.job, len(texts), 0, 0) for lines, texts in cut])
+    await _insert(connection, [(lines.job, lines.written, text) for lines, texts in cut for text in texts])
+    for lines, texts in cut:
+        limit, rows = lines.retention.log_bytes, lines.retention.log_lines
+        await trim_bytes(connection, LINES, lines.job, added=texts, limit=limit, rows=rows)
 
 
 async def read_log(connection: Connection, id: str | None, *, after: int, limit: int) -> list[LogLine]:
@@ -377,11 +391,14 @@ async def flag_drafts(
     stored = await connection.execute(
         "SELECT id FROM scenarios WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", (list(lines),)
     )
-    wanted = {
-        job: lines[job] for (job,) in await stored.fetchall() if (job in flagged or not flags) and lines[job]
-    }
-    if wanted:
-        await _log(connection, dict(wanted), now, DEFAULT_RETENTION)
+    await _log(
+        connection,
+        [
+            Lines(job=job, texts=lines[job], written=now, retention=DEFAULT_RETENTION)
+            for (job,) in await stored.fetchall()
+            if (job in flagged or not flags) and lines[job]
+        ],
+    )
 
 
 async def prune_some(connection: Connection, *, now: int, retention: Retention) -> int:

@@ -44,6 +44,7 @@ from scenarioctl.stores.postgres.connections import Connection, Connections, Ser
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.figures import JobCounts, read_statistics
 from scenarioctl.stores.postgres.listening import Listener, announce
+from scenarioctl.stores.postgres.run_rows import Lines, Mark
 from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.validation import (
     check_id,
@@ -77,6 +78,7 @@ class PostgresStore:
         self.deferrals = Deferrals()
         # Transactions that give out numbers commit one after the other, so that runs which end together share one.
         self._run_writer = BatchWriter(self._finish_runs, key=lambda run: run[0].job)
+        self._mark_writer = BatchWriter(self._mark_steps, key=lambda mark: mark.lines.job)
         self._scenario_writer = BatchWriter(self._add_scenarios, key=lambda scenario: scenario.id)
         self._listener = Listener(self.connections) if settings.pool else None
         self._job_counts = JobCounts()
@@ -273,18 +275,12 @@ class PostgresStore:
         planned: int | None = None,
         retention: Retention = DEFAULT_RETENTION,
     ) -> bool:
+        written = Lines(job=id, texts=lines, written=now, retention=retention)
+        return await self._mark_writer.store(Mark(epoch=epoch, step=step, lines=written, planned=planned))
+
+    async def _mark_steps(self, marks: list[Mark]) -> list[bool]:
         return await self._write(
-            lambda connection: run_rows.mark_step(
-                connection,
-                id,
-                epoch=epoch,
-                step=step,
-                lines=lines,
-                now=now,
-                planned=planned,
-                retention=retention,
-            ),
-            tell=bool(lines),
+            partial(run_rows.mark_steps, marks=marks), tell=any(mark.lines.texts for mark in marks)
         )
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
@@ -418,8 +414,8 @@ class PostgresStore:
         return PostgresRows(self.connections.explainer, self._read, self._write)
 
     async def close(self) -> None:
-        await self._run_writer.close()
-        await self._scenario_writer.close()
+        for writer in (self._run_writer, self._mark_writer, self._scenario_writer):
+            await writer.close()
         if self._listener is not None:
             await self._listener.close()
         await self.connections.close()
