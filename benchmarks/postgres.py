@@ -87,12 +87,15 @@ def runs(given: argparse.Namespace) -> bool:
     row("", "ours", "bare task", "share", "goal")
     with serving() as server:
         for workers in WORKERS:
-            bare, first, later = [], [], []
+            bare, first, later, cpu = [], [], [], []
             for _ in range(given.rounds):
-                bare.append(postgres_runs.measure_bare(server, workers, 4 * given.jobs))
+                before, used_before = postgres_runs.measure_bare(server, workers, 4 * given.jobs)
                 rates, cost = postgres_runs.measure_runs(server, workers, given.jobs, given.seconds)
+                after, used_after = postgres_runs.measure_bare(server, workers, 4 * given.jobs)
+                bare.append((before + after) / 2)
                 first.append(rates.first / bare[-1])
                 later.append(rates.later / bare[-1])
+                cpu.append((used_before + used_after) / 2)
                 costs.append(asdict(cost))
             yardstick = statistics.median(bare)
             for kind, shares in (("first", first), ("later", later)):
@@ -106,6 +109,17 @@ def runs(given: argparse.Namespace) -> bool:
                     reached=share >= LEAST_RUNS,
                 )
                 print(f"{'':8}each round: {', '.join(format(one, '.0%') for one in shares)}", flush=True)
+            ours = statistics.median(
+                one["server_cpu_ms"] + one["worker_cpu_ms"] for one in costs[-given.rounds :]
+            )
+            # Other work on the machine changes this less.
+            alone = statistics.median(cpu)
+            row(
+                "later runs, CPU ms of workers and server",
+                f"{ours:.2f}",
+                f"{alone:.2f}",
+                f"{alone / ours:.0%}",
+            )
     print("a later run costs: ", end="")
     print(", ".join(f"{name} {statistics.median(one[name] for one in costs):.1f}" for name in costs[0]))
     return reached

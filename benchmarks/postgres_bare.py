@@ -1,6 +1,7 @@
 """The yardsticks of the PostgreSQL benchmarks, each a process of its own: what the libraries do without scenarioctl.
 
-`worker URL` runs tasks of procrastinate, which do nothing, until none is left, and prints when it began and ended.
+`worker URL` runs tasks of procrastinate, which do nothing, until none is left, and prints when it began and
+ended, and its CPU time.
 `server URL` inserts a row for each POST, and prints its port.
 """
 
@@ -50,11 +51,13 @@ async def work(url: str) -> None:
         print("ready", flush=True)
         # All workers begin together.
         sys.stdin.readline()
-        begun = time.time()
+        begun, used = time.time(), time.process_time()
         await app.run_worker_async(
             wait=False, concurrency=CONCURRENCY, delete_jobs="always", install_signal_handlers=False
         )
-        print(begun, time.time(), flush=True)
+        print(begun, time.time(), time.process_time() - used, flush=True)
+        # The server's processes go with our connections, and their CPU times with them.
+        sys.stdin.readline()
 
 
 async def serve(url: str) -> None:

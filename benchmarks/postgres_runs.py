@@ -51,8 +51,8 @@ class Cost:
     worker_cpu_ms: float
 
 
-def measure_bare(server: Server, workers: int, tasks: int) -> float:
-    """Return tasks per second of procrastinate alone."""
+def measure_bare(server: Server, workers: int, tasks: int) -> tuple[float, float]:
+    """Return tasks per second of procrastinate alone, and the CPU milliseconds of one, those of the server with it."""
     name = f"bare{time.time_ns()}"
     url = server.create_database(name)
     asyncio.run(postgres_bare.defer(url, tasks))
@@ -67,13 +67,25 @@ def measure_bare(server: Server, workers: int, tasks: int) -> float:
         for process in processes:
             assert process.stdout is not None
             process.stdout.readline()
+        spent = server_seconds(server)
         for process in processes:
-            assert process.stdin is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
-        times = [process.communicate()[0].split() for process in processes]
+            tell(process)
+        times = []
+        for process in processes:
+            assert process.stdout is not None
+            times.append([float(word) for word in process.stdout.readline().split()])
+        spent = server_seconds(server) - spent + sum(used for *_, used in times)
+        for process in processes:
+            tell(process)
     server.execute(f'DROP DATABASE "{name}"')
-    return tasks / (max(float(ended) for _, ended in times) - min(float(begun) for begun, _ in times))
+    begun, ended = min(begun for begun, *_ in times), max(ended for _, ended, _ in times)
+    return tasks / (ended - begun), spent / tasks * 1000
+
+
+def tell(process: "subprocess.Popen[str]") -> None:
+    assert process.stdin is not None
+    process.stdin.write("go on\n")
+    process.stdin.flush()
 
 
 def measure_runs(server: Server, workers: int, jobs: int, seconds: float) -> tuple[Rates, Cost]:
