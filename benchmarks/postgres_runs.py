@@ -149,7 +149,7 @@ async def prepare(url: str, jobs: int) -> int:
         )
         for number in range(jobs)
     )
-    start = app.clock() + 2 * SECOND + jobs * SECOND // 200
+    start = app.clock() + 5 * SECOND + jobs * SECOND // 20
     each = asyncio.Semaphore(8)
 
     async def begin(number: int) -> None:
