@@ -8,8 +8,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,13 @@ import psycopg
 import pytest
 
 from scenarioctl.config import without_password
-from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreBusy, StoreFailed
 from scenarioctl.model.jobs import FinishedRun, JobState
 from scenarioctl.stores import ClaimingStore, Store, create_store, open_store
 from scenarioctl.stores import copying as copying_module
 from scenarioctl.stores.copying import CopiedTable, StoreCopy
+from scenarioctl.stores.postgres import copied_rows
+from scenarioctl.stores.sqlite import database_file
 from tests import postgres
 from tests.conftest import Run
 from tests.messages import says
@@ -210,7 +212,8 @@ class TestCopies:
         _, tables = perform(*both, progress=lambda done, total: told.append(done))
         _, again = perform(*both)
 
-        assert told[0] == 8
+        # It begins with what is there already.
+        assert (told[0], told[-1]) == (0, 32)
         assert sum(each.copied for each in tables) == 8
         assert content(both[1]) == content(both[0])
         assert sum(each.copied for each in again) == 0
@@ -271,33 +274,73 @@ class TestRefusals:
         words = says("runs", "empty", source=without_password(both[0]), target=without_password(both[1]))
         assert refusal(Conflict, *both) == words
 
-    def test_a_source_that_changes_meanwhile(self, both: tuple[str, str]) -> None:
+    def test_nobody_writes_to_the_source_meanwhile(self, both: tuple[str, str]) -> None:
+        refused: list[Exception] = []
+
         def change(done: int, total: int) -> None:
+            statement = "UPDATE log_lines SET text = 'other' WHERE seq = 1"
+            with pytest.raises((sqlite3.OperationalError, psycopg.errors.LockNotAvailable)) as caught:
+                change_rows(both[0], statement)
+            refused.append(caught.value)
+
+        perform(*both, progress=change)
+        assert refused
+        assert content(both[1]) == content(both[0])
+        change_rows(both[0], "UPDATE log_lines SET text = 'other' WHERE seq = 1")
+
+    def test_somebody_who_writes_to_the_source_for_long(
+        self, both: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(copied_rows, "_LOCK_SECONDS", 0.1)
+        monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.1)
+        with writing(both[0]):
+            assert refusal(StoreBusy, *both) == says("locked", source=without_password(both[0]))
+        perform(*both)
+
+    @pytest.mark.parametrize(
+        "change", ["UPDATE log_lines SET text = 'other' WHERE seq = 1", "DELETE FROM log_lines WHERE seq = 1"]
+    )
+    def test_a_target_that_changes_meanwhile(self, both: tuple[str, str], change: str) -> None:
+        def interfere(done: int, total: int) -> None:
             if done == 16:
-                change_rows(both[0], "UPDATE log_lines SET text = 'other' WHERE seq = 1")
+                change_rows(both[1], change)
 
         with pytest.raises(Conflict) as refused:
-            perform(*both, progress=change)
+            perform(*both, progress=interfere)
         words = says(
             "log_lines", "was changed", source=without_password(both[0]), target=without_password(both[1])
         )
         assert str(refused.value) == words
 
-    def test_a_run_that_is_still_in_progress(self, both: tuple[str, str]) -> None:
-        store = open_store(both[0])
-        run(store.start_job(replace(JOB, id=FIRST.id)))
-        assert claim(store)
-        run(store.stop_job(FIRST.id, now=NOW))
+    def test_a_job_that_is_started_meanwhile(self, both: tuple[str, str]) -> None:
+        async def copy() -> None:
+            async with StoreCopy.open(*both) as copy:
+                await copy.stop_jobs(stop=True, now=NOW)
+                # By a daemon that only serves requests.
+                other = open_store(both[0])
+                await other.start_job(replace(JOB, id=FIRST.id, due=NOW + HOUR))
+                await other.close()
+                await copy.perform(lambda done, total: None)
+
+        words = says("1 job", "--stop-jobs", source=without_password(both[0]))
+        assert message(Conflict, copy()) == words
+        assert with_store(both[1], lambda store: run(store.count_scenarios())) == 0
+
+    @pytest.mark.parametrize("which", [0, 1], ids=["source", "target"])
+    def test_a_worker_of_either_store(self, both: tuple[str, str], which: int) -> None:
+        store = open_store(both[which])
         if isinstance(store, ClaimingStore):
             run(store.renew_leases("me", lease=HOUR))
         else:
-            change_rows(both[0], "INSERT INTO procrastinate_workers DEFAULT VALUES")
+            change_rows(both[which], "INSERT INTO procrastinate_workers DEFAULT VALUES")
 
-        words = says(FIRST.id, "in progress", source=without_password(both[0]))
+        words = says("worker", "stop the daemons", store=without_password(both[which]))
         assert refusal(Conflict, *both) == words
-        assert give_back(store, "me") == 1
+        give_back(store, "me")
         run(store.close())
-        assert perform(*both)[0] == []
+        if both[which].startswith("postgresql:"):
+            change_rows(both[which], "DELETE FROM procrastinate_workers")
+        perform(*both)
 
     def test_the_same_file(
         self, locations: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -391,11 +434,24 @@ class TestRefusals:
 
 def change_rows(location: str, statement: str) -> None:
     if location.startswith("postgresql:"):
-        shared_server().execute(f"SET search_path = scenarioctl; {statement}", database="copied")
+        settings = "SET search_path = scenarioctl; SET lock_timeout = 20"
+        shared_server().execute(f"{settings}; {statement}", database="copied")
         return
-    connection = sqlite3.connect(location, isolation_level=None)
-    connection.execute(statement)
-    connection.close()
+    with closing(sqlite3.connect(location, isolation_level=None, timeout=0.02)) as connection:
+        connection.execute(statement)
+
+
+@contextmanager
+def writing(location: str) -> Iterator[None]:
+    """Be in the middle of a transaction that writes."""
+    if location.startswith("postgresql:"):
+        with psycopg.connect(location) as server:
+            server.execute("UPDATE scenarioctl.log_lines SET text = text")
+            yield
+        return
+    with closing(sqlite3.connect(location, isolation_level=None)) as file:
+        file.execute("BEGIN IMMEDIATE")
+        yield
 
 
 class TestCommand:
@@ -430,8 +486,9 @@ class TestCommand:
         assert "34/34" in shown
         assert "Verified" in shown
 
-    def test_an_interrupted_copy_says_how_to_go_on(
-        self, scenarioctl: Run, source: str, locations: dict[str, str]
+    @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+    def test_an_interrupted_copy_goes_on(
+        self, scenarioctl: Run, source: str, locations: dict[str, str], how: signal.Signals
     ) -> None:
         command = ["store", "copy", source, locations["postgres"], "--stop-jobs"]
         with psycopg.connect(locations["postgres"]) as other:
@@ -440,22 +497,46 @@ class TestCommand:
                 [sys.executable, "-m", "scenarioctl", *command], stderr=subprocess.PIPE, text=True
             )
             wait_until_blocked(other)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(how)
             _, told = process.communicate(timeout=30)
         again = scenarioctl(*command)
 
-        assert process.returncode == 130
-        assert told.splitlines()[-1] == says("same command again").within("Warning: {}")
-        assert [line.split()[2] for line in again.out.splitlines()] == [
-            "0",
-            "0",
-            "0",
-            "0",
-            "2",
-            "2",
-            "2",
-            "1",
+        if how is signal.SIGINT:
+            assert process.returncode == 130
+            assert told.splitlines()[-1] == says("same command again").within("Warning: {}")
+        copied = [line.split()[2] for line in again.out.splitlines()]
+        assert copied == ["0", "0", "0", "0", "2", "2", "2", "1"]
+
+    def test_a_target_without_room(
+        self,
+        scenarioctl: Run,
+        source: str,
+        locations: dict[str, str],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        with_store(source, lambda store: fill(store, 3000))
+        target = str(tmp_path / "small.db")
+        run(create_store(target))
+        open_file = database_file.DatabaseFile.open
+
+        def open_small(file: database_file.DatabaseFile) -> sqlite3.Connection:
+            opened = open_file(file)
+            if file.path == Path(target):
+                opened.execute("PRAGMA max_page_count = 60")
+            return opened
+
+        with monkeypatch.context() as patched:
+            patched.setattr(database_file.DatabaseFile, "open", open_small)
+            refused = scenarioctl("store", "copy", source, target, "--stop-jobs")
+        again = scenarioctl("store", "copy", source, target)
+
+        assert refused.code == 2
+        assert refused.err.splitlines()[1:] == [
+            says("same command again").within("Warning: {}"),
+            says("disk space", target=target).within("Error: {}"),
         ]
+        assert again.code == 0
 
 
 def played(arguments: list[str]) -> str:

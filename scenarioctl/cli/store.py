@@ -17,6 +17,7 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, dump_json, printable, say
+from scenarioctl.errors import ScenarioctlError
 
 if TYPE_CHECKING:
     from scenarioctl.stores.copying import CopiedTable
@@ -65,8 +66,10 @@ def copy(source: str, target: str, stop_jobs: bool) -> None:
     FROM and TO are paths or postgresql:// URLs. Log lines, drafts and events keep their numbers. At the end, all rows of both
     stores are compared.
 
-    If the copy is interrupted, run the command again: it continues where it stopped. Stop all daemons of both stores first.
-    The copy's jobs are stopped: start them with `scenarioctl job start`.
+    Stop all daemons of both stores first. During the copy, others can read FROM and not write to it. The copy's jobs are
+    stopped: start them with `scenarioctl job start`.
+
+    If the copy is interrupted, run the command again: it compares what is there, and continues.
     """
     from scenarioctl.config import refuse_password, without_password
 
@@ -94,8 +97,13 @@ async def _copy(source: str, target: str, *, stop_jobs: bool) -> "tuple[list[str
         # At once: when an interrupted copy is continued, these jobs are not running any more.
         for id in stopped:
             say(f"Stopped job {id}.")
-        with shown_bar() as progress:
-            return stopped, await copy.perform(progress)
+        try:
+            with shown_bar() as progress:
+                return stopped, await copy.perform(progress)
+        except ScenarioctlError as error:
+            for note in getattr(error, "__notes__", ()):
+                say(f"Warning: {note}")
+            raise
 
 
 @store.command(example="scenarioctl store migrate")

@@ -3,160 +3,38 @@
 The rows of each table are copied in the order of their keys, a portion at a time.  What the target has is therefore the
 beginning of what the source has: it tells where to go on after an interruption.
 
-To copy one more table, add it to `TABLES`.  `copied_rows.py` of each store says where its columns differ from these.
+Nobody else writes to the source meanwhile (`StoredRows.frozen`), and each row is read once on either side: what the target has
+already is compared with the source first, and what was copied is read back at the end.  Equal hashes of both sides therefore
+say that the target has what the source had, and nothing else.
 """
 
 import asyncio
 import hashlib
-import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from types import UnionType
-from typing import Any, Protocol, runtime_checkable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from scenarioctl.config import without_password
-from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed, shorten
-from scenarioctl.model.jobs import Job, JobState
+from scenarioctl.errors import (
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    StoreBusy,
+    StoreFailed,
+    StoreUnavailable,
+    shorten,
+)
+from scenarioctl.model.jobs import LEASE_SECONDS, JobState
 from scenarioctl.stores import Store, file_path, is_server, open_store
+from scenarioctl.stores.copied_tables import TABLES, DamagedRow, Row, Table, checked
 
 #: The most rows, and about the most bytes, that are read or added at once.
 ROWS = 1000
 BYTES = 4 * 1024 * 1024
 
-Row = tuple[Any, ...]
 #: Called with how many rows are done, and how many there are to do.
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """What is copied of a table."""
-
-    name: str
-    key: tuple[str, ...]
-    #: Names, in the order of a row's values, and types: a tuple holds sorted texts, a dict is the text of a JSON object.
-    columns: Mapping[str, type | UnionType]
-    #: The one that may be long.
-    long: str
-    #: Names the scenario.
-    scenario: str = "job"
-    #: What other columns get in the target.
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_numbered(self) -> bool:
-        """Return whether the store gives each row a number."""
-        return self.key in (("seq",), ("id",)) and self.columns[self.key[0]] is int
-
-    def key_of(self, row: Row) -> Row:
-        names = list(self.columns)
-        return tuple(row[names.index(name)] for name in self.key)
-
-
-#: Each after those that it refers to.
-TABLES = (
-    Table(
-        name="scenarios",
-        key=("seq",),
-        columns={
-            "seq": int,
-            "id": str,
-            "summary": str,
-            "name": str,
-            "created": int,
-            "updated": int,
-            "size": int,
-            "chains": tuple,
-            "webhooks": tuple,
-            "digest": bytes | None,
-            "blob": bytes,
-        },
-        long="blob",
-        scenario="id",
-    ),
-    Table(
-        name="jobs",
-        key=("id",),
-        columns={
-            "id": str,
-            "state": str,
-            "due": int | None,
-            "planned": int | None,
-            "epoch": int,
-            "changed": int,
-            "runs": int,
-            "failures": int,
-            "last_started": int | None,
-            "last_finished": int | None,
-            "reason": str,
-            "schedule": dict,
-        },
-        long="schedule",
-        scenario="id",
-        # Nobody runs it there.
-        fixed={"owner": "", "begun": 0, "step": ""},
-    ),
-    Table(
-        name="runs",
-        key=("seq",),
-        columns={
-            "seq": int,
-            "job": str,
-            "epoch": int | None,
-            "planned": int,
-            "started": int,
-            "finished": int,
-            "lines": int,
-            "drafts": int,
-            "failure": str,
-        },
-        long="failure",
-    ),
-    Table(
-        name="log_lines",
-        key=("seq",),
-        columns={"seq": int, "job": str, "written": int, "text": str},
-        long="text",
-    ),
-    Table(
-        name="mempool",
-        key=("seq",),
-        columns={
-            "seq": int,
-            "job": str,
-            "chain": str,
-            "amount": str,
-            "tx_type": str,
-            "date": int,
-            "spec_version": int | None,
-            "expires": int | None,
-            "node": str,
-            "flag": str,
-            "tx": str,
-        },
-        long="tx",
-    ),
-    Table(
-        name="tallies",
-        key=("job",),
-        columns={"job": str, "lines": int, "entries": int, "runs": int},
-        long="job",
-    ),
-    Table(
-        name="webhook_events",
-        key=("id",),
-        columns={"id": int, "uuid": str, "received": int, "content": str},
-        long="content",
-        scenario="",
-    ),
-    Table(
-        name="webhook_marks",
-        key=("job", "uuid"),
-        columns={"job": str, "uuid": str, "event": int},
-        long="uuid",
-    ),
-)
 
 
 class StoredRows(Protocol):
@@ -164,6 +42,9 @@ class StoredRows(Protocol):
 
     async def find_place(self) -> Row:
         """Return what only this store answers, however its location is spelled; StoreFailed if its tables are too new."""
+
+    def frozen(self) -> AbstractAsyncContextManager[None]:
+        """Let nobody else write to the store meanwhile; StoreBusy if somebody does for long."""
 
     async def count(self, table: Table) -> int:
         """Return how many rows the table has."""
@@ -205,15 +86,6 @@ class CopiedTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Content:
-    """All rows of a table, or the first ones."""
-
-    rows: int
-    last: Row
-    digest: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Place:
     """A store, and how it is called."""
 
@@ -222,14 +94,56 @@ class Place:
     rows: StoredRows
 
 
+class _Reading:
+    """The rows of a table, read and hashed from the first one on."""
+
+    def __init__(self, place: Place, table: Table) -> None:
+        self._place = place
+        self._table = table
+        #: How many were read.
+        self.rows = 0
+        self._last: Row = ()
+        self._hash = hashlib.blake2b(digest_size=16)
+
+    @property
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+    async def portions(self, *, up_to: int | None = None) -> AsyncIterator[list[Row]]:
+        """Yield the rows that were not read yet, until *up_to* of them were."""
+        while up_to is None or self.rows < up_to:
+            limit = ROWS if up_to is None else min(ROWS, up_to - self.rows)
+            found = await self._place.rows.read(self._table, after=self._last, rows=limit, size=BYTES)
+            if not found:
+                return
+            rows = [self._checked(row) for row in found]
+            for row in rows:
+                self._hash.update(repr(row).encode())
+            self.rows += len(rows)
+            self._last = self._table.key_of(rows[-1])
+            yield rows
+
+    async def read(
+        self, *, up_to: int | None = None, tell: Callable[[list[Row]], None] | None = None
+    ) -> None:
+        """Read them, and call *tell* with each portion."""
+        async for rows in self.portions(up_to=up_to):
+            if tell is not None:
+                tell(rows)
+
+    def _checked(self, row: Row) -> Row:
+        try:
+            return checked(self._table, row)
+        except DamagedRow as damaged:
+            raise _explain(damaged, self._place, self._table, row) from None
+
+
 class StoreCopy:
     """The copy of one store into another one."""
 
     def __init__(self, source: Place, target: Place) -> None:
         self._source = source
         self._target = target
-        #: What the target has of each table, before anything is copied.
-        self._begun: dict[str, _Content] = {}
 
     @classmethod
     @asynccontextmanager
@@ -240,92 +154,104 @@ class StoreCopy:
                 raise InvalidRequest(
                     f"store {second.name} is the same as {first.name}, expected another one to copy into"
                 )
+            for place in (first, second):
+                if await place.store.has_worker():
+                    raise Conflict(
+                        f"store {place.name} cannot take part in a copy while a worker uses it: stop the daemons of both stores."
+                        f" A worker that was killed may count for another {LEASE_SECONDS:g} seconds"
+                    )
             copy = cls(first, second)
-            await copy._compare()
+            await copy._look_at_target()
             yield copy
+
+    async def _look_at_target(self) -> None:
+        """Refuse a target with other content before anything is changed, as far as a glance can tell."""
+        for table in TABLES:
+            here, there = _Reading(self._source, table), _Reading(self._target, table)
+            await there.read(up_to=1)
+            await here.read(up_to=there.rows)
+            if here.digest != there.digest or (
+                there.rows and await self._target.rows.count(table) > await self._source.rows.count(table)
+            ):
+                raise self._other_content(table)
 
     async def stop_jobs(self, *, stop: bool, now: int) -> list[str]:
         """Stop the source's running jobs and return their ids; Conflict if there are some, unless *stop*."""
-        ids = [job.id async for job in self._jobs(JobState.RUNNING)]
-        if ids and not stop:
-            jobs = "1 job is" if len(ids) == 1 else f"{len(ids)} jobs are"
-            raise Conflict(
-                f"store {self._source.name} cannot be copied while {jobs} running: stop them, or pass --stop-jobs"
-            )
-        return [id for id in ids if await self._source.store.stop_job(id, now=now)]
-
-    async def _jobs(self, state: JobState) -> AsyncIterator[Job]:
-        after = ""
-        while True:
-            page = await self._source.store.list_jobs(limit=1000, after=after, state=state)
-            for job in page.items:
-                yield job
-            if not page.next:
-                return
-            after = page.next
-
-    async def _check_runs(self) -> None:
-        """Refuse a source in which a worker still runs a job that was stopped: the run changes what is copied."""
-        if await self._source.store.has_worker():
-            async for job in self._jobs(JobState.STOPPED):
-                if job.owner:
-                    raise Conflict(
-                        f"store {self._source.name} cannot be copied while a run of job {job.id} is in progress: wait until it"
-                        " has ended, or stop the daemon"
-                    )
+        store, stopped = self._source.store, list[str]()
+        while (running := await store.list_jobs(limit=1000, state=JobState.RUNNING)).items:
+            if not stop:
+                raise self._running(running.total)
+            stopped += [job.id for job in running.items if await store.stop_job(job.id, now=now)]
+        return stopped
 
     async def perform(self, progress: Progress) -> list[CopiedTable]:
         """Copy what the target lacks, then compare all rows.
 
         What was copied stays if this is canceled or fails, and the next copy goes on there.
         """
-        await self._check_runs()
+        try:
+            async with self._source.rows.frozen():
+                running = await self._source.store.list_jobs(limit=1, state=JobState.RUNNING)
+                if running.total:
+                    # Started since: it would run in both stores.
+                    raise self._running(running.total)
+                return await self._perform(progress)
+        except (asyncio.CancelledError, StoreBusy, StoreFailed, StoreUnavailable) as stop:
+            if not isinstance(stop, _DamagedStore):
+                stop.add_note("the copy is not complete; run the same command again to continue it")
+            raise
+
+    async def _perform(self, progress: Progress) -> list[CopiedTable]:
         source, target = self._source.rows, self._target.rows
-        counts = {table.name: await source.count(table) for table in TABLES}
-        # Each row is copied, and then compared.
-        done, total = sum(begun.rows for begun in self._begun.values()), 2 * sum(counts.values())
-        progress(done, total)
+        # Each row is read on both sides.
+        done, total = 0, 2 * sum([await source.count(table) for table in TABLES])
+
+        def tell(rows: list[Row]) -> None:
+            nonlocal done
+            done += len(rows)
+            progress(done, total)
+
+        tell([])
+        readings = [(table, _Reading(self._source, table), _Reading(self._target, table)) for table in TABLES]
+        begun = {}
+        for table, here, there in readings:
+            await there.read(tell=tell)
+            await here.read(up_to=there.rows, tell=tell)
+            if here.digest != there.digest:
+                raise self._other_content(table)
+            begun[table.name] = there.rows
         # First, so that a role without the right to do so is refused before anything is copied.
         await target.raise_numbers(await source.last_numbers())
-        try:
-            for table in TABLES:
-                async for rows in _portions(self._source, table, self._begun[table.name].last):
-                    await target.add(table, rows)
-                    done += len(rows)
-                    progress(done, total)
-        except asyncio.CancelledError as stop:
-            stop.add_note("the copy is not complete; run the same command again to continue it")
-            raise
+        for table, here, _ in readings:
+            async for rows in here.portions():
+                await target.add(table, rows)
+                tell(rows)
         copied = []
-        for table in TABLES:
-            here = await _read_content(self._source, table)
-            there = await _read_content(self._target, table)
-            if here != there:
+        for table, here, there in readings:
+            await there.read(tell=tell)
+            if here.digest != there.digest:
                 raise Conflict(
-                    f"store {self._source.name} was changed while it was copied: its table {table.name} differs from the"
-                    f" copy in {self._target.name}. Stop all daemons, and copy it into an empty store"
+                    f"store {self._target.name} was changed during the copy: its table {table.name} differs from that of"
+                    f" {self._source.name}. Stop all daemons, and copy into an empty store"
                 )
-            done += here.rows
-            progress(done, total)
             copied.append(
                 CopiedTable(
-                    name=table.name,
-                    rows=here.rows,
-                    copied=here.rows - self._begun[table.name].rows,
-                    digest=here.digest,
+                    name=table.name, rows=here.rows, copied=here.rows - begun[table.name], digest=here.digest
                 )
             )
         return copied
 
-    async def _compare(self) -> None:
-        """Refuse a target that has other rows than the first ones of the source."""
-        for table in TABLES:
-            begun = self._begun[table.name] = await _read_content(self._target, table)
-            if begun.rows and begun != await _read_content(self._source, table, rows=begun.rows):
-                raise Conflict(
-                    f"store {self._target.name} has other content than {self._source.name}, in its table {table.name}:"
-                    " name an empty store"
-                )
+    def _running(self, count: int) -> Conflict:
+        jobs, them = ("1 job is", "it") if count == 1 else (f"{count} jobs are", "them")
+        return Conflict(
+            f"store {self._source.name} cannot be copied while {jobs} running: stop {them}, or pass --stop-jobs"
+        )
+
+    def _other_content(self, table: Table) -> Conflict:
+        return Conflict(
+            f"store {self._target.name} has other content than {self._source.name}, in its table {table.name}:"
+            " name an empty store"
+        )
 
 
 @asynccontextmanager
@@ -359,48 +285,15 @@ def _check_file(location: str, name: str, *, is_source: bool) -> None:
         )
 
 
-async def _portions(place: Place, table: Table, after: Row = ()) -> AsyncIterator[list[Row]]:
-    while rows := await place.rows.read(table, after=after, rows=ROWS, size=BYTES):
-        yield [_checked(place, table, row) for row in rows]
-        after = table.key_of(rows[-1])
-        # A store in a file may answer without ever waiting.
-        await asyncio.sleep(0)
+class _DamagedStore(StoreFailed):
+    """A store has a row that can't be copied."""
 
 
-async def _read_content(place: Place, table: Table, *, rows: int | None = None) -> _Content:
-    """Read the table, or only its first *rows*."""
-    count, last, digest = 0, (), hashlib.blake2b(digest_size=16)
-    async for portion in _portions(place, table):
-        some = portion if rows is None else portion[: rows - count]
-        for row in some:
-            digest.update(repr(row).encode())
-        if some:
-            count, last = count + len(some), table.key_of(some[-1])
-        if count == rows:
-            break
-    return _Content(rows=count, last=last, digest=digest.hexdigest())
-
-
-def _checked(place: Place, table: Table, row: Row) -> Row:
-    """Return *row* with values that are the same in every store."""
-    values: list[Any] = []
-    for (name, kind), value in zip(table.columns.items(), row, strict=True):
-        if kind is dict:
-            try:
-                values.append(json.dumps(json.loads(value), sort_keys=True))
-            except (ValueError, TypeError, RecursionError):
-                raise _damaged(place, table, row, name) from None
-        elif not isinstance(value, kind) or (isinstance(value, str) and "\0" in value):
-            raise _damaged(place, table, row, name)
-        else:
-            values.append(value)
-    return tuple(values)
-
-
-def _damaged(place: Place, table: Table, row: Row, column: str) -> StoreFailed:
+def _explain(damaged: DamagedRow, place: Place, table: Table, row: Row) -> _DamagedStore:
+    (column,) = damaged.args
     key = ", ".join(str(value) for value in table.key_of(row))
     what = f"store {place.name} has a damaged row: {column} of {shorten(key)} in its table {table.name}"
     if not table.scenario:
-        return StoreFailed(f"{what}. Delete the row, and copy again")
+        return _DamagedStore(f"{what}. Delete the row, and copy into an empty store")
     id = shorten(dict(zip(table.columns, row, strict=True))[table.scenario])
-    return StoreFailed(f"{what}. Delete the scenario {id}, and copy again")
+    return _DamagedStore(f"{what}. Delete the scenario {id}, and copy into an empty store")

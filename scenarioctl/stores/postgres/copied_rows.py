@@ -1,31 +1,58 @@
 """Rows of the store on PostgreSQL as `stores/copying.py` copies them."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
 import psycopg
 
 from scenarioctl.errors import Conflict
-from scenarioctl.stores.copying import TABLES, Row, Table
-from scenarioctl.stores.postgres.connections import Connection
+from scenarioctl.stores.copied_tables import TABLES, Row, Table
+from scenarioctl.stores.postgres.connections import Connection, Connections
 from scenarioctl.stores.postgres.errors import Explainer
 from scenarioctl.stores.postgres.schema import VERSION
+
+#: How long a copy waits for those who write to its source.
+_LOCK_SECONDS = 10
 
 
 class PostgresRows:
     """The StoredRows of a database, read and written as its store does."""
 
     def __init__(
-        self, explainer: Explainer, read: Callable[..., Awaitable[Any]], write: Callable[..., Awaitable[Any]]
+        self,
+        connections: Connections,
+        read: Callable[..., Awaitable[Any]],
+        write: Callable[..., Awaitable[Any]],
     ) -> None:
-        self._explainer = explainer
+        self._connections = connections
         self._read = read
         self._write = write
 
     async def find_place(self) -> Row:
-        place: Row = await self._read(partial(_find_place, explainer=self._explainer))
+        place: Row = await self._read(partial(_find_place, explainer=self._connections.explainer))
         return place
+
+    @asynccontextmanager
+    async def frozen(self) -> AsyncIterator[None]:
+        connection = await self._connections.open()
+        try:
+            await self._lock(connection)
+            yield
+        finally:
+            await connection.close()
+
+    async def _lock(self, connection: Connection) -> None:
+        names = ", ".join(table.name for table in TABLES)
+        try:
+            await connection.execute(f"SET lock_timeout = {_LOCK_SECONDS * 1000:.0f}")
+            await connection.execute("BEGIN")
+            await connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            # Others can read.
+            await connection.execute(f"LOCK TABLE {names} IN SHARE MODE")
+        except psycopg.Error as error:
+            raise self._connections.explainer.explain(error) from error
 
     async def count(self, table: Table) -> int:
         return int(await self._read(partial(_count, table=table)))

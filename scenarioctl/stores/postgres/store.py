@@ -411,7 +411,7 @@ class PostgresStore:
     def rows(self) -> "PostgresRows":
         from scenarioctl.stores.postgres.copied_rows import PostgresRows
 
-        return PostgresRows(self.connections.explainer, self._read, self._write)
+        return PostgresRows(self.connections, self._read, self._write)
 
     async def close(self) -> None:
         for writer in (self._run_writer, self._mark_writer, self._scenario_writer):

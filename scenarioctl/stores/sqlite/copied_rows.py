@@ -1,14 +1,16 @@
 """Rows of the embedded store as `stores/copying.py` copies them."""
 
+import asyncio
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from sqlite3 import Connection
 from typing import Any
 
 from scenarioctl.errors import Conflict
-from scenarioctl.stores.copying import Row, Table
+from scenarioctl.stores.copied_tables import Row, Table
 from scenarioctl.stores.sqlite.database_file import DatabaseFile
 
 #: Columns that are in tables of their own here.
@@ -33,6 +35,22 @@ class SqliteRows:
         with self._file.reporting():
             found = self._file.path.stat()
         return found.st_dev, found.st_ino
+
+    @asynccontextmanager
+    async def frozen(self) -> AsyncIterator[None]:
+        with closing(await asyncio.to_thread(self._lock)):
+            yield
+
+    def _lock(self) -> Connection:
+        """Return a connection with the lock of writers."""
+        database = self._file.open()
+        try:
+            with self._file.reporting():
+                database.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            database.close()
+            raise
+        return database
 
     async def count(self, table: Table) -> int:
         return int(await self._read(partial(_count, table=table), long=True))
