@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= auto
+MARKS ?= not soak and not acceptance
 # The tests start hundreds of processes, and none should compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -13,11 +14,11 @@ demo: $(VENV)/.installed
 
 # What is live is replayed here, see docs/live.md.
 test: $(VENV)/.developed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not soak and not acceptance"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)"
 
 # Write the sentences that the tests see to tests/data/messages.toml; read its diff as prose.
 messages: $(VENV)/.developed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not soak and not acceptance" --update-messages
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)" --update-messages
 
 # A browser, other people's clients (npm), fuzzed requests and load: about two minutes more.
 acceptance: $(VENV)/.developed

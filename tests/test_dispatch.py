@@ -476,6 +476,7 @@ async def check_runs(stage: Stage, ids: list[str]) -> int:
     return total
 
 
+@pytest.mark.one_python
 def test_a_run_of_a_killed_worker_is_taken_over_and_says_so(
     shared_place: Place, processes: Processes
 ) -> None:
@@ -500,6 +501,7 @@ def test_a_run_of_a_killed_worker_is_taken_over_and_says_so(
     tell(shared_place, story)
 
 
+@pytest.mark.one_python
 def test_a_frozen_worker_keeps_nothing_of_what_another_has_done(
     shared_place: Place, processes: Processes
 ) -> None:
@@ -525,6 +527,7 @@ def test_a_frozen_worker_keeps_nothing_of_what_another_has_done(
     tell(shared_place, story)
 
 
+@pytest.mark.one_python
 def test_after_random_kills_nothing_is_lost_or_repeated(shared_place: Place, processes: Processes) -> None:
     async def story(stage: Stage) -> None:
         ids = [await start_slow(stage, 0.1, every="1s") for _ in range(6)]

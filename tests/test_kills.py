@@ -215,6 +215,7 @@ def wait_until(condition: Callable[[], bool], *, patience: float = 20) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.one_python
 def test_a_daemon_that_is_killed_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     kill_again_and_again(tmp_path, jobs=20, kills=3, longest=0.5)
 
@@ -296,6 +297,7 @@ def freeze(folder: Path, *, jobs: int, lease: float, frozen: float, times: int) 
             worker.stdout.close()
 
 
+@pytest.mark.one_python
 def test_a_worker_that_was_frozen_duplicates_nothing(tmp_path: Path) -> None:
     freeze(tmp_path, jobs=10, lease=0.6, frozen=2.0, times=1)
 

@@ -17,6 +17,8 @@ from tests.fleet import Fleet, stop
 from tests.fleet_clients import Stream, Takeovers
 from tests.fleet_load import Load, check, killable_server, wait_for_daemons, wait_until_all_ran
 
+pytestmark = pytest.mark.one_python
+
 WORKERS, APIS = 4, 2
 #: Each of them is done to the fleet.
 FAULTS = {"SIGKILL of a worker", "SIGSTOP of a worker", "partition", "SIGKILL of an API", "SIGSTOP of an API"}

@@ -826,6 +826,7 @@ V14_SHARED = sorted(
 
 
 @pytest.mark.parametrize("path", V14, ids=lambda path: path.name)
+@pytest.mark.one_python
 def test_scalecodec_reads_the_same_calls_from_the_same_bytes(path: Path) -> None:
     compared, calls = _compare_with_scalecodec(path, each=2)
 

@@ -17,6 +17,7 @@ NOT_SHIPPED = {".ci/run", ".gitignore"}
 LEFTOVERS = ("tests/__pycache__/runner.cpython-311.pyc", "tests/clients/node_modules/pako/package.json")
 
 
+@pytest.mark.one_python
 @pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="not a checkout")
 def test_a_source_distribution_holds_every_file_of_the_checkout(tmp_path: Path) -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.one_python
+
 BIN = Path(sys.executable).parent
 
 #: Each prints, a line apiece, what the shell offers for the words of `$1`, the last of them unfinished.

@@ -14,6 +14,8 @@ from benchmarks.store_latency import measure_sizes
 from scenarioctl.stores import Store, StoredScenario, open_store
 from tests.runner import finish as run
 
+pytestmark = pytest.mark.one_python
+
 CHAINS = ("polkadot", "assetHub", "hydraDx", "kusama")
 
 #: Puts scenarios for ever, replacing and deleting some; says what is done once it is done.

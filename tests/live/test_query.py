@@ -106,6 +106,7 @@ CONSTANTS = (
 )
 
 
+@pytest.mark.one_python
 def test_values_and_constants_are_what_another_client_reads(chain: Live, ask: Ask, other: Other) -> None:
     theirs = other(chain)
     for pallet, entry in PLAIN:
@@ -116,6 +117,7 @@ def test_values_and_constants_are_what_another_client_reads(chain: Live, ask: As
         )
 
 
+@pytest.mark.one_python
 def test_an_account_is_what_another_client_reads_at_every_block(chain: Live, ask: Ask, other: Other) -> None:
     theirs = other(chain)
     newest = theirs.get_block_number(None)
@@ -128,6 +130,7 @@ def test_an_account_is_what_another_client_reads_at_every_block(chain: Live, ask
         assert read(ask(*line, str(number))) == expected
 
 
+@pytest.mark.one_python
 def test_the_entries_of_a_map_are_those_another_client_finds(chain: Live, ask: Ask, other: Other) -> None:
     theirs = other(chain)
     accounts = {key.value: as_text(value.value) for key, value in theirs.query_map("System", "Account")}
@@ -139,6 +142,7 @@ def test_the_entries_of_a_map_are_those_another_client_finds(chain: Live, ask: A
     assert {row["key"]: row["value"] for row in found} == blocks
 
 
+@pytest.mark.one_python
 def test_a_double_map_is_read_whole_by_its_first_part_and_by_both(
     asset_hub: Live, dex: Live, ask: Ask, other: Other
 ) -> None:
@@ -161,6 +165,7 @@ def test_a_double_map_is_read_whole_by_its_first_part_and_by_both(
 
 
 @pytest.mark.usefixtures("runtime_apis")
+@pytest.mark.one_python
 def test_runtime_apis_answer_as_the_node_does(chain: Live, ask: Ask, other: Other) -> None:
     theirs = other(chain)
     version = theirs.rpc_request("state_getRuntimeVersion", [])["result"]
@@ -173,6 +178,7 @@ def test_runtime_apis_answer_as_the_node_does(chain: Live, ask: Ask, other: Othe
     assert ask("query", chain.name, "account_nonce_api", "accountNonce", ALICE.ss58_address) == str(nonce)
 
 
+@pytest.mark.one_python
 def test_channels_are_those_the_relay_chain_keeps(relay: Live, ask: Ask, other: Other) -> None:
     theirs = other(relay)
     for paraid in (1000, 2034):
