@@ -86,11 +86,11 @@ def trouble(folder: Path, size: Size) -> None:
         try:
             wait_for_daemons(fleet.members)
             load = Load(fleet.apis)
-            load.begin(size.jobs, size.every)
             streams += [
                 Stream([api.port for api in fleet.apis]),
                 Stream([api.port for api in fleet.apis[::-1]]),
             ]
+            load.begin(size.jobs, size.every)
             fleet.on_kill = takeovers.killed
             # The jobs so far are new.
             time.sleep(1)

@@ -381,7 +381,7 @@ class TestRedispatch:
         claimed = begin(store, first)
         assert claimed is not None
 
-        assert run(store.redispatch(FIRST.id, dispatch=first)) is True
+        assert run(store.redispatch([(FIRST.id, first)])) == {FIRST.id}
         second = dispatch_of(store)
         assert second != first
         assert get_job(store).owner == ""
@@ -391,7 +391,7 @@ class TestRedispatch:
         again = begin(store, second, "you")
         assert again is not None
         assert again.interrupted
-        assert run(store.redispatch(FIRST.id, dispatch=first)) is False
+        assert run(store.redispatch([(FIRST.id, first)])) == set()
         assert finish(store, ended(again)) is True
 
     def test_a_run_of_a_stopped_job_gets_none(self, store: PostgresStore) -> None:
@@ -401,7 +401,23 @@ class TestRedispatch:
         begin(store, number)
         run(store.stop_job(FIRST.id, now=NOW))
 
-        assert run(store.redispatch(FIRST.id, dispatch=number)) is True
+        assert run(store.redispatch([(FIRST.id, number)])) == {FIRST.id}
         assert get_job(store).owner == ""
         assert [status for _, status, _ in deferred(store)] == ["doing"]
-        assert run(store.redispatch(FIRST.id, dispatch=number)) is False
+        assert run(store.redispatch([(FIRST.id, number)])) == set()
+
+    def test_many_runs_are_deferred_again_in_one_statement(self, store: PostgresStore) -> None:
+        later = replace(JOB, id=OTHER.id, due=time.time_ns() + HOUR)
+        run(store.start_job(JOB))
+        run(store.start_job(later))
+        execute(store, "UPDATE jobs SET dispatch = 77 WHERE id = %s", OTHER.id)
+        number = dispatch_of(store)
+        before = len(deferred(store))
+
+        done = run(store.redispatch([(OTHER.id, 77), (FIRST.id, number), ("absent", 3)]))
+
+        assert done == {FIRST.id, OTHER.id}
+        assert dispatch_of(store) > number
+        # What is not due soon is deferred when it is.
+        assert execute(store, "SELECT dispatch FROM jobs WHERE id = %s", OTHER.id) == [(None,)]
+        assert len(deferred(store)) == before + 1

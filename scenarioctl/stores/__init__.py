@@ -11,7 +11,7 @@ Nothing here assumes that all processes run on one machine.  What any store must
   name; in what a run leaves behind each is replaced by `?`, since a run must not be lost.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -364,10 +364,11 @@ class DispatchingStore(Store, Protocol):
     async def runs_of(self, owner: str) -> set[str]:
         """Return the ids of the jobs that are the owner's."""
 
-    async def redispatch(self, id: str, *, dispatch: int) -> bool:
-        """Take the job from the worker that has it as *dispatch*, and defer its run again, under another number.
+    async def redispatch(self, runs: Sequence[tuple[str, int]]) -> set[str]:
+        """Take jobs from workers that have them as these numbers, and defer their runs again, under other numbers.
 
-        False, and nothing changes, if *dispatch* is not its number any more.  The store keeps nothing of that worker's run.
+        Return the ids of these jobs: a job whose number is another one by now stays as it is.  The store keeps nothing of
+        those workers' runs.
         """
 
     async def release(self, owner: str) -> int:

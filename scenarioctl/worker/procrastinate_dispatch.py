@@ -329,12 +329,13 @@ class ProcrastinateDispatch:
         self._stray = set(unknown) - self._stray
 
     async def _dispatch_again(self, rows: Iterable[Job]) -> None:
-        for row in rows:
-            id, number = str(row.task_kwargs["id"]), _number(row)
-            if await self._store.redispatch(id, dispatch=number):
-                log.warning("job %s is dispatched again: a worker ended without stopping", id)
-                self._wake.set()
-            finish = self._manager.finish_job_by_id_async
+        numbers = {_number(row): str(row.task_kwargs["id"]) for row in rows}
+        # All at once: a worker may have had hundreds.
+        for id in await self._store.redispatch([(id, number) for number, id in numbers.items()]):
+            log.warning("job %s is dispatched again: a worker ended without stopping", id)
+            self._wake.set()
+        finish = self._manager.finish_job_by_id_async
+        for number in numbers:
             await self.end(None, partial(finish, number, status=Status.ABORTED, delete_job=True))
 
     # -- trouble

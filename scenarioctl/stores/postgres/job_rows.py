@@ -4,6 +4,8 @@ Whenever a job gets a due time, a run is deferred to the dispatch engine in the 
 `dispatch`.  A worker that the engine gives that run to begins it (`begin`), if the number is still the job's.
 """
 
+from collections.abc import Sequence
+
 from scenarioctl.model.jobs import LEASE_SECONDS, ClaimedJob, Job, JobState
 from scenarioctl.stores import JobPage
 from scenarioctl.stores.job_texts import DAMAGED, write_schedule
@@ -18,7 +20,7 @@ _COLUMNS = (
     " j.last_started, j.last_finished, j.reason"
 )
 #: Jobs that one transaction plans anew.
-_PLANNED_AT_ONCE = 200
+PLANNED_AT_ONCE = 200
 #: The server's clock, in the nanoseconds of due times.
 _NOW = "(extract(epoch FROM now()) * 1000000000)::bigint"
 #: Nanoseconds after its due time at which a run that the engine doesn't know is lost.
@@ -164,19 +166,27 @@ async def of_owner(connection: Connection, owner: str) -> set[str]:
     return {id for (id,) in await found.fetchall()}
 
 
-async def redispatch(connection: Connection, id: str, *, dispatch: int, deferrals: Deferrals) -> bool:
+async def redispatch(
+    connection: Connection, runs: Sequence[tuple[str, int]], *, deferrals: Deferrals
+) -> set[str]:
+    # Sorted, so that two workers that do the same don't wait for each other.
     found = await connection.execute(
-        "SELECT state, due FROM jobs WHERE id = %s AND dispatch = %s FOR NO KEY UPDATE", (id, dispatch)
+        f"SELECT id, CASE WHEN state = 'running' AND due <= {_NOW} + %s THEN due END FROM jobs"  # noqa: S608
+        " JOIN unnest(%s::text[], %s::bigint[]) AS run (id, number) USING (id) WHERE dispatch = number"
+        " ORDER BY id FOR NO KEY UPDATE OF jobs",
+        (SOON, [id for id, _ in runs], [number for _, number in runs]),
     )
-    row = await found.fetchone()
-    if row is None:
-        return False
-    state, due = row
-    number = await deferrals.defer(connection, id, due) if state == "running" and due is not None else None
-    await connection.execute(
-        "UPDATE jobs SET owner = '', step = '', dispatch = %s WHERE id = %s", (number, id)
-    )
-    return True
+    dues: dict[str, int | None] = dict(await found.fetchall())
+    again = [(id, due) for id, due in dues.items() if due is not None]
+    numbers = await deferrals.defer_all(connection, again) if again else []
+    if dues:
+        await connection.execute(
+            "UPDATE jobs SET owner = '', step = '', dispatch = run.number"
+            " FROM unnest(%s::text[]) AS released (id)"
+            " LEFT JOIN unnest(%s::text[], %s::bigint[]) AS run (id, number) USING (id) WHERE jobs.id = released.id",
+            (list(dues), [id for id, _ in again], numbers),
+        )
+    return set(dues)
 
 
 async def defer_some(connection: Connection, *, deferrals: Deferrals) -> int:
@@ -184,7 +194,7 @@ async def defer_some(connection: Connection, *, deferrals: Deferrals) -> int:
     found = await connection.execute(
         "SELECT id, due FROM jobs WHERE state = 'running' AND dispatch IS NULL"  # noqa: S608
         f" AND due <= {_NOW} + %s ORDER BY due LIMIT %s FOR NO KEY UPDATE SKIP LOCKED",
-        (SOON, _PLANNED_AT_ONCE),
+        (SOON, PLANNED_AT_ONCE),
     )
     rows = await found.fetchall()
     if rows:
@@ -209,7 +219,7 @@ async def find_lost(connection: Connection) -> list[tuple[str, int]]:
         ) AS late LEFT JOIN procrastinate_jobs AS p ON p.id = late.dispatch AND p.status IN ('todo', 'doing')
         WHERE p.id IS NULL LIMIT %(limit)s
         """,  # noqa: S608
-        {"late": _LATE, "limit": _PLANNED_AT_ONCE},
+        {"late": _LATE, "limit": PLANNED_AT_ONCE},
     )
     return await found.fetchall()
 
@@ -245,7 +255,7 @@ async def replan_some(connection: Connection, *, now: int, after: str, deferrals
         WHERE every > 0 AND due > %(now)s + every + jitter AND every < %(most)s
         ORDER BY id LIMIT %(limit)s
         """,
-        {"now": now, "after": after, "most": INTEGER_MAX - now, "limit": _PLANNED_AT_ONCE},
+        {"now": now, "after": after, "most": INTEGER_MAX - now, "limit": PLANNED_AT_ONCE},
     )
     rows = await found.fetchall()
     for id, dispatch, every in rows:

@@ -12,7 +12,7 @@ What it does is in the other modules of this folder, as plain functions over a c
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -252,14 +252,17 @@ class PostgresStore:
             deferred += (some := await self._write(partial(job_rows.defer_some, deferrals=self.deferrals)))
             if not some:
                 break
-        for id, dispatch in await self._read(job_rows.find_lost):
-            deferred += await self.redispatch(id, dispatch=dispatch)
-        return deferred
+        lost = await self._read(job_rows.find_lost)
+        return deferred + len(await self.redispatch(lost))
 
-    async def redispatch(self, id: str, *, dispatch: int) -> bool:
-        return await self._write(
-            partial(job_rows.redispatch, id=id, dispatch=dispatch, deferrals=self.deferrals), tell=True
-        )
+    async def redispatch(self, runs: Sequence[tuple[str, int]]) -> set[str]:
+        done: set[str] = set()
+        for begin in range(0, len(runs), job_rows.PLANNED_AT_ONCE):
+            some = runs[begin : begin + job_rows.PLANNED_AT_ONCE]
+            done |= await self._write(
+                partial(job_rows.redispatch, runs=some, deferrals=self.deferrals), tell=True
+            )
+        return done
 
     async def release(self, owner: str) -> int:
         return await self._write(partial(job_rows.release, owner=owner), alone=True)
