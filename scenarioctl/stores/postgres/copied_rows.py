@@ -46,9 +46,9 @@ class PostgresRows:
     async def _lock(self, connection: Connection) -> None:
         names = ", ".join(table.name for table in TABLES)
         try:
-            await connection.execute(f"SET lock_timeout = {_LOCK_SECONDS * 1000:.0f}")
             await connection.execute("BEGIN")
             await connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            await connection.execute(f"SET LOCAL lock_timeout = {_LOCK_SECONDS * 1000:.0f}")
             # Others can read.
             await connection.execute(f"LOCK TABLE {names} IN SHARE MODE")
         except psycopg.Error as error:
