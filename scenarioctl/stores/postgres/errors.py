@@ -134,7 +134,13 @@ class Explainer:
             return self.unavailable("the server does not answer")
         if "resolve host" in words or "translate host name" in words or "name or service" in words:
             return StoreFailed(f"store {self.name} names an unknown host, expected one that can be resolved")
-        if "password authentication failed" in words or "no password supplied" in words:
+        if "definition of service" in words:
+            return InvalidRequest(
+                f"store {self.name} has no settings of its service ({_first_line(error)}): add it to ~/.pg_service.conf"
+            )
+        if "no password supplied" in words:
+            return StoreFailed(f"store {self.name} needs a password: put it into ~/.pgpass")
+        if "password authentication failed" in words:
             return StoreFailed(
                 f"store {self.name} refuses the user or the password, expected those of a role of the server"
             )
@@ -142,6 +148,8 @@ class Explainer:
             return StoreFailed(f"store {self.name} names an unknown database, create it with: createdb")
         if "does not exist" in words and "role" in words:
             return StoreFailed(f"store {self.name} names an unknown role, create it with: createuser")
+        if "pg_hba.conf" in words and "no encryption" in words:
+            return StoreFailed(f"store {self.name} lets no client in without TLS: set sslmode=verify-full")
         if "pg_hba.conf" in words:
             return StoreFailed(
                 f"store {self.name} does not let this client in, expected a line for it in the server's pg_hba.conf"
@@ -155,8 +163,8 @@ class Explainer:
                 f"store {self.name} is behind a PgBouncer that refuses the startup parameter options. Set"
                 " ignore_startup_parameters = options there, and ALTER ROLE … SET search_path = scenarioctl"
             )
-        if "certificate" in words or "ssl" in words:
-            return StoreFailed(f"store {self.name} cannot be reached by TLS: {_first_line(error)}")
+        if "certificate" in words or "ssl" in words or "private key" in words:
+            return StoreFailed(f"store {self.name} cannot be reached by TLS: {_explain_tls(error)}")
         if "too many clients" in words or "remaining connection slots" in words:
             return self.unavailable("it has too many connections")
         if "starting up" in words or "shutting down" in words or "recovery" in words:
@@ -185,9 +193,30 @@ def _is_lost(error: psycopg.Error) -> bool:
     return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) and error.sqlstate is None
 
 
+def _explain_tls(error: BaseException) -> str:
+    """Return why there is no TLS, and what to do; what libpq says itself names a file."""
+    line = _first_line(error)
+    for words, sentence in _TLS.items():
+        if words in line:
+            return sentence
+    return line
+
+
+_TLS = {
+    "certificate verify failed": "the authority in sslrootcert has not signed the server's certificate",
+    "does not match host name": "the server's certificate is for another host; use the name that it has",
+    "requires a valid client certificate": "the server asks for a client certificate; set sslcert and sslkey",
+    "certificate authentication failed": "the client certificate in sslcert is that of another role",
+    "does not support SSL": "the server has TLS turned off; turn its setting ssl on",
+    "has group or world access": "others can read the file in sslkey; run chmod 600 on it",
+}
+
+
 def _first_line(error: BaseException) -> str:
     """Return the reason in the first line of an error, without the address before it."""
     line = str(error).strip().partition("\n")[0]
     for before in ("connection failed: ", "connection is bad: "):
         line = line.removeprefix(before)
+    if line.startswith("connection to server at "):
+        line = line.partition(" failed: ")[2]
     return (line.rpartition("FATAL:")[2].strip() or line)[:200]
