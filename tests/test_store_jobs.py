@@ -884,6 +884,25 @@ class TestEveryStore:
                     one for one in written if one.startswith(name)
                 ]
 
+    def test_the_end_of_the_cursors_never_falls(self, store: Store) -> None:
+        ends = [run(store.find_end())]
+        left = FinishedRun(
+            job=OTHER.id,
+            epoch=None,
+            planned=NOW,
+            started=NOW,
+            finished=NOW,
+            lines=("a", "b"),
+            drafts=(DRAFT,),
+        )
+        run(store.finish_run(left, retention=NO_LIMIT))
+        ends.append(run(store.find_end()))
+        newest = (run(store.read_log(None))[-1].seq, run(store.read_mempool(None))[-1].seq)
+        run(store.delete_scenario(OTHER.id))
+        ends.append(run(store.find_end()))
+
+        assert ends == [(0, 0), newest, newest]
+
     def test_the_statistics_are_those_of_the_lists(self, store: Store) -> None:
         before, writes = run(store.statistics()), store.usage().writes
         run(store.start_job(JOB))

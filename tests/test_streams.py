@@ -210,6 +210,28 @@ def test_what_cannot_be_followed_is_said_before_the_stream_begins(
     assert (reply.status, reply.json()["error"]) == (status, error)
 
 
+@pytest.mark.parametrize("after", ["{line}.99", "99.0"])
+def test_a_client_that_has_read_more_than_was_restored_hears_of_it(
+    served: Serving, stored: str, after: str
+) -> None:
+    """After a restore to an earlier time, it would hear of nothing until new events have passed its cursor."""
+    served.post("/job/run", {"id": stored}, port=served.worker)
+    line, entry = served.wait_for(lambda app: app.store.find_end())
+    after = after.format(line=line)
+    replies = [
+        served.get(f"/job/events?after={after}", port=served.worker),
+        served.post("/scenario/worker/logs", {"id": stored, "after": 99}, port=served.worker),
+        served.post("/scenario/tx", {"id": stored, "after": 99}, port=served.worker),
+    ]
+
+    assert [reply.status for reply in replies] == [422, 422, 422]
+    assert replies[0].json()["error"] == says("restored", "beginning", after=after, newest=f"{line}.{entry}")
+    assert replies[1].json()["error"] == says("99", newest=f"newest, {line}.")
+    assert replies[2].json()["error"] == says("99", newest=f"newest, {entry}.")
+    at_end = served.post("/scenario/worker/logs", {"id": stored, "after": line}, port=served.worker)
+    assert (at_end.status, at_end.json()["result"]) == (200, [])
+
+
 def test_a_silent_stream_says_that_it_lives(
     served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ScenarioctlError
+from scenarioctl.errors import InvalidRequest, ScenarioctlError
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     FinishedRun,
@@ -300,6 +300,9 @@ class LogLines(TypedDict):
 async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
     after, limit = _read_cursor(request)
     lines = await app.store.read_log(request.id, after=after, limit=limit)
+    if after and not lines:
+        end, _ = await app.store.find_end()
+        check_cursor(after, end)
     answer: LogLines = {"success": True, "result": [line.text for line in lines]}
     if request.after != "" or request.limit != "":
         answer["next"] = str(lines[-1].seq if lines else after)
@@ -329,12 +332,24 @@ async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
     entries = await app.store.read_mempool(
         request.id, after=after, limit=limit or (MEMPOOL_PAGE if paged else 0)
     )
+    if after and not entries:
+        _, end = await app.store.find_end()
+        check_cursor(after, end)
     large = sum(_ENTRY_SIZE + len(entry.draft.tx) for entry in entries) > _LARGE
     write = partial(_write_entries, entries, app.clock())
     answer: Mempool = {"mempool": await app.aside(write) if large else write()}
     if paged:
         answer["next"] = str(entries[-1].seq if entries else after)
     return Result(answer=answer, large=large)
+
+
+def check_cursor(after: int, end: int, *, given: object = None, newest: object = None) -> None:
+    """Refuse a cursor beyond the *end* of all numbers: until they reach it, its client would hear of nothing."""
+    if after > end:
+        raise InvalidRequest(
+            f"after {given or after} is beyond the newest, {newest or end}. The store was restored to an earlier time:"
+            " leave after out to start at the beginning"
+        )
 
 
 def _write_entries(entries: Sequence[MempoolEntry], now: int) -> list[MempoolRow]:

@@ -148,6 +148,8 @@ class EventStream:
 
     async def _begin(self, job: str | None, given: str, tail: int | None) -> "Position":
         """Return the first position; raise NotFound for an unknown job, InvalidRequest for an invalid event id."""
+        from scenarioctl.operations.jobs import check_cursor
+
         store = self._follower.app.store
         newest = 0 if given == "now" else None if given else tail
         if newest is not None:
@@ -156,6 +158,10 @@ class EventStream:
         position = read_position(given)
         # Report an unknown job before the stream begins.
         await store.read_log(job, after=position.log, limit=1)
+        lines, entries = await store.find_end()
+        end = Position(log=lines, mempool=entries)
+        for after, last in ((position.log, end.log), (position.mempool, end.mempool)):
+            check_cursor(after, last, given=position, newest=end)
         return position
 
     async def _follow(

@@ -253,6 +253,12 @@ class Store(Protocol):
         0 if there are no older ones.  None means every job.  NotFound if there is no such scenario.
         """
 
+    async def find_end(self) -> tuple[int, int]:
+        """Return the highest seq that any log line and any draft has been given, deleted ones included.
+
+        A higher cursor comes from a store that was restored to an earlier time since.
+        """
+
     async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
         """Return the newest runs of the job, `job run` included, newest first."""
 

@@ -398,6 +398,9 @@ class MemoryStore:
         drafted = [0, *(entry.seq for entry in await self.read_mempool(id))]
         return written[max(0, len(written) - 1 - lines)], drafted[max(0, len(drafted) - 1 - entries)]
 
+    async def find_end(self) -> tuple[int, int]:
+        return self._state.last_line, self._state.last_draft
+
     async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
         return [run for job, run in reversed(self._state.runs) if job == check_id(id)][:limit]
 

@@ -20,6 +20,7 @@ from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.locks import LOCK_NUMBERS_OF_RUNS
 from scenarioctl.stores.postgres.retention import prune, trim_bytes, trim_rows
 from scenarioctl.stores.postgres.scenario_rows import exists
+from scenarioctl.stores.postgres.schema import SCHEMA
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS
 from scenarioctl.stores.rows import ENTRY_COLUMNS, read_entry
 from scenarioctl.stores.texts import PORTION, clean, cut_line
@@ -322,6 +323,14 @@ async def find_tail(connection: Connection, id: str | None, *, lines: int, entri
         raise unknown(id)
     line = await _seq_before(connection, "log_lines", id, lines)
     return line, await _seq_before(connection, "mempool", id, entries)
+
+
+async def find_end(connection: Connection) -> tuple[int, int]:
+    found = await connection.execute(
+        "SELECT sequencename, coalesce(last_value, 0) FROM pg_sequences WHERE schemaname = %s", (SCHEMA,)
+    )
+    numbers: dict[str, int] = dict(await found.fetchall())
+    return numbers["log_lines_seq_seq"], numbers["mempool_seq_seq"]
 
 
 async def _seq_before(connection: Connection, table: str, id: str | None, count: int) -> int:

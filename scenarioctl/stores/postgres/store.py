@@ -317,6 +317,9 @@ class PostgresStore:
     async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
         return await self._read(partial(run_rows.find_tail, id=_check_job(id), lines=lines, entries=entries))
 
+    async def find_end(self) -> tuple[int, int]:
+        return await self._read(run_rows.find_end)
+
     async def last_runs(self, id: str, *, limit: int) -> list[KeptRun]:
         check_id(id)
         return await self._read(partial(run_rows.last_runs, id=id, limit=limit))

@@ -121,6 +121,11 @@ def find_tail(database: Connection, id: str | None, *, lines: int, entries: int)
     )
 
 
+def find_end(database: Connection) -> tuple[int, int]:
+    numbers: dict[str, int] = dict(database.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+    return numbers.get("log_lines", 0), numbers.get("mempool", 0)
+
+
 def _seq_before(database: Connection, source: str, id: str | None, count: int) -> int:
     """Return the seq of the row before the newest *count*; 0 if there is none."""
     condition, values = ("", ()) if id is None else ("WHERE job = ?", (id,))
