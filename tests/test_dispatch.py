@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -190,11 +191,16 @@ def tell(place: Place, story: Story) -> None:
 def test_of_several_workers_one_runs_a_job_that_is_due(place: Place) -> None:
     ids = [f"job-{number}" for number in range(30)]
 
+    async def counted(workers: list[Worker]) -> bool:
+        return sum(worker.counts.executed for worker in workers) >= len(ids)
+
     async def story(stage: Stage) -> None:
         workers = [await stage.work() for _ in range(3)]
         for number, id in enumerate(ids):
             await stage.start(id, after=0.01 * number)
         await until(lambda: stage.ran(*ids))
+        # A worker counts a run after it is stored.
+        await until(partial(counted, workers))
 
         assert sum(worker.counts.executed for worker in workers) == len(ids)
         assert [(await stage.job(id)).runs for id in ids] == [1] * len(ids)
