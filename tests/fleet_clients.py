@@ -129,8 +129,8 @@ class Takeovers:
     def __init__(self, url: str) -> None:
         self._url = url
         self._lock = threading.Lock()
-        #: Job -> the epoch of its run, and when its worker was killed.
-        self._held: dict[str, tuple[int, float]] = {}
+        #: Job -> the epoch of its run, how many runs came before, and when its worker was killed.
+        self._held: dict[str, tuple[int, int, float]] = {}
         self._closed = False
         #: Seconds of each takeover, and when it had come.
         self.seconds: list[tuple[float, float]] = []
@@ -156,13 +156,13 @@ class Takeovers:
         """Note which runs the worker *pid* had."""
         killed = time.monotonic()
         with suppress(psycopg.Error), psycopg.connect(self._url, autocommit=True) as connection:
-            owned = "SELECT id, epoch FROM jobs WHERE owner LIKE %s"
+            owned = "SELECT id, epoch, runs FROM jobs WHERE owner LIKE %s"
             first = connection.execute(owned, (f"%:{pid}:%",)).fetchall()
             # The server may still have been ending some of them.
             time.sleep(0.1)
             second = connection.execute(owned, (f"%:{pid}:%",)).fetchall()
             with self._lock:
-                self._held |= {id: (epoch, killed) for id, epoch in set(first) & set(second)}
+                self._held |= {id: (epoch, runs, killed) for id, epoch, runs in set(first) & set(second)}
 
     def _watch(self) -> None:
         while not self._closed:
@@ -177,13 +177,19 @@ class Takeovers:
             held = dict(self._held)
         if not held:
             return
-        rows = connection.execute("SELECT id, epoch FROM jobs WHERE id = ANY(%s)", (list(held),)).fetchall()
+        rows = connection.execute(
+            "SELECT id, epoch, runs FROM jobs WHERE id = ANY(%s)", (list(held),)
+        ).fetchall()
         now = time.monotonic()
         with self._lock:
-            for id, epoch in rows:
-                if epoch > held[id][0] and self._held.get(id) == held[id]:
-                    del self._held[id]
-                    self.seconds.append((now, now - held[id][1]))
+            for id, epoch, runs in rows:
+                before, count, killed = held[id]
+                if self._held.get(id) != held[id] or (epoch == before and runs == count):
+                    continue
+                del self._held[id]
+                # The server may still have kept it after the death of its worker.
+                if epoch > before:
+                    self.seconds.append((now, now - killed))
 
     def close(self) -> None:
         self._closed = True
