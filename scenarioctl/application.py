@@ -308,14 +308,14 @@ class Application:
         if table is None:
             raise ChainUnreachable(
                 f"no runtime table of {chain.name} is stored, and a node can't be asked offline",
-                advice=": omit --offline",
+                advice=self.settings.online_advice,
             )
         return table
 
     def client(self, chain: Chain) -> "Client":
         """Return the client of *chain*, which connects on first use; ChainUnreachable with `--offline`."""
         if self.settings.offline:
-            raise ChainUnreachable(f"{chain.name} can't be asked offline", advice=": omit --offline")
+            raise ChainUnreachable(f"{chain.name} can't be asked offline", advice=self.settings.online_advice)
         client = self._clients.get(chain.name)
         if client is None:
             client = self._clients[chain.name] = self._new_client(chain)

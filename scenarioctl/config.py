@@ -72,6 +72,9 @@ class Settings:
     )
     offline: bool = _setting(False, help="never connect to a node", everywhere=True)
     json: bool = _setting(False, help="print the JSON that the HTTP endpoint answers", everywhere=True)
+    strict: bool = _setting(
+        False, help="refuse what there is a warning about, with exit code 7", everywhere=True
+    )
     url: str = _setting(
         "",
         help="run the commands on the daemon at this URL",
@@ -133,6 +136,15 @@ class Settings:
     chains: Mapping[str, Any] = field(default_factory=dict)
     #: Setting name -> "flag", "SCENARIOCTL_…", "config.toml" or "default".
     origins: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def online_advice(self) -> str:
+        """Return how to do without `offline`, for the end of a refusal."""
+        origin = self.origins.get("offline", "flag")
+        if origin == "flag":
+            return ": omit --offline"
+        place = f"{origin} is set" if origin.startswith("SCENARIOCTL_") else f"offline is set in {origin}"
+        return f": {place}, pass --no-offline"
 
 
 @dataclass(frozen=True, kw_only=True)

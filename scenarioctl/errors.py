@@ -46,6 +46,12 @@ class Conflict(ScenarioctlError):
     code = "conflict"
 
 
+class Warned(ScenarioctlError):
+    """There is a warning, and who asks wants none (`strict`); nothing was created or sent."""
+
+    code = "warned"
+
+
 class StoreBusy(ScenarioctlError):
     """Another process holds the store for longer than anybody wants to wait."""
 

@@ -62,11 +62,12 @@ XCM = (
     *("xcm", "asset-transfer", "--sourchain", "polkadot", "--destchain", "assetHub", "--assetid", "DOT"),
     *("--amount", "15000000000", "--destinationaddress", BOB),
 )
+OMNIPOOL_NOTE = "at least 900 HDX, the minimum given; offline it is not compared with a quote"
 OMNIPOOL_WARNING = (
-    "at least 900 HDX, the minimum given; offline it is not compared with a quote\n"
-    "Warning: without a route, the swap goes straight through the Omnipool: if it does not hold both 5 (DOT, "
-    "Polkadot) and HDX (the native asset), the swap fails and you still pay the fee\n"
+    "without a route, the swap goes straight through the Omnipool: if it does not hold both 5 (DOT, "
+    "Polkadot) and HDX (the native asset), the swap fails and you still pay the fee"
 )
+OMNIPOOL_SAID = f"{OMNIPOOL_NOTE}\nWarning: {OMNIPOOL_WARNING}\n"
 
 
 def ok(ended: Ended) -> str:
@@ -126,8 +127,9 @@ def test_a_transfer_is_created_and_drafted(scenarioctl: Run, line: tuple[str, ..
 def test_creating_answers_in_json_when_asked(scenarioctl: Run) -> None:
     answer = json.loads(ok(scenarioctl(*CREATE, "--json")))
 
-    assert list(answer) == ["result"]
+    assert list(answer) == ["result", "id"]
     assert ID.fullmatch(answer["result"])
+    assert answer["id"] == answer["result"]
 
 
 def test_a_swap_is_created_and_drafted_at_once(scenarioctl: Run) -> None:
@@ -135,8 +137,14 @@ def test_a_swap_is_created_and_drafted_at_once(scenarioctl: Run) -> None:
     answer = json.loads(ended.out)
 
     scenario_id = answer["swap"].pop("scenarioid")
-    assert answer == {"success": True, "swap": {"swap_tx": SWAP, "spec_version": 428, "offline": True}}
-    assert (ended.err, ended.code) == (OMNIPOOL_WARNING, 0)
+    assert answer == {
+        "success": True,
+        "swap": {"swap_tx": SWAP, "spec_version": 428, "offline": True},
+        "id": scenario_id,
+        "warnings": [OMNIPOOL_WARNING],
+    }
+    note, warning = ended.err.splitlines()
+    assert (note, json.loads(warning), ended.code) == (OMNIPOOL_NOTE, {"warning": OMNIPOOL_WARNING}, 0)
     assert ok(scenarioctl("info", scenario_id)) == "hydraDx > swap > hydraDx\n"
     drafted = scenarioctl("--offline", "scenario", "full", scenario_id)
     assert json.loads(drafted.out) == {
@@ -152,14 +160,14 @@ def test_a_swap_is_created_and_drafted_at_once(scenarioctl: Run) -> None:
             "offline": True,
         }
     }
-    assert drafted.err == OMNIPOOL_WARNING
+    assert drafted.err == OMNIPOOL_SAID
 
 
 def test_a_swap_prints_its_id(scenarioctl: Run) -> None:
     ended = scenarioctl(*CREATE_SWAP)
 
     assert ID.fullmatch(ended.out.strip())
-    assert (ended.err, ended.code) == (OMNIPOOL_WARNING, 0)
+    assert (ended.err, ended.code) == (OMNIPOOL_SAID, 0)
 
 
 def test_a_swap_gives_one_field_alone(scenarioctl: Run) -> None:
@@ -295,7 +303,7 @@ def test_variables_and_settings_do_what_flags_do(
     assert json.loads(ok(scenarioctl("--config", str(config), *XCM))) == answer
     refused = scenarioctl("--config", str(config), *XCM[:-1], "nobody")
     assert json.loads(refused.out)["code"] == "invalid_request"
-    assert (refused.err, refused.code) == ("", 2)
+    assert (refused.err, refused.code) == (refused.out, 2)
     monkeypatch.setenv("SCENARIOCTL_OFFLINE", "1")
     monkeypatch.setenv("SCENARIOCTL_JSON", "1")
     assert json.loads(ok(scenarioctl(*XCM))) == answer
@@ -308,7 +316,7 @@ def test_a_transaction_without_a_node_needs_offline(scenarioctl: Run, tmp_path: 
     ended = scenarioctl("--config", str(config), *XCM, "--json")
 
     answer = json.loads(ended.out)
-    assert (answer["code"], ended.code, ended.err) == ("chain_unreachable", 5, "")
+    assert (answer["code"], ended.code, ended.err) == ("chain_unreachable", 5, ended.out)
     assert "polkadot" in answer["error"]
     assert "--offline" in answer["error"]
 
@@ -550,11 +558,11 @@ def test_a_list_is_filtered_sorted_and_paged(scenarioctl: Run) -> None:
     def listed(*options: str) -> list[tuple[str, str]]:
         return rows(ok(scenarioctl("scenario", "list", *options)))
 
-    assert listed() == stored
-    assert listed("--descending") == stored[::-1]
-    assert listed("--chain", "hydration") == [stored[1], stored[3]]
+    assert listed() == listed("--descending") == stored[::-1]
+    assert listed("--ascending") == stored
+    assert listed("--chain", "hydration") == [stored[3], stored[1]]
     assert listed("--chain", "assetHub") == [stored[0]]
-    assert listed("--search", "remark") == [stored[2], stored[3]]
+    assert listed("--search", "remark") == [stored[3], stored[2]]
     assert listed("--search", ids[4]) == [stored[4]]
     assert listed("--search", "remark", "--chain", "polkadot") == [stored[2]]
     assert listed("--sort", "summary") == sorted(stored, key=lambda row: row[1])
@@ -568,7 +576,7 @@ def test_a_list_is_filtered_sorted_and_paged(scenarioctl: Run) -> None:
         assert page["total"] == 5
         pages.append([row["id"] for row in page["scenarios"]])
         cursor = page["next"] or ""
-    assert pages == [ids[:2], ids[2:4], ids[4:]]
+    assert pages == [ids[4:2:-1], ids[2:0:-1], ids[:1]]
 
 
 def test_a_page_tells_how_to_go_on(scenarioctl: Run) -> None:
@@ -578,9 +586,9 @@ def test_a_page_tells_how_to_go_on(scenarioctl: Run) -> None:
     cursor = first.err.split()[-1]
     second = scenarioctl("scenario", "list", "--limit", "3", "--after", cursor)
 
-    assert [row[0] for row in rows(first.out)] == ids[:3]
+    assert [row[0] for row in rows(first.out)] == ids[:1:-1]
     assert first.err == says("5", "--after", cursor=cursor)
-    assert [row[0] for row in rows(ok(second))] == ids[3:]
+    assert [row[0] for row in rows(ok(second))] == ids[1::-1]
 
 
 def test_a_list_in_json(scenarioctl: Run) -> None:
@@ -621,7 +629,10 @@ def test_a_summary(scenarioctl: Run) -> None:
 
     for line in (("info", scenario_id), ("scenario", "info", scenario_id)):
         assert ok(scenarioctl(*line)) == "polkadot > xTransfer > assetHub\n"
-        assert ok(scenarioctl(*line, "--json")) == '{"result": "polkadot > xTransfer > assetHub"}\n'
+        assert json.loads(ok(scenarioctl(*line, "--json"))) == {
+            "result": "polkadot > xTransfer > assetHub",
+            "id": scenario_id,
+        }
 
 
 def test_a_scenario_is_shown(scenarioctl: Run) -> None:
@@ -672,6 +683,7 @@ def test_deleting(scenarioctl: Run) -> None:
     assert json.loads(ok(scenarioctl("scenario", "delete", second, "--json"))) == {
         "success": True,
         "result": f"Deleted {second}",
+        "id": second,
     }
     assert scenarioctl("info", first).code == 3
     assert ok(scenarioctl("template", "stats", "polkadot")) == "0\n"
@@ -719,6 +731,7 @@ def test_a_diagram_is_imported_and_exported_as_it_was(
     assert json.loads(ok(scenarioctl("scenario", "export", scenario_id, "--json"))) == {
         "success": True,
         "longUrl": share,
+        "id": scenario_id,
     }
     assert ok(scenarioctl("info", scenario_id)) == "kusama\n"
 
@@ -726,8 +739,8 @@ def test_a_diagram_is_imported_and_exported_as_it_was(
 def test_importing_answers_in_json_when_asked(scenarioctl: Run) -> None:
     answer = json.loads(ok(scenarioctl("scenario", "import", SHARE, "--json")))
 
-    assert ID.fullmatch(answer.pop("shortUrl"))
-    assert answer == {"success": True}
+    assert ID.fullmatch(answer["id"])
+    assert answer == {"success": True, "shortUrl": answer["id"], "id": answer["id"]}
 
 
 # What the machine knows
@@ -812,7 +825,7 @@ def test_settings_are_made_shown_and_changed(scenarioctl: Run) -> None:
     store = f"{home}/.local/share/scenarioctl/scenarios.db"
     server = "store_listen\t\tdefault\nstore_pool\t10\tdefault\nstore_statement_seconds\t30\tdefault\n"
     first = f"store\t{store}\tdefault\n{server}cache\t{home}/.cache/scenarioctl\tdefault\n"
-    last = "json\tfalse\tdefault\nurl\t\tdefault\ntoken\t\tdefault\nlisten\t127.0.0.1:8080\tdefault\n"
+    last = "json\tfalse\tdefault\nstrict\tfalse\tdefault\nurl\t\tdefault\ntoken\t\tdefault\nlisten\t127.0.0.1:8080\tdefault\n"
 
     assert ok(scenarioctl("config", "path")) == f"{path}\n"
     assert ok(scenarioctl("config", "path", "--json")) == json.dumps({"config": str(path)}) + "\n"
@@ -879,7 +892,7 @@ def without_colours(text: str) -> str:
 @pytest.mark.parametrize(
     ("line", "drawn"),
     [
-        (("scenario", "list"), "id         created               summary\n{id}  <date>  polkadot > Remark\n"),
+        (("scenario", "list"), "id         created              summary\n{id}  <date>  polkadot > Remark\n"),
         (
             ("scenario", "show", "{id}"),
             "id       {id}\nsummary  polkadot > Remark\ncreated  <date>\n\nstep           kind    what\n"
@@ -901,7 +914,7 @@ def test_on_a_terminal_answers_are_drawn(
     shown, said, code = on_a_terminal(tmp_path, "--store", store, *(w.format(id=scenario_id) for w in line))
 
     plain = re.sub(r" +\n", "\n", without_colours(shown))
-    plain = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "<date>", plain)
+    plain = re.sub(r"\d{4}-\d\d-\d\d(T[0-9:.]+Z| [0-9:]{8})", "<date>", plain)
     plain = re.sub(r"(action|chain)_[0-9a-f]{6}", "<node>", plain)
     assert "\x1b[1m" in shown
     assert plain == drawn.replace("{id}", scenario_id)
@@ -931,14 +944,15 @@ def test_a_reader_that_has_had_enough_ends_it_quietly(tmp_path: Path, line: str)
     )
     os.close(writer)
 
-    assert (done.stderr, done.returncode) == ("", 3 if "info" in line else 141)
+    assert done.returncode == (3 if "info" in line else 141)
+    assert done.stderr == "" if done.returncode == 141 else json.loads(done.stderr)["code"] == "not_found"
 
 
 @pytest.mark.parametrize(
     ("line", "said", "code"),
     [
         ("chain list > /dev/full", says("answer", "written").printed, 2),
-        ("info abcdefghi --json > /dev/full", "", 3),
+        ("info abcdefghi --json --offline > /dev/full 2>&-", "", 3),
         ("chain list >&-", "", 0),
         ("info abcdefghi >&-", says("scenario", "abcdefghi").printed, 3),
         ("info abcdefghi 2>/dev/full", "", 3),
@@ -967,7 +981,7 @@ def test_an_output_that_cannot_spell_a_letter_gets_its_escape(tmp_path: Path, en
         "error": says("id", "é🦀"),
         "code": "invalid_request",
     }
-    assert (done.stderr, done.returncode) == (b"", 2)
+    assert (done.stderr, done.returncode) == (done.stdout, 2)
 
 
 def test_a_bug_is_called_one(scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:

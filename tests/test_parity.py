@@ -39,6 +39,7 @@ ONLY_ON_THE_LINE = {
     ("jobs.job_log", "follow"): "one request has one answer; over HTTP /job/events follows",
     ("scenarios.export_scenario", "form"): "how the answer is printed",
     ("previews.preview_scenario", "output"): "where the picture is written",
+    ("scenarios.delete_scenario", "yes"): "answers the question that the terminal asks",
     ("previews.preview_scenario", "draw"): "how the terminal is shown it",
     ("decoded_transactions.transaction_payload", "qr"): "a drawing of vault_payload",
     ("decoded_transactions.transaction_payload", "qr_file"): "a drawing of vault_payload",
@@ -48,6 +49,7 @@ ONLY_ON_THE_LINE = {
 RENAMED = {
     ("scenario_id", "id"): "`id` is a Python builtin",
     ("source", "url"): "the interface calls a share string a url",
+    ("ids", "id"): "one request removes one scenario",
     ("abi", "abiJson"): "the option names a file, the field is its content",
 }
 
@@ -108,8 +110,9 @@ def test_no_two_endpoints_share_a_path() -> None:
 def test_a_commands_parameters_are_the_requests_fields(words: str) -> None:
     command = commands()[words]
     operation = getattr(command, "operation", "")
-    own = {str(option.name) for option in GLOBAL_OPTIONS} | {"help", "field"}
+    own = {str(option.name) for option in GLOBAL_OPTIONS} | {"help"}
     names = {field.name for field in fields(request_of(operations()[operation]))}
+    names.discard("strict")
     renamed = {ours: theirs for ours, theirs in RENAMED if ours not in names}
     parameters = {
         renamed.get(str(parameter.name), str(parameter.name))

@@ -517,7 +517,7 @@ def test_a_pipe_gets_text_and_json_the_endpoints_answer(scenarioctl: Run, sample
     assert plain.out.splitlines()[1] == (
         "┌ Polkadot ─────┐     │ 1.5 DOT              │     ┌ Polkadot Asset Hub ┐"
     )
-    assert set(json.loads(as_json.out)) == {"info", "img"}
+    assert set(json.loads(as_json.out)) == {"info", "img", "id"}
 
 
 def run_on_terminal(line: list[str], home: Path, **variables: str) -> str:

@@ -162,6 +162,7 @@ def closed_port() -> int:
         (("template", "stats", "a b/c?d"), "GET", "/api/template/stats/a%20b%2Fc%3Fd", None),
         (("scenario", "export", "abc"), "GET", "/api/template/getUrl/abc", None),
         (("scenario", "list"), "GET", "/api/scenarios", None),
+        (("scenario", "list", "--ascending"), "GET", "/api/scenarios?descending=false", None),
         (
             ("scenario", "list", "--limit", "5", "--search", "ü & ö", "--descending"),
             "GET",
@@ -261,7 +262,7 @@ def test_the_answer_is_printed_like_that_of_this_machine(scenarioctl: Run, scrip
     as_json = scenarioctl("info", "abc", "--json", "--url", script.url + "/")
 
     assert plain == Ended(out="polkadot > Remark\n", err="", code=0)
-    assert as_json == Ended(out='{"result": "polkadot > Remark"}\n', err="", code=0)
+    assert as_json == Ended(out='{"result": "polkadot > Remark", "id": "abc"}\n', err="", code=0)
 
 
 def test_one_field_of_a_remote_answer_is_printed_alone(scenarioctl: Run, script: Script) -> None:
@@ -325,7 +326,8 @@ def test_an_error_of_the_daemon_is_the_same_error_here(scenarioctl: Run, script:
     as_json = scenarioctl("info", "abc", "--url", script.url, "--json")
 
     assert plain == Ended(out="", err="Error: it went wrong\n", code=outcome.exit)
-    assert as_json == Ended(out=json.dumps(script.answer) + "\n", err="", code=outcome.exit)
+    said = json.dumps(script.answer) + "\n"
+    assert as_json == Ended(out=said, err=said, code=outcome.exit)
 
 
 def test_an_error_says_success_false_where_the_answer_says_true(scenarioctl: Run, script: Script) -> None:
@@ -333,7 +335,8 @@ def test_an_error_says_success_false_where_the_answer_says_true(scenarioctl: Run
 
     ended = scenarioctl("scenario", "delete", "abc", "--url", script.url, "--json")
 
-    assert ended == Ended(out=json.dumps(script.answer) + "\n", err="", code=3)
+    said = json.dumps(script.answer) + "\n"
+    assert ended == Ended(out=said, err=said, code=3)
 
 
 @pytest.mark.parametrize(("status", "exit_code"), [(418, 2), (507, 5)])
@@ -413,11 +416,12 @@ def test_a_daemon_that_is_not_there_is_named(
 
     ended = scenarioctl(*line)
 
-    said = {
+    error = {
         "error": f"no daemon answers at {url} (connection refused). Start it with scenarioctl daemon, or {back} to run locally",
         "code": "daemon_unreachable",
     }
-    assert ended == Ended(out=json.dumps(said) + "\n", err="", code=5)
+    said = json.dumps(error) + "\n"
+    assert ended == Ended(out=said, err=said, code=5)
 
 
 def test_a_host_or_a_socket_that_is_not_there_is_named(

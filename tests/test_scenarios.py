@@ -286,7 +286,7 @@ class TestNames:
         ]
 
     def listed(self, app: Application, **fields: Any) -> list[tuple[str, str | None]]:
-        page = finish(list_scenarios(app, ListScenarios(**fields)))
+        page = finish(list_scenarios(app, ListScenarios(descending=False, **fields)))
         return [(row["id"], row.get("name")) for row in page.answer["scenarios"]]
 
     def test_a_name_is_kept_shown_listed_and_found(self, app: Application) -> None:
@@ -321,6 +321,6 @@ class TestNames:
         self.create(app, "Pay rent")
 
         assert [line.split("\t")[2:] for line in scenarioctl(*words).out.splitlines()] == [
-            ["", "delay"],
             ["Pay rent", "delay"],
+            ["", "delay"],
         ]

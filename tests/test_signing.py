@@ -437,7 +437,7 @@ def test_bad_signing_input_is_refused_in_one_sentence(
 
     assert (stdin, imported, usage, confirm) == ("", "", "", False)
     assert json.loads(as_json.out) == {"error": error, "code": code}
-    assert (as_json.err, as_json.code) == ("", EXITS[code])
+    assert (as_json.err, as_json.code) == (as_json.out, EXITS[code])
     assert (plain.out, plain.err, plain.code) == ("", error.printed, EXITS[code])
     assert sorted(tmp_path.rglob("*")) == before
 

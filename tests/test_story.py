@@ -257,7 +257,9 @@ def play(tell: Callable[[Step, dict[str, str]], tuple[Any, int]]) -> Told:
 def on_the_line(scenarioctl: Run, *flags: str) -> Callable[[Step, dict[str, str]], tuple[Any, int]]:
     def tell(each: Step, ids: dict[str, str]) -> tuple[Any, int]:
         ended = scenarioctl(*flags, *fill_line(each, ids), "--json")
-        return json.loads(ended.out), ended.code
+        answer = json.loads(ended.out)
+        assert not ended.code or json.loads(ended.err.splitlines()[-1]) == answer
+        return answer, ended.code
 
     return tell
 
@@ -292,7 +294,9 @@ def test_the_story_is_the_same_on_this_machine_over_http_and_with_a_url(
     codes = [answer.get("code", "") for answer in local.answers]
     assert codes == [each.code for each in STORY]
     for number, each in enumerate(STORY):
-        assert http.answers[number] == local.answers[number], each.line
+        # The command adds the id, whatever the interface calls it, and the warnings, which HTTP has in a header.
+        assert {**local.answers[number], **http.answers[number]} == local.answers[number], each.line
+        assert local.answers[number].keys() - http.answers[number].keys() <= {"id", "warnings"}
         assert remote.answers[number] == local.answers[number], each.line
     assert local.exits == expected
     assert http.exits == expected
@@ -312,7 +316,7 @@ def test_the_story_is_the_same_with_a_store_on_a_server(scenarioctl: Run, folder
 
     for number, each in enumerate(STORY):
         assert line.answers[number] == file.answers[number], each.line
-        assert http.answers[number] == file.answers[number], each.line
+        assert {**file.answers[number], **http.answers[number]} == file.answers[number], each.line
     assert http.exits == line.exits == file.exits
 
 
@@ -364,6 +368,6 @@ def test_a_token_opens_what_it_is_good_for(
         read = scenarioctl("--url", url, "template", "stats", "polkadot")
         written = scenarioctl("--url", url, *create)
 
-    assert (json.loads(without.out)["code"], without.err, without.code) == ("unauthorized", "", 2)
+    assert (json.loads(without.out)["code"], without.err, without.code) == ("unauthorized", without.out, 2)
     assert (read.out, read.err, read.code) == ("0\n", "", 0)
-    assert (json.loads(written.out)["code"], written.err, written.code) == ("forbidden", "", 2)
+    assert (json.loads(written.out)["code"], written.err, written.code) == ("forbidden", written.out, 2)

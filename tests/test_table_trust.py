@@ -78,13 +78,13 @@ def test_a_runtime_that_one_node_claims_is_not_built_with_offline(scenarioctl: R
     listed = scenarioctl("--config", config, "--json", "chain", "list", "--role", "relay")
 
     warning = (
-        "Warning: This uses polkadot 2000000, but an endpoint of polkadot reported version 3000000, which is not "
-        "confirmed. Run `scenarioctl chain refresh polkadot` to fetch and confirm it.\n"
+        "This uses polkadot 2000000, but an endpoint of polkadot reported version 3000000, which is not "
+        "confirmed. Run `scenarioctl chain refresh polkadot` to fetch and confirm it."
     )
     assert (connected.out, connected.code) == ("0\n", 0)
     assert json.loads(offline.out)["spec_version"] == 2000000
     assert json.loads(offline.out)["txdata"][6:10] == "0503"
-    assert (offline.err, decoded.err) == (warning, warning)
+    assert (json.loads(offline.err), decoded.err) == ({"warning": warning}, f"Warning: {warning}\n")
     (row,) = [row for row in json.loads(listed.out)["chains"] if row["name"] == "polkadot"]
     assert (row["spec_version"], row["source"]) == (2000000, "bundled")
 
@@ -123,8 +123,9 @@ def test_where_the_second_endpoint_says_nothing_of_it_it_is_said(
         )
         ended = scenarioctl("--config", config, "--json", *TRANSFER)
 
-    assert json.loads(ended.out)["spec_version"] == 3000000
-    assert ended.err == says("3000000", "confirmed")
+    answer = json.loads(ended.out)
+    assert answer["spec_version"] == 3000000
+    assert answer["warnings"] == [says("3000000", "confirmed")]
 
 
 def test_what_one_endpoint_told_is_not_used_with_another(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from click_man.core import generate_man_page
 
 from scenarioctl import __version__
 from scenarioctl.cli.main import COMMANDS, cli
+from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.operations.outcomes import LAST_RUN_FAILED, OUTCOMES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,6 +76,9 @@ ENVIRONMENT = {
     "SCENARIOCTL_CACHE": "Directory for the runtime tables of connected chains.",
     "SCENARIOCTL_OFFLINE": "1: like --offline.",
     "SCENARIOCTL_JSON": "1: like --json.",
+    "SCENARIOCTL_STRICT": "1: like --strict.",
+    "SCENARIOCTL_PAGER": "The pager for long lists, instead of PAGER; empty: none.",
+    "NO_COLOR": "1: no colors.",
     "SCENARIOCTL_DEBUG": "1: show the traceback of a bug.",
 }
 
@@ -137,7 +141,11 @@ def _below(context: click.Context) -> Iterator[click.Context]:
 
 def man_page(context: click.Context) -> str:
     """Return the man page of one command: click-man's page plus the sections that it doesn't write."""
+    command, params = context.command, context.command.params
+    if context.parent is not None:
+        command.params = [each for each in params if each not in GLOBAL_OPTIONS]
     page = generate_man_page(context, version=f"scenarioctl {__version__}", date=DATE)
+    command.params = params
     page = page.replace("\b\n", "")
     # click-man's title and manual name are so long that they overlap at 80 columns.
     name = context.command_path.replace(" ", "-")
@@ -163,6 +171,7 @@ def man_page(context: click.Context) -> str:
         ]
         sections += [".TP", r"\fB~/.local/share/scenarioctl/scenarios.db\fP", "The scenario store."]
     else:
+        sections += [".SH GLOBAL OPTIONS", r"\fBscenarioctl\fP(1) describes the options of every command."]
         parent = context.parent.command_path.replace(" ", "-")
         sections += [".SH SEE ALSO", rf"\fB{escape(parent)}\fP(1)"]
     return "\n".join(sections) + "\n"
@@ -182,7 +191,7 @@ def exit_codes() -> dict[int, str]:
         4: "Conflict.",
         5: "A chain, a daemon or a web server could not be reached, or a check is inconclusive.",
         6: "The chain refused.",
-        LAST_RUN_FAILED: "The job's last run failed (job status).",
+        LAST_RUN_FAILED: "The job's last run failed (job status), or --strict met a warning.",
     }
     if {LAST_RUN_FAILED, *(outcome.exit for outcome in OUTCOMES.values())} != set(meanings) - {0}:
         raise SystemExit("the exit codes here and in operations/outcomes.py differ")

@@ -5,6 +5,7 @@
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
@@ -17,6 +18,8 @@ from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
 
 if TYPE_CHECKING:
     from scenarioctl.chains.websocket import WebSocket
+
+log = logging.getLogger("scenarioctl.chains")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -366,9 +369,13 @@ async def _race(
         for attempt in [each for each in attempts if each.done()]:
             attempts.remove(attempt)
             try:
-                return attempt.result()
+                connection = attempt.result()
             except ScenarioctlError as error:
+                log.debug("%s: %s", chain.name, error)
                 reasons.append(str(error))
+            else:
+                log.debug("%s: connected to %s", chain.name, connection.endpoint)
+                return connection
     raise ChainUnreachable(f"{chain.name} cannot be reached ({'; '.join(reasons)})")
 
 

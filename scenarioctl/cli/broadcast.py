@@ -8,7 +8,7 @@ import click
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import perform, print_answer
 from scenarioctl.cli.input import read_tx
-from scenarioctl.cli.options import argument, field_option, option
+from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import describe_amount, draw_facts, draw_json
 
 
@@ -27,7 +27,6 @@ from scenarioctl.cli.output import describe_amount, draw_facts, draw_json
     help="Wait until it is in-block or finalized, and print what it did there.",
 )
 @option("--timeout", metavar="SECONDS", help="Wait at most this long (default 180).")
-@field_option
 def broadcast(tx: str, **fields: Any) -> None:
     """Send a signed transaction to its chain, and print its hash.
 

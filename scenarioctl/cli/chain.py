@@ -62,7 +62,7 @@ def check(chains: tuple[str, ...]) -> None:
     asked = [app.registry.find(name) for name in chains] or app.registry.all()
     asked = list({each.name: each for each in asked}.values())
     if app.settings.offline:
-        raise ChainUnreachable("endpoints can't be asked offline: omit --offline")
+        raise ChainUnreachable("endpoints can't be asked offline", advice=app.settings.online_advice)
     probes = run(probe(asked))
     rows = [_describe_state(app, each, [one for one in probes if one.chain == each.name]) for each in asked]
     print_table(

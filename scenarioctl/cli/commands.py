@@ -1,6 +1,7 @@
 """The classes of commands and groups: both take the global options, before and after the command."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,33 @@ def take_global_options(context: click.Context) -> None:
             kept[each.name] = value
 
 
+def global_options(own: Sequence[click.Parameter]) -> list[click.Option]:
+    """Return the global options of a command that has *own* parameters, which keep their spellings."""
+    taken = {spelling for each in own for spelling in each.opts}
+    return [each for each in GLOBAL_OPTIONS if taken.isdisjoint(each.opts)]
+
+
+def _log_to_stderr() -> None:
+    """Show what the program does; `daemon` replaces this by its own log."""
+    import logging
+
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("scenarioctl").setLevel(logging.DEBUG)
+
+
+def _write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the options of a command's own; the global ones are only named, but in the help of the program."""
+    shown = [each for each in command.get_params(ctx) if isinstance(each, click.Option)]
+    if ctx.parent is not None:
+        shown = [each for each in shown if each not in GLOBAL_OPTIONS]
+    records = [record for each in shown if (record := each.get_help_record(ctx)) is not None]
+    with formatter.section("Options"):
+        formatter.write_dl(records)
+    if ctx.parent is not None:
+        formatter.write_paragraph()
+        formatter.write_text(f"Global options: see {ctx.find_root().command_path} --help.")
+
+
 class Command(click.Command):
     """A command that takes the global options too, and names the operation it is an edge of."""
 
@@ -35,7 +63,7 @@ class Command(click.Command):
         self.operation = operation
         if example:
             self.epilog = f"\b\nExample:\n  {example}"
-        self.params = [*self.params, *GLOBAL_OPTIONS]
+        self.params = [*self.params, *global_options(self.params)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # For an error, which may be one of the line.
@@ -48,8 +76,19 @@ class Command(click.Command):
             raise InvalidRequest(
                 f"--url cannot be combined with {ctx.command_path.partition(' ')[2]}, which acts on this machine: omit --url"
             )
-        ctx.meta["scenarioctl.field"] = ctx.params.pop("field", None)
-        return super().invoke(ctx)
+        if ctx.find_root().obj.get("verbose"):
+            _log_to_stderr()
+        flags = ctx.find_root().obj
+        output = flags.get("output_file")
+        if output in (None, "-"):
+            return super().invoke(ctx)
+        from scenarioctl.cli.answer_file import written_whole
+
+        with written_whole(output, quiet=bool(flags.get("quiet"))):
+            return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        _write_options(self, ctx, formatter)
 
 
 class Group(click.Group):
@@ -62,7 +101,11 @@ class Group(click.Group):
         kwargs.setdefault("subcommand_metavar", "COMMAND [ARGS]...")
         kwargs["invoke_without_command"] = True
         super().__init__(*args, **kwargs)
-        self.params = [*self.params, *GLOBAL_OPTIONS]
+        self.params = [*self.params, *global_options(self.params)]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        _write_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         take_global_options(ctx)

@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.commands import Group, wants_json
-from scenarioctl.cli.execution import open_application, print_table
+from scenarioctl.cli.commands import Group
+from scenarioctl.cli.execution import emit, open_application, print_table, tell
 from scenarioctl.cli.options import complete_scopes, complete_settings, option
-from scenarioctl.cli.output import dump_json, say
 from scenarioctl.errors import Conflict, NotFound, shorten
 
 
@@ -132,15 +131,13 @@ def token(name: str, scopes: str | None, remove: bool) -> None:
     good_for = read_scopes([part.strip() for part in (scopes or "read").split(",")], field="scopes")
     made, digest = new_token()
     write_value(target, names, {"sha256": digest, "scopes": good_for}, judge=_judge)
-    if _wants_json():
-        click.echo(dump_json({"token": made, "name": name, "scopes": good_for, "config": str(target)}))
-    else:
-        click.echo(made)
+    answer = {"token": made, "name": name, "scopes": good_for, "config": str(target)}
+    emit(answer, lambda: click.echo(made))
     _tell_of_reload()
 
 
 def _tell_of_reload() -> None:
-    say("A running daemon applies this when it reloads its settings: systemctl reload, or SIGHUP.")
+    tell("A running daemon applies this when it reloads its settings: systemctl reload, or SIGHUP.")
 
 
 def _judge(written: Mapping[str, Any]) -> None:
@@ -179,12 +176,7 @@ def _listed(written: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _print_path(target: Path) -> None:
-    # Not `asked_for_json`: it reads the file, which may be what is broken.
-    click.echo(dump_json({"config": str(target)}) if _wants_json() else str(target))
-
-
-def _wants_json() -> bool:
-    return wants_json([], click.get_current_context().find_root().ensure_object(dict))
+    emit({"config": str(target)}, lambda: click.echo(str(target)))
 
 
 def _target() -> Path:

@@ -8,7 +8,7 @@ from scenarioctl.cli.check_report import check_option, sender_option, show_check
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer
 from scenarioctl.cli.input import read_text
-from scenarioctl.cli.options import field_option, option
+from scenarioctl.cli.options import option
 from scenarioctl.cli.shared_options import (
     TOKENS,
     swap_options,
@@ -81,7 +81,7 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
     text = read_text(flow, field="file", limit=FLOW_LIMIT)
     result = perform(flow=text, syntax=syntax, check=check, sender=sender)
     show_check(result)
-    print_answer(result, plain="result")
+    print_answer(result, plain="result", is_id=True)
 
 
 @create.command(
@@ -98,7 +98,7 @@ def scenario(**fields: Any) -> None:
     """Create a transfer scenario between two chains, or within one."""
     result = perform(**fields)
     show_check(result)
-    print_answer(result, plain="result")
+    print_answer(result, plain="result", is_id=True)
 
 
 @create.command(
@@ -123,7 +123,6 @@ def scenario(**fields: Any) -> None:
 )
 @check_option
 @transaction_options
-@field_option
 def swap(**fields: Any) -> None:
     """Create a swap scenario on the exchange parachain, and draft it.
 
@@ -131,7 +130,7 @@ def swap(**fields: Any) -> None:
     """
     result = perform(**fields)
     show_check(result)
-    print_answer(result, plain="swap.scenarioid")
+    print_answer(result, plain="swap.scenarioid", is_id=True)
 
 
 @create.command(
@@ -147,7 +146,7 @@ def remark(**fields: Any) -> None:
     """Create a scenario that writes a text to a chain's history."""
     result = perform(**fields)
     show_check(result)
-    print_answer(result, plain="result")
+    print_answer(result, plain="result", is_id=True)
 
 
 @create.command(
@@ -161,4 +160,4 @@ def remark(**fields: Any) -> None:
 @click.argument("params", metavar="[PARAM]...", nargs=-1)
 def query(**fields: Any) -> None:
     """Create a scenario that reads a chain: a storage entry, a constant, or a runtime call."""
-    print_answer(perform(**fields), plain="result")
+    print_answer(perform(**fields), plain="result", is_id=True)

@@ -7,7 +7,7 @@ from scenarioctl.errors import closest
 
 PREFIX = "SCENARIOCTL_"
 #: Variables that are no setting: where config.toml is, and whether a bug shows its traceback.
-_OTHERS = ("SCENARIOCTL_CONFIG", "SCENARIOCTL_DEBUG")
+_OTHERS = ("SCENARIOCTL_CONFIG", "SCENARIOCTL_DEBUG", "SCENARIOCTL_PAGER")
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[str]:

@@ -4,11 +4,13 @@ import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import getitem
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from scenarioctl.cli.output import draw_table, dump_json, find_field, printable, say
+from scenarioctl.cli.commands import wants_json
+from scenarioctl.cli.output import draw_table, dump_json, find_values, printable, say
 
 if TYPE_CHECKING:
     import asyncio
@@ -28,8 +30,8 @@ def read_settings() -> "Settings":
 
         flags = root.ensure_object(dict)
         settings = root.meta["scenarioctl.settings"] = load_settings(flags)
-        # For an error, which is printed where there is no context any more.
-        flags["json"] = settings.json
+        # For an error and for the exit code, which are seen to where there is no context any more.
+        flags["json"], flags["strict"] = settings.json, settings.strict
     return settings
 
 
@@ -72,7 +74,8 @@ def _open_runner() -> "asyncio.Runner":
 def perform(*, waits: bool = False, **fields: Any) -> Any:
     """Run the command's operation with a request of *fields*, show its notes and warnings, and return its result.
 
-    With `--url` a daemon runs it; with *waits* it is given all the time it takes.
+    With `--url` a daemon runs it; with *waits* it is given all the time it takes.  With `--strict`, raise Warned instead of
+    returning a result with warnings; an operation that creates or sends something does so before it acts.
     """
     from importlib import import_module
     from typing import get_type_hints
@@ -80,8 +83,11 @@ def perform(*, waits: bool = False, **fields: Any) -> Any:
     command: Any = click.get_current_context().command
     module, _, name = command.operation.partition(".")
     handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
-    request = get_type_hints(handler)["request"](**fields)
+    kind = get_type_hints(handler)["request"]
     settings = read_settings()
+    judges = "strict" in kind.__dataclass_fields__
+    request = kind(**fields, strict=True) if judges and settings.strict else kind(**fields)
+    started = perf_counter()
     result: Any
     if settings.url:
         from scenarioctl.cli.remote import ask
@@ -89,42 +95,124 @@ def perform(*, waits: bool = False, **fields: Any) -> Any:
         result = ask(settings, command.operation, request, waits=waits)
     else:
         result = run(handler(open_application(), request))
+    if _flags().get("verbose"):
+        from scenarioctl.config import without_password
+
+        answered = (
+            f"the daemon at {settings.url}" if settings.url else f"store {without_password(settings.store)}"
+        )
+        say(printable(f"{command.operation} took {perf_counter() - started:.3f} s, {answered}"))
     for note in result.notes:
-        click.echo(printable(note), err=True)
+        tell(note)
+    if settings.strict and not judges:
+        from scenarioctl.operations.results import refuse_warnings
+
+        refuse_warnings(result.warnings)
     for warning in result.warnings:
-        say(f"Warning: {printable(warning)}")
+        warn(warning)
     return result
+
+
+def tell(note: str) -> None:
+    """Print a note on stderr, unless `--quiet` forbids it."""
+    if not _flags().get("quiet"):
+        say(printable(note))
+
+
+def warn(warning: str) -> None:
+    """Print a warning on stderr, once; with `--json` as JSON.  With `--strict`, the command ends with its exit code."""
+    flags = _flags()
+    said: list[str] = flags.setdefault("warnings", [])
+    if warning not in said:
+        said.append(warning)
+        say(dump_json({"warning": warning}) if wants_json((), flags) else f"Warning: {printable(warning)}")
+
+
+def _flags() -> dict[str, Any]:
+    """Return what is kept for the whole line: the global options, and what was said."""
+    flags: dict[str, Any] = click.get_current_context().find_root().ensure_object(dict)
+    return flags
+
+
+def refuse_output_file(option: str) -> None:
+    """Refuse `--output` beside an *option* that makes the command print until it is interrupted."""
+    path = _flags().get("output_file")
+    if path not in (None, "-"):
+        from scenarioctl.errors import InvalidRequest, shorten
+
+        raise InvalidRequest(
+            f"output {shorten(path, 200)} cannot be combined with {option}, which prints until it is interrupted: redirect stdout"
+        )
+
+
+def confirms() -> bool:
+    """Return whether a person is there to be asked before something is removed; scripts know what they do."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and not wants_json((), _flags())
 
 
 def asked_for_json() -> bool:
     return read_settings().json
 
 
-def print_answer(result: Any, plain: str | None = None, draw: Callable[[], Any] | None = None) -> None:
+def asked_for_field() -> bool:
+    return _flags().get("field") is not None
+
+
+def print_answer(
+    result: Any, plain: str | None = None, draw: Callable[[], Any] | None = None, *, is_id: bool = False
+) -> None:
     """Print a result on stdout.
 
     With `--json` the documented answer; else the value at *plain*, like `swap.scenarioid`; else a drawing on a
-    terminal, and indented JSON everywhere else.
+    terminal, and indented JSON everywhere else.  *is_id*: what is at *plain* is the id of a scenario.
     """
-    field = click.get_current_context().meta.get("scenarioctl.field")
-    if field is not None:
-        value = find_field(result.answer, field)
-        click.echo(printable(value) if isinstance(value, str) else dump_json(value))
-    elif asked_for_json():
-        click.echo(dump_json(result.answer))
-    elif plain is not None:
-        click.echo(printable(reduce(getitem, plain.split("."), result.answer)))
-    elif draw is not None and sys.stdout.isatty():
-        draw()
-    else:
-        click.echo(dump_json(result.answer, indent=2))
+
+    def otherwise() -> None:
+        if plain is not None:
+            click.echo(printable(reduce(getitem, plain.split("."), result.answer)))
+        elif draw is not None and sys.stdout.isatty():
+            draw()
+        else:
+            click.echo(dump_json(result.answer, indent=2))
+
+    emit(result.answer, otherwise, id_at=plain or "" if is_id else "")
 
 
 def print_table(answer: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print an answer as a table, or with `--json` as it is; say on stderr how to get the next page."""
-    if asked_for_json():
-        click.echo(dump_json(answer))
-        return
-    draw_table(columns, rows)
-    if answer.get("total") and answer["next"]:
-        say(f"{answer['total']} in all; more with --after {answer['next']}")
+
+    def otherwise() -> None:
+        draw_table(columns, rows)
+        if answer.get("total") and answer["next"]:
+            tell(f"{answer['total']} in all; more with --after {answer['next']}")
+
+    emit(answer, otherwise)
+
+
+def emit(answer: Mapping[str, Any], otherwise: Callable[[], object], *, id_at: str = "") -> None:
+    """Print the field that `--field` names, or with `--json` the answer; else do what prints it *otherwise*.
+
+    JSON has the id of the scenario under `id`, whatever the interface calls it (*id_at*), and the warnings.
+    """
+    path = _flags().get("field")
+    if path is not None:
+        for value in find_values(_with_id(answer, id_at), path):
+            click.echo(printable(value) if isinstance(value, str) else dump_json(value))
+    elif wants_json((), _flags()):
+        # Not `asked_for_json`: it reads config.toml, which may be what is broken, and what the command is about.
+        warnings = _flags().get("warnings")
+        more = {"warnings": warnings} if warnings and "warnings" not in answer else {}
+        click.echo(dump_json({**_with_id(answer, id_at), **more}))
+    else:
+        otherwise()
+
+
+def _with_id(answer: Mapping[str, Any], id_at: str) -> Mapping[str, Any]:
+    """Return *answer* with the `id` of the scenario that was created or named."""
+    context = click.get_current_context()
+    named = next((context.params[name] for name in ("id", "scenario_id") if context.params.get(name)), None)
+    if "id" in answer:
+        return answer
+    if named is None and id_at:
+        named = reduce(getitem, id_at.split("."), answer)
+    return answer if named is None else {**answer, "id": named}

@@ -1,4 +1,4 @@
-"""How a command fails: one sentence on stderr or JSON on stdout, and the exit code of its error."""
+"""How a command fails: one sentence on stderr, or JSON on stdout and stderr, and the exit code of its error."""
 
 import os
 import sys
@@ -31,9 +31,12 @@ def fail(error: Exception, *, as_json: bool, operation: str = "") -> NoReturn:
         code, sentence = "bug", _explain_bug(error)
     sentence = printable(sentence)
     if as_json:
+        said = dump_json({**details, **_flag(operation), "error": sentence, "code": code})
+        if not (sys.stdout.isatty() and sys.stderr.isatty()):
+            # A script that reads the answer from stdout may end here without showing it.
+            say(said)
         try:
-            said = {**details, **_flag(operation), "error": sentence, "code": code}
-            sys.stdout.write(dump_json(said) + "\n")
+            sys.stdout.write(said + "\n")
             sys.stdout.flush()
         except OSError:
             discard_output(1)

@@ -6,7 +6,7 @@ import click
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.options import argument, field_option, option
+from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_table
 
 
@@ -25,7 +25,6 @@ def hrmp() -> None:
     default="both",
     help="ingress (senders to PARAID), egress (its receivers), or both (default).",
 )
-@field_option
 def openchannels(**fields: Any) -> None:
     """List the parachains with open channels to or from PARAID."""
     result = perform(**fields)

@@ -5,9 +5,19 @@ from typing import Any
 import click
 
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import asked_for_json, perform, print_answer, print_table
-from scenarioctl.cli.options import field_option, option
-from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say, short_time
+from scenarioctl.cli.execution import (
+    asked_for_field,
+    asked_for_json,
+    emit,
+    perform,
+    print_answer,
+    print_table,
+    refuse_output_file,
+    tell,
+    warn,
+)
+from scenarioctl.cli.options import option
+from scenarioctl.cli.output import draw_facts, draw_table, printable, say, short_time
 from scenarioctl.cli.shared_options import page_options
 from scenarioctl.errors import DaemonUnreachable, NotReady, ScenarioctlError, StoreBusy
 from scenarioctl.model.jobs import RUN_FAILED
@@ -109,7 +119,6 @@ def run(**fields: Any) -> None:
 
 @job.command(operation="jobs.job_status", example="scenarioctl job status 3kf9Qz7aB --field state")
 @click.argument("id", metavar="ID")
-@field_option
 def status(**fields: Any) -> None:
     """Show a job: its schedule, next run, last runs and failures.
 
@@ -135,11 +144,10 @@ def status(**fields: Any) -> None:
             )
 
     print_answer(standing, draw=draw)
-    context = click.get_current_context()
-    if standing.answer.get("outcome") == "failed" and context.meta.get("scenarioctl.field") is None:
+    if standing.answer.get("outcome") == "failed" and not asked_for_field():
         from scenarioctl.operations.outcomes import LAST_RUN_FAILED
 
-        context.exit(LAST_RUN_FAILED)
+        click.get_current_context().exit(LAST_RUN_FAILED)
 
 
 @job.command("list", operation="jobs.list_jobs", example="scenarioctl job list --state paused")
@@ -182,12 +190,13 @@ def list_(**fields: Any) -> None:
 def logs(follow: bool, **fields: Any) -> None:
     """Print the log of a job, oldest line first."""
     if follow:
+        refuse_output_file("--follow")
         _follow(**fields)
         return
     answer = perform(**fields).answer
     _print_log(answer)
     if not asked_for_json() and str(len(answer["result"])) == fields["limit"]:
-        say(f"more with --after {answer['next']}")
+        tell(f"more with --after {answer['next']}")
 
 
 @job.command(operation="jobs.job_mempool", example="scenarioctl job mempool 3kf9Qz7aB --json")
@@ -214,9 +223,9 @@ def mempool(**fields: Any) -> None:
         return
     for each in answer["mempool"]:
         if "flag" in each:
-            say(f"Warning: {printable(each['Date'])}: {printable(each['flag'])}")
+            warn(f"{each['Date']}: {each['flag']}")
     if answer["mempool"] and "next" in answer:
-        say(f"read on with --after {answer['next']}")
+        tell(f"read on with --after {answer['next']}")
 
 
 def _follow(**fields: Any) -> None:
@@ -255,8 +264,8 @@ def _tells(line: str, error: str) -> bool:
 
 
 def _print_log(answer: Any) -> None:
-    if asked_for_json():
-        click.echo(dump_json(answer))
-        return
-    for line in answer["result"]:
-        click.echo(printable(line))
+    def lines() -> None:
+        for line in answer["result"]:
+            click.echo(printable(line))
+
+    emit(answer, lines)

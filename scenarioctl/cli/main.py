@@ -12,8 +12,8 @@ import click
 from scenarioctl import __version__
 from scenarioctl.cli.commands import Group, wants_json
 from scenarioctl.cli.failure import fail
-from scenarioctl.cli.output import prepare_output, printable, say
-from scenarioctl.errors import ScenarioctlError
+from scenarioctl.cli.output import prepare_output, say
+from scenarioctl.errors import ScenarioctlError, Warned
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -73,7 +73,7 @@ class LazyGroup(Group):
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Answers go to stdout, everything else to stderr. Exit codes: 0 ok, 1 bug, 2 bad input, 3 not found, "
-    "4 conflict, 5 chain unreachable, 6 the chain refused, 7 the job's last run failed.",
+    "4 conflict, 5 chain unreachable, 6 the chain refused, 7 the job's last run failed, or --strict and a warning.",
 )
 @click.version_option(__version__, "-V", "--version", message="scenarioctl %(version)s")
 def cli() -> None:
@@ -82,9 +82,10 @@ def cli() -> None:
     scenarioctl builds transactions and never signs them: it holds no keys.
     """
     from scenarioctl.cli.environment import unknown_variables
+    from scenarioctl.cli.execution import warn
 
     for sentence in unknown_variables():
-        say(f"Warning: {printable(sentence)}")
+        warn(sentence)
 
 
 def main() -> NoReturn:
@@ -113,6 +114,10 @@ def main() -> NoReturn:
         sys.exit(stop.code if "_SCENARIOCTL_COMPLETE" in os.environ else 141)
     except Exception as error:
         fail(error, as_json=wants_json(arguments, flags), operation=str(flags.get("operation", "")))
+    if not status and flags.get("warnings") and flags.get("strict"):
+        from scenarioctl.operations.outcomes import OUTCOMES
+
+        sys.exit(OUTCOMES[Warned.code].exit)
     sys.exit(status if isinstance(status, int) else 0)
 
 

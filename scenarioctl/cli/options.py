@@ -121,9 +121,31 @@ GLOBAL_OPTIONS = (
     click.Option(
         ["--json"], is_flag=True, default=None, help="Print the JSON that the HTTP endpoint answers."
     ),
+    OneOption(
+        ["--field"],
+        metavar="PATH",
+        help="Print only this field of the answer, like id or scenarios.0.id; * is each.",
+    ),
+    OneOption(
+        ["--output", "-o", "output_file"],
+        metavar="FILE",
+        shell_complete=complete_files,
+        help="Write the answer to FILE, whole or not at all, instead of stdout.",
+    ),
     click.Option(
-        ["--offline"],
+        ["--quiet", "-q"], is_flag=True, default=None, help="Print no notes, only warnings and errors."
+    ),
+    click.Option(
+        ["--verbose", "-v"], is_flag=True, default=None, help="Say which store, daemon and nodes are asked."
+    ),
+    click.Option(
+        ["--strict"],
         is_flag=True,
+        default=None,
+        help="Refuse what there is a warning about, with exit code 7.",
+    ),
+    click.Option(
+        ["--offline/--no-offline"],
         default=None,
         help="Never connect to a node; use local runtime tables.",
     ),
@@ -142,6 +164,3 @@ GLOBAL_OPTIONS = (
         help="Send the command to the daemon at URL: http://…, https://…, unix:///…",
     ),
 )
-
-#: Prints one value of a structured answer, bare, for scripts.
-field_option = option("--field", metavar="NAME", help="Print only this field.")

@@ -12,14 +12,38 @@ import click
 from scenarioctl.errors import InvalidRequest, shorten
 
 
-def find_field(answer: Mapping[str, Any], name: str) -> Any:
-    """Return the value of *name* in an answer, or in the object that the answer wraps."""
+def find_values(answer: Mapping[str, Any], path: str) -> list[Any]:
+    """Return the value at *path*, like `result.0.date`; `*` stands for each value of a list or object.
+
+    The first name may also be one in the object that the answer wraps.
+    """
+    first = path.partition(".")[0]
     inner = next((value for value in answer.values() if isinstance(value, Mapping)), {})
-    for level in (answer, inner):
-        if name in level:
-            return level[name]
-    known = ", ".join([*answer, *inner])
-    raise InvalidRequest(f"field {shorten(name)} is not in the answer, expected one of: {known}")
+    if first not in answer and first != "*":
+        known = {**inner, **answer}
+        return _find(known, path.split("."), path, known=[*answer, *inner])
+    return _find(answer, path.split("."), path)
+
+
+def _find(value: Any, names: Sequence[str], path: str, known: Iterable[str] = ()) -> list[Any]:
+    if not names:
+        return [value]
+    name, rest = names[0], names[1:]
+    if isinstance(value, Mapping):
+        if name == "*":
+            return [found for each in value.values() for found in _find(each, rest, path)]
+        if name in value:
+            return _find(value[name], rest, path)
+        expected = f"expected one of: {', '.join(known or value) or 'nothing, it is empty'}"
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        if name == "*":
+            return [found for each in value for found in _find(each, rest, path)]
+        if name.removeprefix("-").isdecimal() and -len(value) <= int(name[:10]) < len(value):
+            return _find(value[int(name)], rest, path)
+        expected = f"expected * or a place below {len(value)}" if value else "the list is empty"
+    else:
+        expected = f"{shorten(name)} is looked for in a single value: {shorten(value)}"
+    raise InvalidRequest(f"field {shorten(path)} is not in the answer, {expected}")
 
 
 def dump_json(value: Any, indent: int | None = None) -> str:
@@ -41,8 +65,12 @@ def printable(value: object) -> str:
 
 
 def short_time(moment: str | None) -> str | None:
-    """Return a moment of an answer without fractions of a second."""
-    return moment and f"{moment[:19]}Z"
+    """Return a moment of an answer without fractions of a second: on a terminal in local time, else in UTC."""
+    if not moment or not sys.stdout.isatty():
+        return moment and f"{moment[:19]}Z"
+    from datetime import datetime
+
+    return f"{datetime.fromisoformat(f'{moment[:19]}+00:00').astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 def describe_amount(amount: Mapping[str, Any]) -> str:
@@ -81,22 +109,26 @@ def discard_output(descriptor: int) -> None:
 
 
 def draw_facts(facts: Mapping[str, object]) -> None:
-    """Draw names and values in two columns; for terminals only."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table.grid(padding=(0, 2))
-    table.add_column()
-    # Whole, on as many lines as it takes: of a hash, nothing may be left out.
-    table.add_column(overflow="fold")
+    """Print names and values in two columns.  A value is never broken into lines, so that it can be copied whole."""
+    width = max(map(len, facts), default=0)
     for name, value in facts.items():
-        table.add_row(Text(name, style="bold"), Text(printable(value)))
-    Console(soft_wrap=False).print(table)
+        click.echo(f"{bold(name)}{' ' * (width - len(name))}  {printable(value)}")
+
+
+def bold(text: str) -> str:
+    """Return *text* as bold on a terminal that wants colors (https://no-color.org)."""
+    return click.style(text, bold=True) if _wants_styles() else text
+
+
+def _wants_styles() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def draw_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Draw a table on a terminal; tab-separated lines without a header everywhere else.  None is shown as `-`."""
+    """Draw a table on a terminal; tab-separated lines without a header everywhere else.  None is shown as `-`.
+
+    On a terminal, hex is shortened in its middle, and a table that is higher than the screen goes to a pager.
+    """
     lines = ([printable("-" if cell is None else cell) for cell in row] for row in rows)
     if not sys.stdout.isatty():
         for line in lines:
@@ -106,13 +138,37 @@ def draw_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    table = Table(box=None, header_style="bold" if _wants_styles() else "", pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
     for line in lines:
         # Text, not str: what people put in a diagram is not markup.
-        table.add_row(*map(Text, line))
-    Console().print(table)
+        table.add_row(*(Text(_shown_hex(cell)) for cell in line))
+    screen = Console()
+    with screen.capture() as drawn:
+        screen.print(table)
+    page(drawn.get(), height=screen.height)
+
+
+#: As many digits of a longer hex text are shown in a table at each end.
+_ENDS = 10
+
+
+def _shown_hex(cell: str) -> str:
+    is_long = cell.startswith("0x") and len(cell) > 2 + 2 * _ENDS + 1
+    return f"{cell[: 2 + _ENDS]}…{cell[-_ENDS:]}" if is_long else cell
+
+
+def page(text: str, *, height: int) -> None:
+    """Print *text* on a terminal of *height* lines; a longer one in the pager, which `SCENARIOCTL_PAGER` or `PAGER` names."""
+    pager = os.environ.get("SCENARIOCTL_PAGER", os.environ.get("PAGER", "less"))
+    if text.count("\n") < height or pager in ("", "cat") or not sys.stdin.isatty():
+        click.echo(text, nl=False, color=True)
+        return
+    os.environ["PAGER"] = pager
+    # As git and gh do: leave what fits on the screen, keep colors, don't clear the screen.
+    os.environ.setdefault("LESS", "FRX")
+    click.echo_via_pager(text, color=True)
 
 
 def draw_json(value: Any) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from scenarioctl.cli.commands import Command
-from scenarioctl.cli.execution import asked_for_json, perform
+from scenarioctl.cli.execution import asked_for_field, asked_for_json, emit, perform, tell
 from scenarioctl.cli.options import option
-from scenarioctl.cli.output import dump_json, printable, say
 from scenarioctl.cli.pictures import WAYS, find_way, show, text_for, write_whole
 from scenarioctl.errors import InvalidRequest, shorten
 
@@ -65,14 +64,11 @@ def preview(output: str | None, format: str | None, draw: str | None, **fields: 
     elif output is not None and output != "-":
         answer = ask(form or "png")
         write_whole(output, b64decode(answer["img"]), field="output")
-        if asked_for_json():
-            click.echo(dump_json(answer))
-        else:
-            say(f"Wrote {printable(output)}")
-    elif asked_for_json():
+        emit(answer, lambda: tell(f"Wrote {output}"))
+    elif asked_for_json() or asked_for_field():
         if output is not None:
             raise InvalidRequest("output '-' and --json both write to stdout: omit one of them")
-        click.echo(dump_json(ask(form or "png")))
+        emit(ask(form or "png"), lambda: None)
     elif form in ("png", "svg") and (form == "svg" or not sys.stdout.isatty()):
         click.echo(b64decode(ask(form)["img"]), nl=False)
     else:

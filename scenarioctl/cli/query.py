@@ -10,15 +10,20 @@ import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import (
+    asked_for_field,
     asked_for_json,
+    emit,
     open_application,
     perform,
     print_answer,
     read_settings,
+    refuse_output_file,
     run,
+    tell,
+    warn,
 )
-from scenarioctl.cli.options import argument, field_option, option
-from scenarioctl.cli.output import draw_json, dump_json, printable, say
+from scenarioctl.cli.options import argument, option
+from scenarioctl.cli.output import draw_json, printable
 from scenarioctl.errors import (
     ChainRefused,
     ChainUnreachable,
@@ -68,7 +73,6 @@ STOOD_SECONDS = 30.0
     "to other endpoints too, and print the changes in between.",
 )
 @option("--count", metavar="NUMBER", default="", help="With --watch: end after this many lines.")
-@field_option
 def query(watch: bool, count: str, **fields: Any) -> None:
     """Read a chain: a storage item, a constant, or what a runtime API answers.
 
@@ -77,6 +81,7 @@ def query(watch: bool, count: str, **fields: Any) -> None:
     printed as they are, all else as JSON with every integer as text.
     """
     if watch:
+        refuse_output_file("--watch")
         _follow(read_count(count), **fields)
         return
     if count:
@@ -85,7 +90,7 @@ def query(watch: bool, count: str, **fields: Any) -> None:
         )
     result = perform(**fields)
     text = result.answer["result"]
-    shown = _drawable(text) if sys.stdout.isatty() and not asked_for_json() else None
+    shown = _drawable(text) if sys.stdout.isatty() and not (asked_for_json() or asked_for_field()) else None
     if shown is not None:
         draw_json(shown)
     else:
@@ -128,17 +133,12 @@ class _Output:
 
     def __init__(self, count: int) -> None:
         self._left = count
-        self._warned = False
 
     def is_full_after(self, block: int, text: str, warnings: Sequence[str]) -> bool:
         """Print a change, and tell whether it was the last one."""
-        if warnings and not self._warned:
-            say(f"Warning: {printable(warnings[0])}")
-            self._warned = True
-        if asked_for_json():
-            click.echo(dump_json({"block": block, "result": text}))
-        else:
-            click.echo(f"{block}\t{printable(text)}")
+        for warning in warnings[:1]:
+            warn(warning)
+        emit({"block": block, "result": text}, lambda: click.echo(f"{block}\t{printable(text)}"))
         self._left -= 1
         return self._left == 0
 
@@ -150,7 +150,7 @@ async def _print_changes(app: "Application", output: _Output, fields: Mapping[st
     from scenarioctl.actions.query_watch import Watch
     from scenarioctl.operations.queries import QueryChain, entry_limit, read_request
 
-    app.tell = _tell
+    app.tell = tell
     request = QueryChain(**fields)
     watch = Watch(app, read_request(app, request), limit=entry_limit(request.limit))
     patience = Patience()
@@ -186,10 +186,10 @@ def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Seque
             newest = int(ask(settings, "queries.query_chain", head).answer["result"])
             if patience.waited:
                 patience.waited = False
-                _tell(f"following {fields['chain']} again at {settings.url}, block {newest}")
+                tell(f"following {fields['chain']} again at {settings.url}, block {newest}")
             following = newest if seen is None else seen + 1
             first = max(following, newest - MOST_MISSED)
-            with Unread(_tell) as unread:
+            with Unread(tell) as unread:
                 unread.add(range(following, first), f"they are more than {MOST_MISSED}")
                 for block in range(first, newest + 1):
                     at = QueryChain(**{**fields, "block": str(block)})
@@ -243,7 +243,7 @@ class Patience:
         now = monotonic()
         if self._block != block or now - self._tried > STOOD_SECONDS:
             self._since, self._block, self._pause = now, block, 0.0
-            _tell(f"lost after block {block}, trying again for {PATIENCE_SECONDS:g} seconds: {error}")
+            tell(f"lost after block {block}, trying again for {PATIENCE_SECONDS:g} seconds: {error}")
         elif now + self._pause - self._since > PATIENCE_SECONDS:
             raise type(error)(f"{error}; nothing new came for {PATIENCE_SECONDS:g} seconds")
         pause = self._pause
@@ -251,7 +251,3 @@ class Patience:
         self._tried = now + pause
         self.waited = True
         return pause
-
-
-def _tell(words: str) -> None:
-    say(printable(words))

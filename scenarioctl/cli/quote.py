@@ -7,7 +7,7 @@ import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import perform, print_answer
-from scenarioctl.cli.options import field_option, option
+from scenarioctl.cli.options import option
 from scenarioctl.cli.output import draw_facts
 from scenarioctl.cli.shared_options import swap_options
 
@@ -25,7 +25,6 @@ from scenarioctl.cli.shared_options import swap_options
     default="",
     help="Account that would swap. The quote is compared with its dry run.",
 )
-@field_option
 def quote(**fields: Any) -> None:
     """Ask the exchange chain what a swap would buy now.
 

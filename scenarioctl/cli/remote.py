@@ -118,7 +118,7 @@ def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = Fal
     With *waits*, there is no timeout for the answer.
     """
     for name, reason in _LOCAL_FLAGS.items():
-        if settings.origins.get(name) == "flag":
+        if settings.origins.get(name) == "flag" and getattr(settings, name):
             raise InvalidRequest(
                 f"{name} cannot be combined with url {shorten(settings.url)}, {reason}. Leave one out"
             )

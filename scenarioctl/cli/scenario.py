@@ -1,14 +1,15 @@
 """`scenarioctl scenario` and its short form `info`."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from scenarioctl.cli.check_report import check_option, show_check
 from scenarioctl.cli.commands import Command, Group
-from scenarioctl.cli.execution import asked_for_json, perform, print_answer, print_table
+from scenarioctl.cli.execution import asked_for_json, confirms, emit, perform, print_answer, print_table
 from scenarioctl.cli.input import read_text
-from scenarioctl.cli.options import argument, field_option, option
+from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.preview import preview
 from scenarioctl.cli.shared_options import page_options, transaction_options, yes_option
@@ -46,9 +47,13 @@ def scenario() -> None:
     default="created",
     help="Sort by created (default), id or summary.",
 )
-@click.option("--descending", is_flag=True, help="Reverse the order: newest or last first.")
+@click.option(
+    "--descending/--ascending",
+    default=None,
+    help="Last first, or first first. Default: the newest first, or from A to Z.",
+)
 def list_(**fields: Any) -> None:
-    """List the stored scenarios: id, date, summary."""
+    """List the stored scenarios, the newest first: id, date, summary."""
     page = perform(**fields).answer
     named = ("name",) if any(row.get("name") for row in page.get("scenarios", ())) else ()
     rows = (
@@ -60,7 +65,6 @@ def list_(**fields: Any) -> None:
 
 @scenario.command(operation="scenarios.show_scenario")
 @click.argument("id", metavar="ID")
-@field_option
 def show(**fields: Any) -> None:
     """Show the steps of a scenario and their problems."""
     view = perform(**fields)
@@ -95,7 +99,6 @@ scenario.add_command(preview)
 @yes_option
 @check_option
 @transaction_options
-@field_option
 def full(**fields: Any) -> None:
     """Describe and draft the first transaction of a scenario; --json has all of them."""
     result = perform(**fields)
@@ -131,7 +134,7 @@ def import_(source: str, **fields: Any) -> None:
     entries = read_bagpipes_store(text, limit=IMPORT_LIMIT)
     if entries is None:
         result = perform(url=text, **fields)
-        print_answer(result, plain="shortUrl")
+        print_answer(result, plain="shortUrl", is_id=True)
         return
     if fields["id"]:
         raise InvalidRequest(
@@ -161,7 +164,7 @@ def _import_all(entries: "tuple[Entry, ...]") -> None:
         else:
             imported.append(entry.id)
             if not asked_for_json():
-                print_answer(result, plain="shortUrl")
+                print_answer(result, plain="shortUrl", is_id=True)
     if asked_for_json():
         click.echo(dump_json({"imported": imported, "refused": refused}))
         click.get_current_context().exit(OUTCOMES[InvalidRequest.code].exit if refused else 0)
@@ -212,12 +215,20 @@ def export(form: str, **fields: Any) -> None:
         print_answer(result, plain="longUrl")
 
 
-@scenario.command(operation="scenarios.delete_scenario")
-@click.argument("id", metavar="ID")
-def delete(**fields: Any) -> None:
-    """Remove a scenario from the store."""
-    result = perform(**fields)
-    if asked_for_json():
-        print_answer(result)
-    else:
-        click.echo(printable(fields["id"]))
+@scenario.command(
+    operation="scenarios.delete_scenario", example="scenarioctl scenario delete --yes lnr8CfoQX hLhmE6m0j"
+)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+def delete(ids: tuple[str, ...], yes: bool) -> None:
+    """Remove scenarios from the store, with their jobs, logs and drafts.
+
+    On a terminal you are asked first. Each id is printed once its scenario is removed.
+    """
+    ids = tuple(dict.fromkeys(ids))
+    if not yes and confirms():
+        named = printable(ids[0]) if len(ids) == 1 else f"{len(ids)} scenarios"
+        click.confirm(f"Delete {named}, with log and drafts?", abort=True, err=True)
+    for id in ids:
+        result = perform(id=id)
+        emit({**result.answer, "id": id}, partial(click.echo, printable(id)))

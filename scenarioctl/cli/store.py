@@ -7,16 +7,17 @@ import click
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import (
-    asked_for_json,
+    emit,
     open_application,
     perform,
     print_answer,
     print_table,
     read_settings,
     run,
+    tell,
 )
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import draw_facts, dump_json, printable, say
+from scenarioctl.cli.output import draw_facts, printable, say
 from scenarioctl.errors import ScenarioctlError
 
 if TYPE_CHECKING:
@@ -42,12 +43,9 @@ def init(grant: str | None) -> None:
     settings = open_application().settings
     created = run(create_store(settings.store, grant=grant or ""))
     location = without_password(settings.store)
-    if asked_for_json():
-        click.echo(dump_json({"store": location, "created": created}))
-        return
-    click.echo(location)
+    emit({"store": location, "created": created}, lambda: click.echo(location))
     if not created:
-        say("The tables are there already.")
+        tell("The tables are there already.")
 
 
 @store.command(
@@ -83,7 +81,7 @@ def copy(source: str, target: str, stop_jobs: bool) -> None:
     answer = {**names, "stopped": stopped, "tables": rows}
     print_table(answer, ("table", "rows", "copied now", "hash"), (list(row.values()) for row in rows))
     total = sum(each.rows for each in tables)
-    say(f"Verified: both stores have the same {total} rows.")
+    tell(f"Verified: both stores have the same {total} rows.")
 
 
 async def _copy(source: str, target: str, *, stop_jobs: bool) -> "tuple[list[str], list[CopiedTable]]":
@@ -96,7 +94,7 @@ async def _copy(source: str, target: str, *, stop_jobs: bool) -> "tuple[list[str
         stopped = await copy.stop_jobs(stop=stop_jobs, now=time.time_ns())
         # At once: when an interrupted copy is continued, these jobs are not running any more.
         for id in stopped:
-            say(f"Stopped job {id}.")
+            tell(f"Stopped job {id}.")
         try:
             with shown_bar() as progress:
                 return stopped, await copy.perform(progress)
@@ -123,25 +121,21 @@ def migrate(contract: bool) -> None:
 
     location = read_settings().store
     done = run(migrate_store(location, contract=contract))
-    if asked_for_json():
-        answer = {
-            "store": without_password(location),
-            "version": done.version,
-            "newest": done.newest,
-            "applied": list(done.applied),
-            "waiting": list(done.waiting),
-            "usable": done.is_usable,
-        }
-        click.echo(dump_json(answer))
-        return
-    for name in done.applied:
-        click.echo(name)
+    answer = {
+        "store": without_password(location),
+        "version": done.version,
+        "newest": done.newest,
+        "applied": list(done.applied),
+        "waiting": list(done.waiting),
+        "usable": done.is_usable,
+    }
+    emit(answer, lambda: click.echo("".join(f"{name}\n" for name in done.applied), nl=False))
     if not done.applied and not done.waiting:
-        say(f"Nothing to do: the tables have version {done.version}.")
+        tell(f"Nothing to do: the tables have version {done.version}.")
     if done.waiting:
         names = ", ".join(done.waiting)
         if done.is_usable:
-            say(
+            tell(
                 f"Waiting: {names}. When no older daemon runs any more, run: scenarioctl store migrate --contract"
             )
         else:

@@ -6,10 +6,10 @@ import click
 
 from scenarioctl.cli.check_report import draw_check
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import asked_for_json, perform, print_answer
+from scenarioctl.cli.execution import asked_for_field, asked_for_json, perform, print_answer, tell
 from scenarioctl.cli.input import TX_LIMIT, read_text, read_tx
-from scenarioctl.cli.options import field_option, option
-from scenarioctl.cli.output import draw_json, printable
+from scenarioctl.cli.options import option
+from scenarioctl.cli.output import draw_json
 from scenarioctl.cli.shared_options import (
     RAW,
     signer_options,
@@ -30,7 +30,6 @@ def tx() -> None:
 )
 @click.argument("tx", metavar="HEX|-")
 @option("--chain", metavar="CHAIN", required=True, help="Chain of the transaction.")
-@field_option
 def decode(tx: str, **fields: Any) -> None:
     """Decode a transaction: an extrinsic, signed or not, or call data."""
     result = perform(tx=read_tx(tx), **fields)
@@ -60,7 +59,6 @@ def decode(tx: str, **fields: Any) -> None:
     metavar="FILE.png",
     help="Write the QR code for Polkadot Vault. A long payload needs several files.",
 )
-@field_option
 def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
     """Make the payload that SENDER signs for an unsigned transaction.
 
@@ -73,14 +71,14 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 
         check_file(qr_file)
     result = perform(tx=read_tx(tx), **fields)
-    structured = asked_for_json() or click.get_current_context().meta.get("scenarioctl.field") is not None
+    structured = asked_for_json() or asked_for_field()
     if qr or qr_file is not None:
         from scenarioctl.cli.qr_output import draw_codes, write_files
         from scenarioctl.transactions.signing.wallet_formats import vault_frames
 
         frames = vault_frames(bytes.fromhex(result.answer["vault_payload"][2:]))
         for path in write_files(qr_file, frames) if qr_file is not None else ():
-            click.echo(f"Wrote {printable(path)}", err=True)
+            tell(f"Wrote {path}")
         if qr:
             # What a script asked for stays alone on stdout.
             draw_codes(frames, err=structured)
@@ -100,7 +98,6 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
 @transfer_options("sourchain", "destchain", "destinationaddress", amount=RAW, needed=False)
 @yes_option
 @xcm_version_option
-@field_option
 def check(tx: str, **fields: Any) -> None:
     """Simulate a transaction on every chain it touches, before it is signed.
 
@@ -141,7 +138,6 @@ def check(tx: str, **fields: Any) -> None:
     help="sr25519, ed25519 or ecdsa. Default: the one that matches.",
 )
 @signer_options
-@field_option
 def assemble(tx: str, payload: str | None, **fields: Any) -> None:
     """Join a transaction and its signature, and print the signed transaction.
 

@@ -8,7 +8,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex
 from scenarioctl.model.request_values import read_choice, read_number
-from scenarioctl.operations.results import Result
+from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.signing_fields import read_aside
 from scenarioctl.transactions.hex_fields import parse_hex
 
@@ -41,6 +41,8 @@ class Broadcast:
     wait: str = ""
     #: Seconds to wait at most; none: 180.
     timeout: int | str | None = None
+    #: Do not send it if there is a warning.
+    strict: bool = False
 
 
 class IncludedTransaction(TypedDict, total=False):
@@ -103,6 +105,8 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
             raise doubt from None
         raise _kind_of(error)(f"{str(error).removesuffix(_BUILDING)}; nothing was sent") from None
     warnings.append(check_nonce(chain, signed, standing))
+    if request.strict:
+        refuse_warnings(filter(None, warnings))
     from scenarioctl.transactions.submission.submit import Submission
 
     submission = Submission(

@@ -16,12 +16,12 @@ from scenarioctl.operations.built_transactions import (
     passed_check,
     runtime_used,
 )
-from scenarioctl.operations.results import Result
+from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.operations.stored_diagrams import store_document
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from scenarioctl.actions.flow_files import DrawnFlow
     from scenarioctl.model.calls import UnsignedTransaction
@@ -52,6 +52,8 @@ class CreateScenario:
     check: bool = False
     #: Account that will sign: SS58 or 0x public key.
     sender: str = ""
+    #: Refuse to create it if there is a warning.
+    strict: bool = False
 
 
 class CreatedScenario(Checked):
@@ -68,7 +70,12 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
     if transfer.has_placeholder:
         _read_single(diagram.document)
     created = await _store_drafted(
-        app, diagram.document, sender, lambda view: draft_parsed(view, transfer, sender), diagram
+        app,
+        request,
+        diagram.document,
+        sender,
+        lambda view: draft_parsed(view, transfer, sender),
+        diagram,
     )
     return replace(created, notes=transfer.notes)
 
@@ -95,6 +102,8 @@ class CreateSwap(CheckableFields):
     route: Any = None
     #: The exchange parachain, if there is more than one.
     chain: str = "hydraDx"
+    #: Refuse to create it if there is a warning.
+    strict: bool = False
 
 
 class SwapTransaction(RuntimeUsed):
@@ -117,6 +126,8 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     drafted = await draft_first(app, _read_single(document), sender=sender)
     transaction = drafted.transaction
     check = passed_check(transaction)
+    warnings = (*transaction.warnings, *payload_warnings(app, request))
+    _judge(request, warnings)
     swap: SwapTransaction = {
         "swap_tx": await write_transaction(app, transaction, request),
         "scenarioid": await store_document(app, document),
@@ -125,7 +136,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     return Result(
         answer={"success": True, "swap": swap, **check},
         notes=transaction.notes,
-        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+        warnings=warnings,
     )
 
 
@@ -141,6 +152,8 @@ class CreateRemark:
     check: bool = False
     #: Account that will sign: SS58 or 0x public key.
     sender: str = ""
+    #: Refuse to create it if there is a warning.
+    strict: bool = False
 
 
 async def create_remark(app: Application, request: CreateRemark) -> Result[CreatedScenario]:
@@ -154,7 +167,7 @@ async def create_remark(app: Application, request: CreateRemark) -> Result[Creat
     async def draft(view: Application) -> "UnsignedTransaction":
         return (await draft_first(view, diagram, sender=sender)).transaction
 
-    return await _store_drafted(app, document, sender, draft, diagram)
+    return await _store_drafted(app, request, document, sender, draft, diagram)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +202,8 @@ class CreateFlow:
     check: bool = False
     #: Account that will sign: SS58 or 0x public key.
     sender: str = ""
+    #: Refuse to create it if there is a warning.
+    strict: bool = False
 
 
 class StepCheck(CheckAnswer):
@@ -222,18 +237,18 @@ async def create_flow(app: Application, request: CreateFlow) -> Result[CreatedFl
             raise InvalidRequest(drawn.explain(problem.node, problem.sentence))
     if sender is None:
         # Each run drafts anew, with notes and warnings of its own: who writes a flow hears of those that it always has.
+        warnings = tuple(f"{drawn.place(node)}: {said}" for node, made in drafted for said in made.warnings)
+        _judge(request, warnings)
         return Result(
             answer={"result": await store_document(app, drawn.document, diagram)},
             notes=tuple(f"{drawn.place(node)}: {note}" for node, made in drafted for note in made.notes),
-            warnings=tuple(
-                f"{drawn.place(node)}: {said}" for node, made in drafted for said in made.warnings
-            ),
+            warnings=warnings,
         )
-    return await _store_checked_flow(app, drawn, diagram, sender)
+    return await _store_checked_flow(app, request, drawn, diagram, sender)
 
 
 async def _store_checked_flow(
-    app: Application, drawn: "DrawnFlow", diagram: Diagram, sender: bytes
+    app: Application, request: CreateFlow, drawn: "DrawnFlow", diagram: Diagram, sender: bytes
 ) -> Result[CreatedFlow]:
     """Store a flow each of whose transactions passes, by itself, on what the chains hold now."""
     from contextlib import aclosing
@@ -267,11 +282,20 @@ async def _store_checked_flow(
         notes.append(
             "each step was checked by itself, on what the chains hold now and not on what the steps before it leave"
         )
+    _judge(request, warnings)
     return Result(
         answer={"result": await store_document(app, drawn.document, diagram), "checks": checks},
         warnings=tuple(warnings),
         notes=tuple(notes),
     )
+
+
+def _judge(
+    request: CreateScenario | CreateSwap | CreateRemark | CreateFlow, warnings: "Iterable[str]"
+) -> None:
+    """Raise Warned if the request is strict and there are warnings; nothing is stored yet."""
+    if request.strict:
+        refuse_warnings(warnings)
 
 
 def _read_single(document: Any) -> Diagram:
@@ -287,6 +311,7 @@ def _read_single(document: Any) -> Diagram:
 
 async def _store_drafted(
     app: Application,
+    request: CreateScenario | CreateRemark,
     document: Any,
     sender: bytes | None,
     draft: "Callable[[Application], Awaitable[UnsignedTransaction]]",
@@ -304,6 +329,7 @@ async def _store_drafted(
             raise
         return Result(answer={"result": await store_document(app, document, diagram)})
     check = passed_check(transaction)
+    _judge(request, transaction.warnings)
     return Result(
         answer={"result": await store_document(app, document, diagram), **check},
         warnings=transaction.warnings,

@@ -37,4 +37,5 @@ OUTCOMES = {
     "timed_out": Outcome(exit=5, status=504),
     "request_failed": Outcome(exit=5, status=502),
     "chain_refused": Outcome(exit=6, status=502),
+    "warned": Outcome(exit=7, status=422),
 }

@@ -1,8 +1,10 @@
 """What handlers return, and the size of a page of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypedDict, TypeVar
 
+from scenarioctl.errors import Warned
 from scenarioctl.model.request_values import read_number
 
 T = TypeVar("T")
@@ -18,6 +20,17 @@ class Result(Generic[T]):
     warnings: tuple[str, ...] = ()
     #: Whether a daemon encodes the answer in a thread, because it may be megabytes.
     large: bool = False
+
+
+def refuse_warnings(warnings: Iterable[str]) -> None:
+    """Raise Warned if there is a warning: of a request that is `strict`, before it creates or sends anything."""
+    found = [warning for warning in warnings if warning]
+    if found:
+        raise Warned(
+            f"refused because of a warning: {'; '.join(found)}",
+            advice="; --strict was asked for",
+            details={"warnings": found},
+        )
 
 
 class Done(TypedDict):

@@ -181,7 +181,8 @@ class ListScenarios:
     search: str = ""
     #: `created`, `id` or `summary`.
     sort: str = "created"
-    descending: bool = False
+    #: Last first; where left out, the newest first, and otherwise from A to Z.
+    descending: bool | None = None
 
 
 class _MaybeNamed(TypedDict, total=False):
@@ -212,7 +213,7 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
         chain=chain,
         search=request.search,
         sort=request.sort,
-        descending=request.descending,
+        descending=request.sort == "created" if request.descending is None else request.descending,
     )
     rows: list[ScenarioRow] = [
         {

@@ -51,6 +51,9 @@ _OTHER_ERRORS = {
     "run_job": ("timed_out", "request_failed"),
     "readiness": ("not_ready",),
     "events": ("not_found",),
+    **dict.fromkeys(
+        ("create_scenario", "create_swap", "create_remark", "create_flow", "broadcast"), ("warned",)
+    ),
 }
 
 

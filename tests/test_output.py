@@ -1,0 +1,434 @@
+"""What the options of every command do to its output: fields, files, notes, warnings, JSON, pager, times."""
+
+import json
+import os
+import pty
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scenarioctl.cli.options import GLOBAL_OPTIONS
+from tests.conftest import Run
+from tests.messages import says
+from tests.test_cli import CREATE_REMARK, CREATE_SWAP, OMNIPOOL_NOTE, OMNIPOOL_WARNING, PROGRAM, ok
+from tests.test_parity import commands
+
+
+@pytest.fixture
+def remark(scenarioctl: Run) -> str:
+    return ok(scenarioctl(*CREATE_REMARK)).strip()
+
+
+# --field
+
+
+@pytest.mark.parametrize(
+    ("path", "printed"),
+    [
+        ("id", "{id}\n"),
+        ("nodes.0.type", "chain\n"),
+        ("nodes.-1.type", "action\n"),
+        ("nodes.*.type", "chain\naction\n"),
+        ("edges.*.*", "{chain}\n{action}\n"),
+        ("problems.*.problem", ""),
+        ("nodes.1", '{{"id": "{action}", "type": "action", "text": "\'hello\' on polkadot"}}\n'),
+    ],
+)
+def test_a_field_is_a_path(scenarioctl: Run, remark: str, path: str, printed: str) -> None:
+    chain, action = ok(scenarioctl("scenario", "show", remark, "--field", "nodes.*.id")).split()
+
+    shown = ok(scenarioctl("scenario", "show", remark, "--field", path))
+
+    assert shown == printed.format(id=remark, chain=chain, action=action)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("scenario", "list", "--field", "scenarios.0.id"),
+        ("--field", "scenarios.*.id", "scenario", "list"),
+        ("job", "logs", "{id}", "--field", "id"),
+        ("info", "{id}", "--field", "id"),
+        ("scenario", "export", "{id}", "--field", "id"),
+        ("scenario", "preview", "{id}", "--field", "id"),
+    ],
+)
+def test_a_field_works_on_every_command(scenarioctl: Run, remark: str, line: tuple[str, ...]) -> None:
+    ok(scenarioctl("job", "start", remark, "--every", "12h", "--field", "id", "-q"))
+
+    assert ok(scenarioctl(*(word.format(id=remark) for word in line))) == f"{remark}\n"
+
+
+def test_each_created_scenario_has_its_id_in_the_same_place(scenarioctl: Run, tmp_path: Path) -> None:
+    flow = tmp_path / "f.toml"
+    flow.write_text('[[steps]]\ntype = "remark"\nchain = "polkadot"\ntext = "hello"\n')
+    lines = [
+        CREATE_REMARK,
+        CREATE_SWAP,
+        ("create", "query", "--chain", "polkadot", "System", "Number"),
+        ("create", "--file", str(flow)),
+    ]
+
+    ids = [scenarioctl(*line, "--field", "id").out.strip() for line in lines]
+    share = ok(scenarioctl("scenario", "export", ids[0])).strip()
+    again = json.loads(ok(scenarioctl("scenario", "import", share, "--json", "-q")))["id"]
+
+    assert len(set(ids)) == 4
+    assert again == ids[0]
+    assert sorted(ok(scenarioctl("scenario", "list", "--field", "scenarios.*.id")).split()) == sorted(ids)
+
+
+@pytest.mark.parametrize(
+    ("path", "parts"),
+    [
+        ("nothing", ("field", "nothing")),
+        ("nodes.7.id", ("field", "nodes.7.id")),
+        ("nodes.x", ("field", "nodes.x")),
+        ("problems.0", ("field", "problems.0")),
+        ("summary.0", ("field", "summary.0")),
+        ("nodes.0.colour", ("field", "nodes.0.colour")),
+        ("", ("field",)),
+    ],
+)
+def test_a_field_that_is_not_there_is_named(
+    scenarioctl: Run, remark: str, path: str, parts: tuple[str, ...]
+) -> None:
+    ended = scenarioctl("scenario", "show", remark, "--field", path)
+
+    assert (ended.out, ended.err, ended.code) == ("", says(*parts).printed, 2)
+
+
+# --output
+
+
+def test_the_answer_is_written_to_a_file(scenarioctl: Run, remark: str, tmp_path: Path) -> None:
+    path = tmp_path / "answer.json"
+
+    ended = scenarioctl("scenario", "show", remark, "-o", str(path))
+    quiet = scenarioctl("scenario", "show", remark, "--json", "--output", str(path), "-q")
+
+    assert (ended.out, ended.err, ended.code) == ("", f"Wrote {path}\n", 0)
+    assert (quiet.out, quiet.err, quiet.code) == ("", "", 0)
+    assert json.loads(path.read_text())["id"] == remark
+
+
+def test_a_file_is_written_if_the_exit_code_says_something_about_the_answer(
+    scenarioctl: Run, remark: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "status.json"
+    scenarioctl("job", "run", remark, "--offline")
+    ok(scenarioctl("job", "start", remark, "-q"))
+
+    ended = scenarioctl("job", "status", remark, "-o", str(path), "-q")
+
+    assert json.loads(path.read_text())["state"] == "running"
+    assert ended.code == 0
+
+
+def test_an_error_leaves_the_file_as_it_was(scenarioctl: Run, tmp_path: Path) -> None:
+    path = tmp_path / "answer.json"
+    path.write_text("before")
+
+    ended = scenarioctl("info", "abcdefghi", "-o", str(path))
+
+    assert (ended.out, ended.err, ended.code) == ("", says("scenario", "abcdefghi").printed, 3)
+    assert path.read_text() == "before"
+
+
+@pytest.mark.parametrize("place", ["missing/a.json", "."])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_done(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    ended = scenarioctl(*CREATE_REMARK, "-o", place)
+
+    assert (ended.out, ended.code) == ("", 2)
+    assert ended.err.startswith(f"Error: output '{place}' cannot be written: ")
+    assert ok(scenarioctl("scenario", "list")) == ""
+
+
+@pytest.mark.parametrize(
+    "line", [("job", "logs", "abcdefghi", "--follow"), ("query", "polkadot", "System", "Number", "--watch")]
+)
+def test_what_never_ends_is_not_written_to_a_file(
+    scenarioctl: Run, tmp_path: Path, line: tuple[str, ...]
+) -> None:
+    ended = scenarioctl(*line, "-o", str(tmp_path / "x"))
+
+    assert (ended.out, ended.code) == ("", 2)
+    assert "redirect stdout" in ended.err
+
+
+# Notes and warnings
+
+
+def test_quiet_prints_no_notes_but_warnings(scenarioctl: Run) -> None:
+    loud, quiet = scenarioctl(*CREATE_SWAP), scenarioctl(*CREATE_SWAP, "-q")
+
+    assert loud.err == f"{OMNIPOOL_NOTE}\nWarning: {OMNIPOOL_WARNING}\n"
+    assert quiet.err == f"Warning: {OMNIPOOL_WARNING}\n"
+
+
+def test_verbose_says_what_was_asked(scenarioctl: Run) -> None:
+    ended = scenarioctl("-v", *CREATE_REMARK)
+
+    assert ended.err.startswith("creation.create_remark took 0.")
+    assert ended.err.endswith("scenarios.db\n")
+
+
+@pytest.mark.parametrize("way", ["flag", "SCENARIOCTL_STRICT", "config.toml"])
+def test_strict_creates_nothing_if_there_is_a_warning(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    line: tuple[str, ...] = CREATE_SWAP
+    if way == "flag":
+        line = ("--strict", *line)
+    elif way == "config.toml":
+        (tmp_path / "c.toml").write_text("strict = true\n")
+        line = ("--config", str(tmp_path / "c.toml"), *line)
+    else:
+        monkeypatch.setenv(way, "1")
+
+    ended = scenarioctl(*line, "--json")
+    monkeypatch.delenv("SCENARIOCTL_STRICT", raising=False)
+
+    answer = json.loads(ended.out)
+    assert answer["code"] == "warned"
+    assert answer["warnings"] == [OMNIPOOL_WARNING]
+    assert OMNIPOOL_WARNING in answer["error"]
+    assert ended.code == 7
+    assert ok(scenarioctl("scenario", "list")) == ""
+
+
+def test_strict_prints_no_transaction_there_is_a_warning_about(scenarioctl: Run) -> None:
+    made = scenarioctl(*CREATE_SWAP).out.strip()
+
+    ended = scenarioctl("--offline", "scenario", "full", made, "--strict", "-q")
+
+    assert (ended.out, ended.code) == ("", 7)
+    assert says("warning", "Omnipool", "--strict").printed == ended.err
+
+
+def test_strict_lets_pass_what_has_no_warning(scenarioctl: Run) -> None:
+    assert len(ok(scenarioctl(*CREATE_REMARK, "--strict"))) == 10
+
+
+def test_a_warning_of_the_surroundings_counts_too(scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCENARIOCTL_STOER", "x")
+
+    ended = scenarioctl("scenario", "list", "--strict")
+
+    assert ended.code == 7
+    assert ended.err.startswith("Warning: unknown environment variable SCENARIOCTL_STOER")
+
+
+def test_in_json_errors_are_on_stderr_too(scenarioctl: Run) -> None:
+    ended = scenarioctl("info", "abcdefghi", "--json")
+
+    assert ended.err == ended.out
+    assert json.loads(ended.err)["code"] == "not_found"
+
+
+# Offline
+
+
+@pytest.mark.parametrize(
+    ("way", "advice"),
+    [
+        ("flag", "omit --offline"),
+        ("SCENARIOCTL_OFFLINE", "SCENARIOCTL_OFFLINE is set, pass --no-offline"),
+        ("config.toml", "offline is set in config.toml, pass --no-offline"),
+    ],
+)
+def test_an_offline_refusal_tells_where_offline_comes_from(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, advice: str
+) -> None:
+    config = tmp_path / "c.toml"
+    nowhere = '[chains.polkadot]\nendpoints = ["ws://127.0.0.1:1"]\n'
+    config.write_text(("offline = true\n" if way == "config.toml" else "") + nowhere)
+    if way == "SCENARIOCTL_OFFLINE":
+        monkeypatch.setenv(way, "1")
+    line = ("--config", str(config), "query", "polkadot", "System", "Number")
+
+    refused = scenarioctl(*line, *(("--offline",) if way == "flag" else ()))
+    connected = scenarioctl(*line, "--no-offline")
+
+    assert (refused.out, refused.code) == ("", 5)
+    assert refused.err == f"Error: polkadot can't be asked offline: {advice}\n"
+    assert "cannot be reached" in connected.err
+
+
+# Lists
+
+
+def test_the_newest_is_first(scenarioctl: Run) -> None:
+    made = [ok(scenarioctl(*CREATE_REMARK)).strip() for _ in range(3)]
+
+    def ids(*options: str) -> list[str]:
+        return ok(scenarioctl("scenario", "list", "--field", "scenarios.*.id", *options)).split()
+
+    assert ids() == made[::-1]
+    assert ids("--ascending") == made
+    assert ids("--sort", "id") == sorted(made)
+    assert ids("--sort", "id", "--descending") == sorted(made, reverse=True)
+
+
+def test_several_are_deleted_at_once(scenarioctl: Run) -> None:
+    made = [ok(scenarioctl(*CREATE_REMARK)).strip() for _ in range(3)]
+
+    ended = scenarioctl("scenario", "delete", made[0], made[1], made[0], "abcdefghi", made[2])
+
+    assert (ended.out, ended.code) == (f"{made[0]}\n{made[1]}\n", 3)
+    assert ended.err == says("scenario", "abcdefghi").printed
+    assert ok(scenarioctl("scenario", "list", "--field", "scenarios.*.id")) == f"{made[2]}\n"
+
+
+# On a terminal
+
+
+class Terminal:
+    """The program on a terminal that shows all three streams."""
+
+    def __init__(self, home: Path, *line: str, lines: int = 24, **more: str) -> None:
+        self.screen, theirs = pty.openpty()
+        environment = {
+            "HOME": str(home),
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+        }
+        self.process = subprocess.Popen(
+            [PROGRAM, *line],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env={**environment, "COLUMNS": "100", "LINES": str(lines), **more},
+            start_new_session=True,
+        )
+        os.close(theirs)
+
+    def type(self, text: str) -> None:
+        os.write(self.screen, text.encode())
+
+    def read(self) -> str:
+        """Return what is shown until the program ends."""
+        return "".join(self._parts())
+
+    def read_until(self, end: str) -> str:
+        shown = ""
+        for part in self._parts():
+            shown += part
+            if shown.endswith(end):
+                break
+        return shown
+
+    def _parts(self) -> Iterator[str]:
+        try:
+            while data := os.read(self.screen, 65536):
+                yield data.decode().replace("\r\n", "\n")
+        except OSError:
+            # How Linux says that nobody holds the other end any more.
+            pass
+
+    def end(self) -> int:
+        code = self.process.wait(timeout=20)
+        os.close(self.screen)
+        return code
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 0), ("n\n", 130, 1)])
+def test_a_person_is_asked_before_anything_is_deleted(
+    tmp_path: Path, answer: str, code: int, left: int
+) -> None:
+    created = Terminal(tmp_path, *CREATE_REMARK)
+    id = created.read().split()[-1]
+    assert created.end() == 0
+
+    deleting = Terminal(tmp_path, "scenario", "delete", id)
+    asked = deleting.read_until("]: ")
+    deleting.type(answer)
+    rest = deleting.read()
+
+    assert asked == f"Delete {id}, with log and drafts? [y/N]: "
+    assert deleting.end() == code
+    assert (id in rest) is (code == 0)
+    listed = Terminal(tmp_path, "scenario", "list", "--field", "total")
+    assert listed.read() == f"{left}\n"
+    listed.end()
+
+
+def test_times_are_local_on_a_terminal_and_utc_elsewhere(tmp_path: Path, scenarioctl: Run) -> None:
+    store = str(tmp_path / "s.db")
+    ok(scenarioctl("--store", store, *CREATE_REMARK))
+    utc = ok(scenarioctl("--store", store, "scenario", "list")).split("\t")[1]
+
+    listed = Terminal(tmp_path, "--store", store, "scenario", "list", TZ="Asia/Kathmandu")
+    shown = listed.read()
+
+    moment = time.strptime(utc, "%Y-%m-%dT%H:%M:%SZ")
+    seconds = time.mktime(moment) - time.timezone + 5.75 * 3600
+    assert time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds)) in shown
+    assert listed.end() == 0
+
+
+def test_no_color_means_no_escapes(tmp_path: Path, scenarioctl: Run) -> None:
+    store = str(tmp_path / "s.db")
+    id = ok(scenarioctl("--store", store, *CREATE_REMARK)).strip()
+    for line in (("scenario", "show", id), ("scenario", "list")):
+        shown = [Terminal(tmp_path, "--store", store, *line, NO_COLOR=value) for value in ("", "1")]
+
+        with_color, without = (each.read() for each in shown)
+
+        assert ("\x1b[1m" in with_color, "\x1b" in without) == (True, False)
+        assert [each.end() for each in shown] == [0, 0]
+
+
+def test_hex_is_never_broken_into_lines(tmp_path: Path, scenarioctl: Run) -> None:
+    store = str(tmp_path / "s.db")
+    id = ok(scenarioctl("--store", store, *CREATE_REMARK[:-1], "x" * 300)).strip()
+    tx = ok(scenarioctl("--store", store, "--offline", "scenario", "full", id, "--field", "tx")).strip()
+
+    shown = Terminal(tmp_path, "--store", store, "--offline", "scenario", "full", id)
+
+    assert tx in shown.read()
+    assert shown.end() == 0
+
+
+def test_a_list_that_is_higher_than_the_screen_goes_to_the_pager(tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text('#!/bin/sh\necho "PAGED with LESS=$LESS"\ncat\n')
+    pager.chmod(0o755)
+
+    high = Terminal(tmp_path, "chain", "list", lines=5, PAGER=str(pager))
+    low = Terminal(tmp_path, "chain", "list", lines=50, PAGER=str(pager))
+    none = Terminal(tmp_path, "chain", "list", lines=5, PAGER=str(pager), SCENARIOCTL_PAGER="")
+
+    assert high.read().startswith("PAGED with LESS=FRX\n")
+    assert "PAGED" not in low.read() + none.read()
+    assert [each.end() for each in (high, low, none)] == [0, 0, 0]
+
+
+# Help
+
+
+def test_the_help_of_a_command_names_its_own_options(scenarioctl: Run) -> None:
+    shown = ok(scenarioctl("create", "remark", "--help"))
+
+    assert "--text" in shown
+    assert "Global options: see scenarioctl --help." in shown
+    assert "--no-offline" not in shown
+    assert all(each.opts[0] in ok(scenarioctl("--help")) for each in GLOBAL_OPTIONS)
+
+
+@pytest.mark.parametrize("words", sorted(commands()))
+def test_no_option_of_a_command_hides_a_global_one(words: str) -> None:
+    own = [each for each in commands()[words].params if each not in GLOBAL_OPTIONS]
+    taken = {spelling for each in own for spelling in each.opts}
+    hidden = {each.opts[0] for each in GLOBAL_OPTIONS if not taken.isdisjoint(each.opts)}
+
+    # It writes to a file too.
+    assert hidden == ({"--output"} if words == "scenario preview" else set())
