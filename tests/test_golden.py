@@ -116,6 +116,7 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         "remark": 21,
         "call": 333,
         "chain-tx": 16,
+        "nested": 35,
         "signing-payload": 67,
         "signed-extrinsic": 24,
         "extrinsic-v5": 4,

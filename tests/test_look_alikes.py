@@ -114,7 +114,7 @@ def told(app: Application, chain: Chain, asset: Asset) -> dict[str, str]:
     source, send, swap = diagram.nodes
     described = describe_call(table, chain, call, ASSETS)["args"]
     return {
-        "decode says": say_call(call, chain, ASSETS),
+        "decode says": say_call(call, chain, ASSETS, lambda other: bundled(other.name)),
         "decode": str(described.get("value") or described),
         "check": str(amount_of(asset, 10**12)),
         "check, as JSON": str(amount_of(asset, 10**12).answer()),

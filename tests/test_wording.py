@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains.assets import Assets
-from scenarioctl.chains.registry import Registry
+from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.table import load_bundled
+from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.transactions.extrinsic import Extrinsic
 from scenarioctl.transactions.wording.calls import say_call, say_extrinsic
 from tests.conftest import BOB, BOB_HEX
@@ -15,13 +15,16 @@ from tests.messages import Says, says
 
 REGISTRY = Registry()
 ASSETS = Assets(REGISTRY)
-BOB_ON_HYDRATION = BOB
+
+
+def bundled_table(chain: Chain) -> RuntimeTable | None:
+    return load_bundled(chain.name)
 
 
 def say(chain: str, call_data: str) -> str:
     table = load_bundled(chain)
     assert table is not None
-    return say_call(table.decode_call(bytes.fromhex(call_data)), REGISTRY.find(chain), ASSETS)
+    return say_call(table.decode_call(bytes.fromhex(call_data)), REGISTRY.find(chain), ASSETS, bundled_table)
 
 
 ACCOUNT = BOB_HEX[2:]
@@ -91,7 +94,7 @@ def with_changed(chain: str, call_data: str, **changes: Any) -> str:
     assert table is not None
     call = table.decode_call(bytes.fromhex(call_data))
     changed = Call(pallet=call.pallet, method=call.method, args={**call.args, **changes})
-    return say_call(changed, REGISTRY.find(chain), ASSETS)
+    return say_call(changed, REGISTRY.find(chain), ASSETS, bundled_table)
 
 
 TYPE_AND_THEN = f"1f0d05010100c91f050401000007341cdcdf02010501000105040d01020400010100{ACCOUNT}00"
@@ -155,7 +158,7 @@ def said(chain: str, pallet: str, method: str, **args: Any) -> str:
     table = load_bundled(chain)
     assert table is not None
     call = table.decode_call(table.encode_call(Call(pallet=pallet, method=method, args=args)))
-    return say_call(call, REGISTRY.find(chain), ASSETS)
+    return say_call(call, REGISTRY.find(chain), ASSETS, bundled_table)
 
 
 RAW_BOB = bytes.fromhex(ACCOUNT)
@@ -175,7 +178,7 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
             f"[{NOTES}; then {PAYS}], and nothing after the first that fails",
         ),
         ("Utility", "force_batch", {"calls": [PAY]}, f"[{PAYS}], and goes on after one that fails"),
-        ("Utility", "batch_all", {"calls": []}, "calls Utility.batch_all on polkadot"),
+        ("Utility", "batch_all", {"calls": []}, says("nothing", "empty batch")),
         (
             "Utility",
             "batch_all",
@@ -205,13 +208,13 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
             "Utility",
             "dispatch_as",
             {"as_origin": {"system": "None"}, "call": PAY},
-            says("Utility.dispatch_as", PAYS),
+            says("system.None", PAYS),
         ),
         (
             "Utility",
             "with_weight",
             {"call": PAY, "weight": WEIGHT},
-            says("Utility.with_weight", PAYS),
+            says("weight", PAYS),
         ),
         (
             "Proxy",
@@ -345,7 +348,7 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
                     }
                 }
             ],
-            "runs an encoded call of 2 bytes on assetHub as SovereignAccount (Transact), which is not decoded",
+            "runs on assetHub as SovereignAccount (Transact) the call [2 bytes that are not a call of statemint 2003001]",
         ),
         (
             [
@@ -425,6 +428,6 @@ def test_a_tip_and_a_fee_in_another_asset_are_told(extension: dict[str, Any], be
         extensions=extension,
     )
 
-    sentence = say_extrinsic(extrinsic, REGISTRY.find("assetHub"), ASSETS)
+    sentence = say_extrinsic(extrinsic, REGISTRY.find("assetHub"), ASSETS, bundled_table)
 
     assert sentence == says("writes", "hi", beside)

@@ -64,24 +64,21 @@ def _decode(
     from hashlib import blake2b
 
     from scenarioctl.transactions.explain import describe_call, describe_signature
-    from scenarioctl.transactions.wording.calls import say_call, say_extrinsic
 
     extrinsic = read_transaction(table, chain, data)
     form: TransactionForm = "call"
     signature: _Signed = {}
     if isinstance(extrinsic, Call):
         call = extrinsic
-        says = say_call(call, chain, app.assets)
     else:
         form, call = "extrinsic", extrinsic.call
-        says = say_extrinsic(extrinsic, chain, app.assets)
         if extrinsic.signer is not None:
             form, signature = "signed extrinsic", {"signature": describe_signature(extrinsic, chain)}
     call_data = table.encode_call(call)
     answer: DecodedTransaction = {
         "chain": chain.name,
         "form": form,
-        "says": says,
+        "says": say_transaction(app, chain, table, extrinsic),
         "call": describe_call(table, chain, call, app.assets),
         "call_data": "0x" + call_data.hex(),
         "call_hash": "0x" + blake2b(call_data, digest_size=32).hexdigest(),
@@ -89,6 +86,20 @@ def _decode(
         **runtime_used(table, offline=app.settings.offline),
     }
     return Result(answer=answer, warnings=app.runtime_warnings(chain, table))
+
+
+def say_transaction(
+    app: Application, chain: "Chain", table: "RuntimeTable", transaction: "Extrinsic | Call"
+) -> str:
+    """Return what *transaction*, read by *table*, does on *chain* and, as far as their runtimes are known, on others."""
+    from scenarioctl.transactions.wording.calls import say_call, say_extrinsic
+
+    def tables(other: "Chain") -> "RuntimeTable | None":
+        return table if other.name == chain.name else app.known_runtime(other)
+
+    if isinstance(transaction, Call):
+        return say_call(transaction, chain, app.assets, tables)
+    return say_extrinsic(transaction, chain, app.assets, tables)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { everyCallVector } from './calls.mjs';
 import { codecVectors } from './codec.mjs';
+import { nestedVectors } from './nested.mjs';
 import { randomCallVectors } from './random_calls.mjs';
 import { must, ROOT } from './runtimes.mjs';
 import { signingVectors } from './signing.mjs';
@@ -12,7 +13,10 @@ import { walletVectors } from './wallets.mjs';
 const TARGET = new URL('tests/data/vectors/golden.json', ROOT);
 
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', import.meta.url)));
-const vectors = [...transferVectors(), ...everyCallVector(), ...randomCallVectors(12), ...signingVectors(), ...walletVectors(), ...codecVectors()];
+const vectors = [
+  ...transferVectors(), ...everyCallVector(), ...nestedVectors(), ...randomCallVectors(12), ...signingVectors(), ...walletVectors(),
+  ...codecVectors(),
+];
 
 must(new Set(vectors.map(({ id }) => id)).size === vectors.length, 'two vectors have one id');
 

@@ -1,15 +1,17 @@
 """Words for the parts of calls: amounts, accounts, chains; and how much is said of calls that hold others."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import write_location
+from scenarioctl.model.calls import Call
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
 
 #: Calls and instructions inside others that one sentence tells of, all together …
 _ROOM = 24
@@ -19,8 +21,16 @@ _SHOWN = 8
 _DEPTH = 6
 
 
+#: Finds the runtime table that reads the calls of a chain; None if there is none.
+Tables = Callable[["Chain"], "RuntimeTable | None"]
+
+
 class NoPhrase(Exception):
     """The call is of a shape that no sentence here describes whole."""
+
+
+#: What stops a sentence: an argument of another shape than the one that is worded.
+MISFITS = (NoPhrase, LookupError, TypeError, ValueError, AttributeError)
 
 
 @dataclass
@@ -40,6 +50,10 @@ class Phrases:
 
     chain: "Chain"
     assets: "Assets"
+    #: Reads encoded calls, of this chain and of others.
+    tables: Tables
+    #: Says a call, whichever it is.
+    say: Callable[["Phrases", Call], str]
     budget: Budget = field(default_factory=Budget)
     depth: int = 0
 
@@ -48,7 +62,7 @@ class Phrases:
         if self.depth >= _DEPTH:
             # A sentence that nests deeper is read by nobody.
             self.budget.left = 0
-        return Phrases(chain or self.chain, self.assets, budget=self.budget, depth=self.depth + 1)
+        return replace(self, chain=chain or self.chain, depth=self.depth + 1)
 
     def list(self, items: Sequence[Any], say: Callable[["Phrases", Any], str], noun: str) -> str:
         """Return what the first of *items* do, and how many more there are."""
@@ -82,10 +96,31 @@ class Phrases:
         asset = self.assets.at(self.chain, place)
         return asset.amount(value) if asset else f"{value} smallest units of the asset at {place}"
 
-    def account(self, value: Any, chain: "Chain | None" = None) -> str:
-        """Return the SS58 form of an AccountId32, bare or in a MultiAddress."""
-        if isinstance(value, Mapping) and set(value) == {"Id"}:
-            value = value["Id"]
-        if not isinstance(value, bytes) or len(value) != 32:
+    def asset(self, identity: Any) -> str:
+        """Return what an asset is called, by its number or its location seen from this chain."""
+        if isinstance(identity, int):
+            asset = self.assets.listed(self.chain, identity)
+            return asset.display_name if asset else f"asset {identity}"
+        place = write_location(identity)
+        if not place:
             raise NoPhrase
-        return format_account(value, (chain or self.chain).ss58_prefix)
+        asset = self.assets.at(self.chain, place)
+        return asset.display_name if asset else f"the asset at {place}"
+
+    def account(self, value: Any) -> str:
+        """Return an account of this chain, bare or in a MultiAddress, as text."""
+        if isinstance(value, Mapping) and len(value) == 1:
+            ((kind, inner),) = value.items()
+            if kind in ("Address20", "Raw") and isinstance(inner, bytes):
+                return f"the address 0x{inner.hex()} ({kind})"
+            if kind not in ("Id", "Address32"):
+                raise NoPhrase
+            value = inner
+        if not isinstance(value, bytes):
+            raise NoPhrase
+        form = self.chain.account_format
+        if len(value) == form.length:
+            return form.format(value, self.chain.ss58_prefix)
+        if len(value) == 32:
+            return format_account(value, self.chain.ss58_prefix)
+        raise NoPhrase

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.locations import write_location
-from scenarioctl.transactions.wording.phrases import NoPhrase, Phrases
+from scenarioctl.chains.locations import interior, junctions_of, write_location
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases
 from scenarioctl.transactions.xcm_programs import chain_at, read_instruction
 
 if TYPE_CHECKING:
@@ -52,21 +53,31 @@ def say_place(phrases: Phrases, location: Any, here: NamedPlace) -> NamedPlace:
 
 def say_receiver(phrases: Phrases, location: Any, here: NamedPlace) -> str:
     """Return the account that a location names, seen from *here*."""
-    interior = location["interior"]
-    junctions = interior.get("X1") if isinstance(interior, Mapping) and len(interior) == 1 else None
-    junction = junctions[0] if isinstance(junctions, list) and junctions else junctions
-    if location["parents"] == 0 and isinstance(junction, Mapping) and len(junction) == 1:
-        ((kind, inner),) = junction.items()
-        beside = ""
-        if isinstance(inner, Mapping) and inner.get("network") is not None:
-            beside = f" (of the network {_plain(inner['network'])})"
-        if kind == "AccountId32":
-            prefix = here.chain.ss58_prefix if here.chain is not None else phrases.chain.ss58_prefix
-            return f"{format_account(inner['id'], prefix)}{beside}"
-        if kind == "AccountKey20":
-            return f"0x{inner['key'].hex()}{beside}"
-    place = say_place(phrases, location, here)
-    return f"the account of {place.name}"
+    junctions = junctions_of(location)
+    account = _say_account(phrases, junctions[-1], here) if junctions else ""
+    if not account:
+        return f"the account of {say_place(phrases, location, here).name}"
+    if len(junctions) == 1 and location["parents"] == 0:
+        return account
+    # An account that another place has.
+    around = {"parents": location["parents"], "interior": interior(junctions[:-1])}
+    there = say_place(phrases, around, here)
+    return f"{_say_account(phrases, junctions[-1], there)} on {there.name}"
+
+
+def _say_account(phrases: Phrases, junction: Any, here: NamedPlace) -> str:
+    """Return the account that a junction is; nothing if it is none."""
+    if not isinstance(junction, Mapping) or len(junction) != 1:
+        return ""
+    ((kind, inner),) = junction.items()
+    if kind not in ("AccountId32", "AccountKey20"):
+        return ""
+    network = inner.get("network")
+    beside = "" if network is None else f" (of the network {_plain(network)})"
+    if kind == "AccountKey20":
+        return f"0x{inner['key'].hex()}{beside}"
+    prefix = here.chain.ss58_prefix if here.chain is not None else phrases.chain.ss58_prefix
+    return f"{format_account(inner['id'], prefix)}{beside}"
 
 
 def say_assets(phrases: Phrases, items: Any, here: NamedPlace) -> str:
@@ -120,7 +131,7 @@ def _say_instruction(phrases: Phrases, instruction: Any, here: NamedPlace) -> st
     if words is not None:
         try:
             return words(phrases, fields, here)
-        except (NoPhrase, KeyError, TypeError, ValueError, AttributeError):
+        except MISFITS:
             phrases.budget.left = left
     return f"runs {name}"
 
@@ -172,11 +183,30 @@ def _exchange(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
     return f"exchanges {given} for at least {wanted}"
 
 
-def _transact(_: Phrases, fields: Any, here: NamedPlace) -> str:
+def _transact(phrases: Phrases, fields: Any, here: NamedPlace) -> str:
     call = fields["call"]
     encoded = call["encoded"] if isinstance(call, Mapping) else call
     kind = _plain(fields["origin_kind"])
-    return f"runs an encoded call of {len(encoded)} bytes on {here.name} as {kind} (Transact), which is not decoded"
+    said = say_encoded(phrases, encoded, here.chain, here.name)
+    return f"runs on {here.name} as {kind} (Transact) the call {said}"
+
+
+def say_encoded(phrases: Phrases, data: bytes, chain: "Chain | None", name: str = "") -> str:
+    """Return what the encoded call *data* does on *chain*, in brackets; on another chain, by which runtime it was read."""
+    table = None if chain is None else phrases.tables(chain)
+    if chain is None or table is None:
+        where = chain.name if chain is not None else name
+        return f"[{len(data)} bytes that are not decoded, as the runtime of {where} is not known]"
+    inside = phrases.within(chain)
+    if not phrases.budget.spend():
+        return f"[{len(data)} bytes that are not shown]"
+    try:
+        call = table.decode_call(data)
+    except InvalidRequest:
+        return f"[{len(data)} bytes that are not a call of {table}]"
+    said = f"[{inside.say(inside, call)}]"
+    # A chain that isn't asked may have a newer runtime, to which the bytes mean something else.
+    return said if chain.name == phrases.chain.name else f"{said}, as {table} reads it"
 
 
 def _claim(phrases: Phrases, fields: Any, here: NamedPlace) -> str:

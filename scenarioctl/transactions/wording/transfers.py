@@ -1,0 +1,195 @@
+"""Words for transfers and trades within a chain.  To word another one, add a row to WORDS."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scenarioctl.transactions.wording.phrases import NoPhrase, Phrases
+
+Words = Callable[[Phrases, Mapping[str, Any]], str]
+Amount = Callable[[Phrases, Mapping[str, Any], int], str]
+
+
+def _native(phrases: Phrases, args: Mapping[str, Any], value: int) -> str:  # noqa: ARG001
+    return phrases.native(value)
+
+
+def _listed(naming: str) -> Amount:
+    return lambda phrases, args, value: phrases.listed(value, args[naming])
+
+
+def _placed(phrases: Phrases, args: Mapping[str, Any], value: int) -> str:
+    return phrases.placed(value, args["id"])
+
+
+def _pooled(phrases: Phrases, args: Mapping[str, Any], value: int) -> str:  # noqa: ARG001
+    # Numbered apart from the other assets, which the table of assets knows.
+    return f"{value} smallest units of the pool asset {args['id']}"
+
+
+def _transfer(amount: Amount, field: str, receiver: str, *, source: str = "") -> Words:
+    """Return the words of a transfer of the amount in *field* to the account in *receiver*."""
+
+    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
+        payer = f" from {phrases.account(args[source])}" if source else ""
+        to = phrases.account(args[receiver])
+        return f"transfers {amount(phrases, args, args[field])}{payer} to {to} on {phrases.chain.name}"
+
+    return say
+
+
+def _transfer_all(naming: str = "") -> Words:
+    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
+        kept = " but the existential deposit" if args["keep_alive"] else ""
+        what = phrases.asset(args[naming]) if naming else phrases.assets.native(phrases.chain).display_name
+        to = phrases.account(args["dest"])
+        return f"transfers all {what} of the signer{kept} to {to} on {phrases.chain.name}"
+
+    return say
+
+
+def _changed(verb: str, amount: Amount, account: str) -> Words:
+    """Return the words of a call that mints or burns."""
+
+    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
+        return f"{verb.format(amount(phrases, args, args['amount']), phrases.account(args[account]))} on {phrases.chain.name}"
+
+    return say
+
+
+def _burn(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    return f"burns {phrases.native(args['value'])} of the signer on {phrases.chain.name}"
+
+
+def _approve(amount: Amount) -> Words:
+    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
+        most = amount(phrases, args, args["amount"])
+        who = phrases.account(args["delegate"])
+        return f"lets {who} transfer up to {most} of the signer to anyone on {phrases.chain.name}"
+
+    return say
+
+
+def _vested(source: str = "") -> Words:
+    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
+        schedule = args["schedule"]
+        if "locked" in schedule:
+            total, start = schedule["locked"], schedule["starting_block"]
+            part = f"{phrases.native(schedule['per_block'])} a block"
+        else:
+            total, start = schedule["per_period"] * schedule["period_count"], schedule["start"]
+            part = f"{phrases.native(schedule['per_period'])} every {schedule['period']} blocks"
+        payer = f" from {phrases.account(args[source])}" if source else ""
+        to = phrases.account(args["target" if "target" in args else "dest"])
+        return (
+            f"transfers {phrases.native(total)}{payer} to {to} on {phrases.chain.name}, "
+            f"released from block {start} on by {part}"
+        )
+
+    return say
+
+
+def _item(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    item = f"item {args['item']} of collection {args['collection']}"
+    return f"transfers {item} to {phrases.account(args['dest'])} on {phrases.chain.name}"
+
+
+def _spend_local(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    to = phrases.account(args["beneficiary"])
+    return f"has the treasury of {phrases.chain.name} pay {phrases.native(args['amount'])} to {to}"
+
+
+def _sell(amount: str, least: str) -> Words:
+    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
+        sold = phrases.listed(args[amount], args["asset_in"])
+        bought = phrases.listed(args[least], args["asset_out"])
+        return f"sells {sold} for at least {bought} on {phrases.chain.name}{_through(args)}"
+
+    return say
+
+
+def _buy(amount: str, most: str) -> Words:
+    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
+        bought = phrases.listed(args[amount], args["asset_out"])
+        paid = phrases.listed(args[most], args["asset_in"])
+        return f"buys {bought} for at most {paid} on {phrases.chain.name}{_through(args)}"
+
+    return say
+
+
+def _sell_all(phrases: Phrases, args: Mapping[str, Any]) -> str:
+    least = phrases.listed(args["min_amount_out"], args["asset_out"])
+    sold = phrases.asset(args["asset_in"])
+    return f"sells all {sold} of the signer for at least {least} on {phrases.chain.name}{_through(args)}"
+
+
+def _through(args: Mapping[str, Any]) -> str:
+    """Return the way of a trade; nothing if it is the pallet's own pool."""
+    if "route" not in args:
+        return ""
+    hops = len(args["route"])
+    way = f"through {hops} pool{'s' * (hops != 1)}" if hops else "over the route that the chain chooses"
+    return f", {way}"
+
+
+def _convert(given: str, wanted: str, verb: str) -> Words:
+    """Return the words of a trade along a path of assets, of which a receiver is named."""
+
+    def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
+        path = args["path"]
+        if len(path) < 2:
+            raise NoPhrase
+        paid, bought = phrases.placed(args[given], path[0]), phrases.placed(args[wanted], path[-1])
+        to = phrases.account(args["send_to"])
+        return f"{verb.format(paid, bought)} on {phrases.chain.name}, received by {to}"
+
+    return say
+
+
+def _fungible(pallet: str, amount: Amount, naming: str) -> dict[tuple[str, str], Words]:
+    """Return the rows of a pallet of assets that is an instance of `pallet_assets`."""
+    return {
+        (pallet, "transfer"): _transfer(amount, "amount", "target"),
+        (pallet, "transfer_keep_alive"): _transfer(amount, "amount", "target"),
+        (pallet, "force_transfer"): _transfer(amount, "amount", "dest", source="source"),
+        (pallet, "transfer_approved"): _transfer(amount, "amount", "destination", source="owner"),
+        **({(pallet, "transfer_all"): _transfer_all(naming)} if naming else {}),
+        (pallet, "approve_transfer"): _approve(amount),
+        (pallet, "mint"): _changed("mints {} for {}", amount, "beneficiary"),
+        (pallet, "burn"): _changed("burns up to {} of {}", amount, "who"),
+    }
+
+
+#: (pallet, method) -> how it is said.
+WORDS: Mapping[tuple[str, str], Words] = {
+    ("Balances", "transfer"): _transfer(_native, "value", "dest"),
+    ("Balances", "transfer_keep_alive"): _transfer(_native, "value", "dest"),
+    ("Balances", "transfer_allow_death"): _transfer(_native, "value", "dest"),
+    ("Balances", "force_transfer"): _transfer(_native, "value", "dest", source="source"),
+    ("Balances", "transfer_all"): _transfer_all(),
+    ("Balances", "burn"): _burn,
+    **_fungible("Assets", _listed("id"), "id"),
+    **_fungible("ForeignAssets", _placed, "id"),
+    **_fungible("PoolAssets", _pooled, ""),
+    ("Tokens", "transfer"): _transfer(_listed("currency_id"), "amount", "dest"),
+    ("Tokens", "transfer_keep_alive"): _transfer(_listed("currency_id"), "amount", "dest"),
+    ("Tokens", "force_transfer"): _transfer(_listed("currency_id"), "amount", "dest", source="source"),
+    ("Tokens", "transfer_all"): _transfer_all("currency_id"),
+    ("Currencies", "transfer"): _transfer(_listed("currency_id"), "amount", "dest"),
+    ("Currencies", "transfer_native_currency"): _transfer(_native, "amount", "dest"),
+    ("Vesting", "vested_transfer"): _vested(),
+    ("Vesting", "force_vested_transfer"): _vested("source"),
+    ("Uniques", "transfer"): _item,
+    ("Nfts", "transfer"): _item,
+    ("Treasury", "spend_local"): _spend_local,
+    ("Omnipool", "sell"): _sell("amount", "min_buy_amount"),
+    ("Omnipool", "buy"): _buy("amount", "max_sell_amount"),
+    ("Router", "sell"): _sell("amount_in", "min_amount_out"),
+    ("Router", "sell_all"): _sell_all,
+    ("Router", "buy"): _buy("amount_out", "max_amount_in"),
+    ("AssetConversion", "swap_exact_tokens_for_tokens"): _convert(
+        "amount_in", "amount_out_min", "sells {} for at least {}"
+    ),
+    ("AssetConversion", "swap_tokens_for_exact_tokens"): _convert(
+        "amount_in_max", "amount_out", "pays at most {} for {}"
+    ),
+}

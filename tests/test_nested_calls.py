@@ -1,0 +1,274 @@
+"""Every transfer inside a call is told to the person who signs: its amount in whole tokens, its asset and its receiver."""
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.model.calls import Call
+from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
+from scenarioctl.transactions.wording.calls import WORDS, say_call
+from tests.conftest import BOB, BOB_HEX, DATA
+from tests.messages import says
+
+REGISTRY = Registry()
+ASSETS = Assets(REGISTRY)
+VECTORS = [
+    vector
+    for vector in json.loads((DATA / "vectors" / "golden.json").read_text())["vectors"]
+    if vector["kind"] == "nested"
+]
+#: Of one list, at most this many are told.
+SHOWN = 8
+NOTE: dict[str, Any] = {"System": {"remark": {"remark": b"hi"}}}
+WEIGHT = {"ref_time": 1, "proof_size": 1}
+
+
+def table_of(chain: Chain) -> RuntimeTable | None:
+    return load_bundled(chain.name)
+
+
+def say(chain: str, call: Call) -> str:
+    return say_call(call, REGISTRY.find(chain), ASSETS, table_of)
+
+
+@pytest.mark.parametrize("vector", [pytest.param(vector, id=vector["id"]) for vector in VECTORS])
+def test_the_transfers_in_a_call_of_polkadot_js_are_told(vector: dict[str, Any]) -> None:
+    table = load_bundled(vector["chain"])
+    assert table is not None
+    call = table.decode_call(bytes.fromhex(vector["call_hex"][2:]))
+
+    sentence = say(vector["chain"], call)
+
+    told = [word for transfer in vector["transfers"] for word in transfer]
+    assert sentence == says(*told, *vector["words"])
+
+
+class Nester:
+    """Makes calls that hold transfers, and says what they are."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.transfers: list[tuple[str, str]] = []
+
+    def transfer(self, chain: str) -> dict[str, Any]:
+        home = REGISTRY.find(chain)
+        value = self.random.choice((1, 10**10, 12345678900, self.random.getrandbits(100) + 1))
+        account = self.random.randbytes(32)
+        dest: Any = account if chain == "hydraDx" else {"Id": account}
+        number = self.random.choice(
+            {"assetHub": (1984, 1337, None), "hydraDx": (5, 10, None)}.get(chain, (None,))
+        )
+        asset = ASSETS.native(home) if number is None else ASSETS.listed(home, number)
+        assert asset is not None
+        self.transfers.append((asset.amount(value), home.account_format.format(account, home.ss58_prefix)))
+        if number is None:
+            method = self.random.choice(("transfer_keep_alive", "transfer_allow_death"))
+            return {"Balances": {method: {"dest": dest, "value": value}}}
+        if chain == "hydraDx":
+            return {"Tokens": {"transfer": {"dest": dest, "currency_id": number, "amount": value}}}
+        return {"Assets": {"transfer_keep_alive": {"id": number, "target": dest, "amount": value}}}
+
+    def nested(self, chain: str, depth: int) -> dict[str, Any]:
+        """Return a call of *chain* with up to *depth* others around its transfers."""
+        if depth == 0 or self.random.randrange(5) == 0:
+            return self.transfer(chain)
+        account: Any = self.random.randbytes(32)
+        address = account if chain == "hydraDx" else {"Id": account}
+        kind = self.random.choice(
+            (
+                "batch",
+                "derivative",
+                "as",
+                "weight",
+                "else",
+                "proxy",
+                "multi",
+                "one",
+                "schedule",
+                "after",
+                "transact",
+                "inline",
+            )
+        )
+        if kind == "batch":
+            calls = [self.nested(chain, depth - 1) for _ in range(self.random.choice((1, 2)))]
+            return {"Utility": {self.random.choice(("batch", "batch_all", "force_batch")): {"calls": calls}}}
+        if kind == "else":
+            branches = {name: self.nested(chain, depth - 1) for name in ("main", "fallback")}
+            return {"Utility": {"if_else": branches}}
+        if kind == "transact" and chain in ("polkadot", "assetHub"):
+            there, parents, id = ("assetHub", 0, 1000) if chain == "polkadot" else ("hydraDx", 1, 2034)
+            instruction = {
+                "Transact": {
+                    "origin_kind": "SovereignAccount",
+                    "fallback_max_weight": None,
+                    "call": {"encoded": encode(there, self.nested(there, depth - 1))},
+                }
+            }
+            send = {
+                "dest": {"V5": {"parents": parents, "interior": {"X1": [{"Parachain": id}]}}},
+                "message": {"V5": [instruction]},
+            }
+            return {"XcmPallet" if chain == "polkadot" else "PolkadotXcm": {"send": send}}
+        call = self.nested(chain, depth - 1)
+        if kind == "inline":
+            data = encode(chain, call)
+            return {"Preimage": {"note_preimage": {"bytes": data}}}
+        rows: dict[str, tuple[str, str, dict[str, Any]]] = {
+            "derivative": ("Utility", "as_derivative", {"index": 3}),
+            "as": ("Utility", "dispatch_as", {"as_origin": {"system": {"Signed": account}}}),
+            "weight": ("Utility", "with_weight", {"weight": WEIGHT}),
+            "proxy": ("Proxy", "proxy", {"real": address, "force_proxy_type": None}),
+            "multi": (
+                "Multisig",
+                "as_multi",
+                {
+                    "threshold": 2,
+                    "other_signatories": [account],
+                    "maybe_timepoint": None,
+                    "max_weight": WEIGHT,
+                },
+            ),
+            "one": ("Multisig", "as_multi_threshold_1", {"other_signatories": [account]}),
+            "schedule": ("Scheduler", "schedule", {"when": 5, "maybe_periodic": None, "priority": 0}),
+        }
+        other = ("Scheduler", "schedule_after", {"after": 5, "maybe_periodic": (3, 4), "priority": 0})
+        pallet, method, fields = rows.get(kind, other)
+        return {pallet: {method: {**fields, "call": call}}}
+
+
+def encode(chain: str, value: dict[str, Any]) -> bytes:
+    table = load_bundled(chain)
+    assert table is not None
+    return table.encode_call(read(value))
+
+
+def read(value: dict[str, Any]) -> Call:
+    ((pallet, inner),) = value.items()
+    ((method, args),) = inner.items()
+    return Call(pallet=pallet, method=method, args=args)
+
+
+@pytest.mark.parametrize("chain", ["polkadot", "assetHub", "hydraDx", "kusama"])
+@pytest.mark.parametrize(
+    "seeds", [range(150), pytest.param(range(150, 5000), marks=pytest.mark.soak)], ids=["few", "many"]
+)
+def test_each_transfer_is_told_or_said_to_be_left_out(chain: str, seeds: range) -> None:
+    table = load_bundled(chain)
+    assert table is not None
+    told = 0
+    for seed in seeds:
+        random = Random(f"{chain} {seed}")
+        nester = Nester(random)
+        depth = random.randrange(1, 12)
+        value = nester.nested(chain, depth)
+
+        sentence = say(chain, table.decode_call(encode(chain, value)))
+
+        missing = [each for each in nester.transfers if f"{each[0]} to {each[1]}" not in sentence]
+        left_out = "not shown" in sentence or "with more inside" in sentence
+        assert not missing or left_out, (seed, missing, sentence)
+        # Within the bounds, nothing is left out: neither of the number of calls, nor of how deep they are.
+        if depth <= 4:
+            assert (missing, left_out) == ([], False), (seed, sentence)
+        told += len(nester.transfers) - len(missing)
+    assert told > len(seeds)
+
+
+@pytest.mark.parametrize("chain", BUNDLED)
+def test_no_call_of_a_runtime_is_told_without_its_transfers(chain: str) -> None:
+    """Whatever holds a call, under whichever name, says the transfer in it, or that there is more inside."""
+    table = load_bundled(chain)
+    assert table is not None
+    account: Any = bytes.fromhex(BOB_HEX[2:])
+    dest: Any = account if chain == "hydraDx" else {"Id": account}
+    pay = {"Balances": {"transfer_keep_alive": {"dest": dest, "value": 10 ** REGISTRY.find(chain).decimals}}}
+    holders = [
+        (pallet, method, field.name)
+        for pallet in table.pallets
+        for method in table.methods(pallet)
+        for field in table.call_fields(pallet, method)
+        if table.type_name(field.type_id) == "RuntimeCall"
+    ]
+
+    silent = []
+    for pallet, method, name in holders:
+        # The other arguments don't fit the words of this call.
+        args = {field.name: None for field in table.call_fields(pallet, method)} | {name: pay}
+        if f"transfers 1 {REGISTRY.find(chain).symbol}" not in say(
+            chain, Call(pallet=pallet, method=method, args=args)
+        ):
+            silent.append(f"{pallet}.{method}")
+
+    assert len(holders) >= 15
+    assert silent == []
+
+
+def test_a_call_that_is_only_named_says_that_its_arguments_are_not_shown() -> None:
+    bond = Call(pallet="Staking", method="bond", args={"value": 5, "payee": "Staked"})
+    chill = Call(pallet="Staking", method="chill", args={})
+
+    assert [say("assetHub", bond), say("assetHub", chill)] == [
+        says("Staking.bond", "assetHub", "not shown"),
+        says("Staking.chill", "assetHub"),
+    ]
+
+
+def test_a_call_for_a_chain_without_a_runtime_is_said_to_be_unread() -> None:
+    transact = {
+        "Transact": {"origin_kind": "Native", "fallback_max_weight": None, "call": {"encoded": b"\0\0\0"}}
+    }
+    dest = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
+    send = Call(
+        pallet="PolkadotXcm", method="send", args={"dest": {"V5": dest}, "message": {"V5": [transact]}}
+    )
+
+    sentence = say_call(send, REGISTRY.find("assetHub"), ASSETS, lambda _: None)
+
+    assert sentence == says("to hydraDx", "3 bytes", "not decoded", "the runtime of hydraDx is not known")
+
+
+def test_calls_that_are_left_out_of_a_batch_are_counted() -> None:
+    pay = {"Balances": {"transfer_keep_alive": {"dest": {"Id": bytes(32)}, "value": 10**10}}}
+    batch = Call(pallet="Utility", method="batch_all", args={"calls": [pay] * 100})
+
+    sentence = say("polkadot", batch)
+
+    assert sentence.count("transfers 1 DOT") == SHOWN
+    assert sentence.endswith("92 more calls not shown")
+
+
+def test_an_address_that_is_no_account_is_told_too() -> None:
+    sentences = [
+        say(
+            "polkadot",
+            Call(pallet="Balances", method="transfer_keep_alive", args={"dest": dest, "value": 10**10}),
+        )
+        for dest in (
+            {"Raw": b"\1\2"},
+            {"Address20": b"\x11" * 20},
+            {"Address32": bytes.fromhex(BOB_HEX[2:])},
+            {"Index": None},
+        )
+    ]
+
+    assert sentences == [
+        says("1 DOT", "0x0102", "Raw"),
+        says("1 DOT", "0x" + "11" * 20, "Address20"),
+        says("1 DOT", BOB),
+        says("Balances.transfer_keep_alive", "not shown"),
+    ]
+
+
+def test_each_row_of_words_is_a_call_of_some_runtime() -> None:
+    tables = [load_bundled(chain) for chain in BUNDLED]
+    # Of older runtimes, of chains that are configured, and of those with a sudo key.
+    elsewhere = {("Balances", "transfer"), *(row for row in WORDS if row[0] == "Sudo")}
+
+    unknown = [row for row in WORDS if not any(table and table.has_call(*row) for table in tables)]
+
+    assert set(unknown) == elsewhere
