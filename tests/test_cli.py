@@ -387,10 +387,10 @@ def test_an_era_may_be_given_as_its_bytes(scenarioctl: Run) -> None:
     line = ("--offline", "tx", "payload", REMARK_CALL, "--chain", "polkadot", "--nonce", "0", "--sender", BOB)
     options = ("--block-hash", block_hash, "--field", "payload")
 
-    by_period = ok(scenarioctl(*line, "--era", "64", "--block", "100", *options))
+    by_period = scenarioctl(*line, "--era", "64", "--block", "100", *options).out
 
     assert by_period == f"{REMARK_CALL}450200000080841e001a000000{GENESIS}{block_hash[2:]}00\n"
-    assert ok(scenarioctl(*line, "--era", "0x4502", *options)) == by_period
+    assert scenarioctl(*line, "--era", "0x4502", *options).out == by_period
 
 
 def test_a_payload_in_parts(scenarioctl: Run) -> None:
@@ -400,6 +400,7 @@ def test_a_payload_in_parts(scenarioctl: Run) -> None:
 
     assert answer == {
         "chain": "polkadot",
+        "says": says("hello", "polkadot"),
         "payload": REMARK_PAYLOAD,
         "bytes_to_sign": REMARK_PAYLOAD,
         "parts": {

@@ -329,6 +329,7 @@ def test_w3_w4_what_a_run_leaves_is_read(tmp_path: Path) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z", entry.pop("Date"))
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z", entry.pop("expires"))
     assert entry == {
+        "seq": 1,
         "chain": "polkadot",
         "amount": "0",
         "txType": "Remark",

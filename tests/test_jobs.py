@@ -342,6 +342,7 @@ def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for(tmp_p
             "mempool": [
                 {
                     **documented,
+                    "seq": 1,
                     "tx": "0x00",
                     "spec_version": 7,
                     "expires": "2026-11-21T12:00:00.000000001Z",
@@ -350,13 +351,14 @@ def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for(tmp_p
                 },
                 {
                     **documented,
+                    "seq": 2,
                     "tx": "0x00",
                     "spec_version": 7,
                     "expires": "2026-11-21T12:00:00.000000000Z",
                     "state": "expired",
                 },
-                {**documented, "tx": "Could not generate transaction"},
-                {**documented, "txType": "ChainQuery", "tx": '{"nonce":"1"}'},
+                {**documented, "seq": 3, "tx": "Could not generate transaction"},
+                {**documented, "seq": 4, "txType": "ChainQuery", "tx": '{"nonce":"1"}'},
             ]
         }
 
@@ -407,7 +409,7 @@ def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps_them(
         (entry,) = report["mempool"]
         assert (entry["txType"], entry["state"]) == ("Remark", "current")
         assert (await job_log(app, JobLog(id=id))).answer["result"] == report["result"]
-        assert (await job_mempool(app, JobMempool(id=id))).answer["mempool"] == report["mempool"]
+        assert (await job_mempool(app, JobMempool(id=id))).answer["mempool"] == [{"seq": 1, **entry}]
         # No schedule knows of it.
         assert await app.store.get_job(id) is None
 
@@ -565,6 +567,7 @@ def test_a_run_on_the_command_line_prints_its_log_and_is_kept(scenarioctl: Run) 
     assert page.out == log.out.splitlines()[0] + "\n"
     assert page.err.startswith("more with --after ")
     assert mempool.out.split("\t")[1:5] == ["Remark", "polkadot", "0", "current"]
+    assert mempool.out.endswith("\t1\n")
     assert (mempool.err, drafts.out, drafts.err) == ("", mempool.out, says("--after", "1"))
     assert (end.out, end.err) == ("", "")
 

@@ -18,7 +18,7 @@ from scenarioctl.server.endpoints import ENDPOINTS, PAGES, Endpoint, find_handle
 from scenarioctl.server.examples import EXAMPLES, Example
 from scenarioctl.server.openapi import describe
 from scenarioctl.server.schemas import field_notes, request_schema
-from tests.conftest import ROOT, answer_validator
+from tests.conftest import BOB, ROOT, answer_validator
 from tests.messages import says
 from tests.serving import Serving
 
@@ -315,6 +315,11 @@ def test_answers_of_the_servers_are_as_described(tmp_path: Path) -> None:
                 "decoded_transactions.transaction_payload",
                 "/api/tx/payload",
                 EXAMPLES["decoded_transactions.transaction_payload"].request,
+            ),
+            (
+                "decoded_transactions.transaction_payload",
+                "/api/tx/payload",
+                {"job": remark, "sender": BOB, "nonce": 0, "era": "immortal"},
             ),
             (
                 "transfers.asset_transfer",

@@ -1,6 +1,7 @@
 """Stored scenarios: what an import keeps, finds and refuses, what a description says, and names."""
 
 import json
+import sys
 from base64 import b64decode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from zlib import decompress
 
 import pytest
 
+from scenarioctl.actions.drafting import find_step_place
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest
@@ -266,6 +268,28 @@ class TestFullInfo:
     def test_a_single_one_is_not_listed_again(self, app: Application) -> None:
         assert "transactions" not in self.full(app, "transfer.json")
 
+    @pytest.mark.parametrize("step", [2, "2", "chainTx_j00002"])
+    def test_one_step_is_drafted_alone(self, app: Application, step: int | str) -> None:
+        everything = self.full(app, "calls_by_key.json", output_format="call")
+
+        result = self.full(app, "calls_by_key.json", output_format="call", step=step)
+
+        assert result["summary"] == "assetHub > ChainTx > assetHub"
+        assert result["tx"] == everything["transactions"][1]["tx"] != everything["tx"]
+        assert result.keys() == everything.keys() - {"transactions"}
+
+    @pytest.mark.parametrize("step", [0, 3, "-1", "many", "chain_j00001", True])
+    def test_a_step_that_does_not_exist_is_refused(self, app: Application, step: int | str) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            self.full(app, "calls_by_key.json", step=step)
+
+        assert str(refused.value) == says(
+            "step", "2 transactions", "1 to 2", "chainTx_j00001", "chainTx_j00002"
+        )
+
+    def test_a_number_counts_the_transactions_even_if_a_node_has_it_as_its_id(self) -> None:
+        assert [find_step_place(step, ["2", "1", "7"]) for step in ("1", "2", "7")] == [0, 1, 2]
+
     def test_payloads_of_several_say_that_they_share_a_nonce(self, app: Application) -> None:
         id = bring(app, (DATA / "diagrams" / "calls_by_key.json").read_text())
         request = FullScenarioInfo(id=id, output_format="payload", sender=BOB, nonce=3)
@@ -273,6 +297,52 @@ class TestFullInfo:
         info = finish(full_scenario_info(app, request))
 
         assert info.notes[-1] == says("payload", "nonce")
+
+
+class TestFullOnTheLine:
+    def stored(self, scenarioctl: Run, name: str) -> str:
+        return scenarioctl("scenario", "import", str(DATA / "diagrams" / name)).out.strip()
+
+    def test_all_prints_one_transaction_to_a_line(self, scenarioctl: Run) -> None:
+        id = self.stored(scenarioctl, "calls_by_key.json")
+        answer = json.loads(scenarioctl("--offline", "scenario", "full", id, "--json").out)["result"]
+
+        lines = scenarioctl("--offline", "scenario", "full", id, "--all")
+        single = scenarioctl(
+            "--offline", "scenario", "full", self.stored(scenarioctl, "transfer.json"), "--all"
+        )
+        second = scenarioctl("--offline", "scenario", "full", id, "--step", "2", "--field", "tx")
+
+        assert lines.out.split() == [each["tx"] for each in answer["transactions"]]
+        assert (len(single.out.split()), single.code) == (1, 0)
+        assert second.out == lines.out.splitlines()[1] + "\n"
+
+    def test_all_fails_as_the_first_step_that_cannot_draft(self, scenarioctl: Run) -> None:
+        id = self.stored(scenarioctl, "remark_and_wrong_target.json")
+
+        ended = scenarioctl("--offline", "scenario", "full", id, "--all")
+
+        assert (len(ended.out.split()), ended.code) == (1, 2)
+        assert ended.err == says("Error", "1984", "5")
+
+    def test_a_terminal_shows_the_first_and_says_how_many_there_are(
+        self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        id = self.stored(scenarioctl, "calls_by_key.json")
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+        first = scenarioctl("--offline", "scenario", "full", id)
+        everything = scenarioctl("--offline", "scenario", "full", id, "--all")
+
+        assert first.out.count("summary") == 1
+        assert "polkadot > ChainTx > polkadot" in first.out
+        assert first.err == says("2 transactions", "--all", "--step")
+        assert everything.out.count("summary") == 2
+
+    def test_all_and_a_step_are_refused(self, scenarioctl: Run) -> None:
+        ended = scenarioctl("--offline", "scenario", "full", "x", "--all", "--step", "2")
+
+        assert (ended.code, ended.err) == (2, says("step", "'2'", "--all"))
 
 
 class TestNames:

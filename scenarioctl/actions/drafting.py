@@ -8,7 +8,7 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, S
 from scenarioctl.model.calls import UnsignedTransaction
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from scenarioctl.actions.step_kind import DraftStep
     from scenarioctl.application import Application
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.swap.route import RouteHop
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
     from scenarioctl.transactions.transfer.request import Transfer
+
+#: Nodes that an error lists.
+_SHOWN = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,21 +87,41 @@ async def draft_transfer(
     return _with_check(_encode(app, source, table, draft), check)
 
 
-async def draft_first(app: "Application", diagram: "Diagram", *, sender: bytes | None = None) -> Drafted:
-    """Return the first transaction in execution order; InvalidRequest if no step drafts one.
+async def draft_first(
+    app: "Application", diagram: "Diagram", *, step: int | str = "", sender: bytes | None = None
+) -> Drafted:
+    """Return the first transaction in execution order, or that of *step*; InvalidRequest if no step drafts one.
 
-    With a *sender* it is checked for them: `transaction.check` has the verdict.
+    *step* is a number, counted from 1 among the steps that draft a transaction, or the id of a node.  With a *sender* it
+    is checked for them: `transaction.check` has the verdict.
     """
     drafting = [(node, draft) for node in diagram.in_order() if (draft := _draft_of(node)) is not None]
     if not drafting:
         raise InvalidRequest("this scenario has no step that drafts a transaction")
-    node, draft = drafting[0]
+    place = find_step_place(step, [node.id for node, _ in drafting]) if step != "" else 0
+    node, draft = drafting[place]
     try:
         return await _checked(await draft(app, diagram, node, sender), app, sender)
     except ScenarioctlError as error:
         if len(drafting) == 1:
             raise
         raise type(error)(f"node {shorten(node.id)}: {error}") from None
+
+
+def find_step_place(step: int | str, nodes: "Sequence[str]") -> int:
+    """Return the place of *step* among the *nodes* that draft a transaction."""
+    text = str(step)
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if not 1 <= number <= len(nodes) and step in nodes:
+        return nodes.index(text)
+    if isinstance(step, bool) or not 1 <= number <= len(nodes):
+        known = ", ".join(map(shorten, nodes[:_SHOWN])) + (", …" if len(nodes) > _SHOWN else "")
+        several = len(nodes) > 1
+        raise InvalidRequest(
+            f"step {shorten(step)} does not exist: this scenario drafts {len(nodes)} transaction{'s' * several}, "
+            f"expected {'a number from 1 to ' if several else ''}{len(nodes)}, or the id of a node: {known}"
+        )
+    return number - 1
 
 
 async def draft_each(
@@ -249,7 +272,12 @@ async def draft_remark(app: "Application", *, chain: "Chain", text: str, plain: 
 
 
 async def draft_call(
-    app: "Application", *, chain: "Chain", pallet: str, method: str, params: "Mapping[str, str]"
+    app: "Application",
+    *,
+    chain: "Chain",
+    pallet: str,
+    method: str,
+    params: "Mapping[str, object]",
 ) -> UnsignedTransaction:
     """Return the transaction of any call, its arguments given as text."""
     from scenarioctl.transactions.call_builder import build_call

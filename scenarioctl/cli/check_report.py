@@ -1,4 +1,4 @@
-"""`--check` of the commands that build transactions, and how a check is drawn."""
+"""What is shown beside a transaction: what it does, and `--check` of the commands that build one."""
 
 import sys
 from collections.abc import Mapping
@@ -28,6 +28,12 @@ _WORDS = {
     "computed arrival": "arrives (computed)",
     "arrives": "arrives (dry run)",
 }
+
+
+def show_meaning(result: Any, *, printed: bool = False) -> None:
+    """Say on stderr what a transaction does, unless the answer is *printed* whole, or JSON, and no person looks."""
+    if not asked_for_json() and (not printed or sys.stderr.isatty()):
+        say(f"What it does: {printable(result.answer['says'])}")
 
 
 def show_check(result: Any) -> None:

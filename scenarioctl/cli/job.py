@@ -213,9 +213,17 @@ def mempool(**fields: Any) -> None:
     answer = perform(**fields).answer
     print_table(
         answer,
-        ("date", "type", "chain", "amount", "state", "transaction"),
+        ("date", "type", "chain", "amount", "state", "transaction", "seq"),
         (
-            (each["Date"], each["txType"], each["chain"], each["amount"], each.get("state", ""), each["tx"])
+            (
+                each["Date"],
+                each["txType"],
+                each["chain"],
+                each["amount"],
+                each.get("state", ""),
+                each["tx"],
+                each.get("seq", ""),
+            )
             for each in answer["mempool"]
         ),
     )

@@ -1,5 +1,7 @@
 """`scenarioctl scenario` and its short form `info`."""
 
+import sys
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +9,18 @@ import click
 
 from scenarioctl.cli.check_report import check_option, show_check
 from scenarioctl.cli.commands import Command, Group
-from scenarioctl.cli.execution import asked_for_json, confirms, emit, perform, print_answer, print_table
+from scenarioctl.cli.execution import (
+    asked_for_field,
+    asked_for_json,
+    confirms,
+    emit,
+    perform,
+    print_answer,
+    print_table,
+    read_settings,
+    tell,
+    warn,
+)
 from scenarioctl.cli.input import read_text
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say, short_time
@@ -93,26 +106,77 @@ scenario.add_command(preview)
 
 
 @scenario.command(
-    operation="scenarios.full_scenario_info", example="scenarioctl --offline scenario full 3kf9Qz7aB"
+    operation="scenarios.full_scenario_info",
+    example="scenarioctl --offline scenario full 3kf9Qz7aB\n"
+    "  scenarioctl --offline scenario full 3kf9Qz7aB --step 1 --field tx",
 )
 @click.argument("id", metavar="ID")
+@option(
+    "--step",
+    metavar="N",
+    default="",
+    help="Draft only this transaction: its number among those of the scenario, or the id of its node.",
+)
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Print all transactions: on a terminal with their facts, else one to a line.",
+)
 @yes_option
 @check_option
 @transaction_options
-def full(**fields: Any) -> None:
-    """Describe and draft the first transaction of a scenario; --json has all of them."""
+def full(every: bool, **fields: Any) -> None:
+    """Describe and draft the first transaction of a scenario, or the one of --step.
+
+    --json has all of them in transactions, unless --step selects one.
+    """
+    if every and fields["step"]:
+        raise InvalidRequest(
+            f"step {shorten(fields['step'])} cannot be combined with --all, which prints every step: omit one of them"
+        )
     result = perform(**fields)
     show_check(result)
+    answer = result.answer["result"]
+    if every and not (asked_for_json() or asked_for_field()):
+        _print_all(answer.get("transactions", [answer]))
+        return
 
     def draw() -> None:
-        answer = result.answer["result"]
-        others = answer.pop("transactions", [])[1:]
-        draw_facts(answer)
-        for other in others:
-            click.echo()
-            draw_facts({name: value for name, value in other.items() if name not in ("warnings", "check")})
+        others = answer.get("transactions", [])[1:]
+        draw_facts({name: value for name, value in answer.items() if name != "transactions"})
+        if others:
+            tell(f"{len(others) + 1} transactions in all: --all prints them, --step N one of them.")
 
     print_answer(result, draw=draw)
+
+
+def _print_all(transactions: Sequence[Mapping[str, Any]]) -> None:
+    """Print the transactions of all steps; fail with the first error if a step could not draft."""
+    # Those of the first one are told already.
+    warnings = [f"{each['node']}: {text}" for each in transactions[1:] for text in each.get("warnings", ())]
+    if read_settings().strict:
+        from scenarioctl.operations.results import refuse_warnings
+
+        refuse_warnings(warnings)
+    for warning in warnings:
+        warn(warning)
+    drafted = [each for each in transactions if "error" not in each]
+    if sys.stdout.isatty():
+        for number, each in enumerate(drafted):
+            if number:
+                click.echo()
+            draw_facts({name: value for name, value in each.items() if name not in ("warnings", "check")})
+    else:
+        for each in drafted:
+            click.echo(each["tx"])
+    failed = [each for each in transactions if "error" in each]
+    if failed:
+        from scenarioctl.operations.outcomes import OUTCOMES
+
+        for each in failed:
+            say(f"Error: {printable(each['node'])}: {printable(each['error'])}")
+        click.get_current_context().exit(OUTCOMES[failed[0]["code"]].exit)
 
 
 @scenario.command(

@@ -1,10 +1,11 @@
 """`scenarioctl tx`."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from scenarioctl.cli.check_report import draw_check
+from scenarioctl.cli.check_report import draw_check, show_meaning
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import asked_for_field, asked_for_json, perform, print_answer, tell
 from scenarioctl.cli.input import TX_LIMIT, read_text, read_tx
@@ -39,10 +40,26 @@ def decode(tx: str, **fields: Any) -> None:
 @tx.command(
     operation="decoded_transactions.transaction_payload",
     example="scenarioctl --offline tx payload 0x00071468656c6c6f --chain polkadot --nonce 0 \\\n"
-    "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
+    "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5\n"
+    "  scenarioctl tx payload 3kf9Qz7aB --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
-@click.argument("tx", metavar="HEX|-")
-@option("--chain", metavar="CHAIN", required=True, help="Chain of the transaction.")
+@click.argument("tx", metavar="[HEX|-|SCENARIO]", default="")
+@option("--chain", metavar="CHAIN", default="", help="Chain of HEX. A scenario and a draft have their own.")
+@option("--scenario", metavar="ID", default="", help="The same as SCENARIO, for an id that looks like hex.")
+@option(
+    "--step",
+    metavar="N",
+    default="",
+    help="Which transaction of the scenario (default the first): its number, or the id of its node.",
+)
+@yes_option
+@option("--job", metavar="ID", default="", help="Take the transaction from the mempool of this job.")
+@option(
+    "--draft",
+    metavar="SEQ",
+    default="",
+    help="With --job: the draft, by its seq in job mempool (default the newest).",
+)
 @signer_options
 @option(
     "--crypto",
@@ -62,6 +79,9 @@ def decode(tx: str, **fields: Any) -> None:
 def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
     """Make the payload that SENDER signs for an unsigned transaction.
 
+    Pass HEX (an unsigned extrinsic or call data) with --chain, the id of a stored SCENARIO, or a --job. stderr says what
+    the transaction does.
+
     Sign the field bytes_to_sign: the payload itself, or its blake2b-256 hash if it is longer than 256 bytes.
     signer_payload is the same for polkadot.js and its wallets (SignerPayloadJSON), vault_payload for Polkadot
     Vault. Nonce, era, block and metadata hash are read from the connected chain if you leave them out.
@@ -70,13 +90,21 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
         from scenarioctl.cli.qr_output import check_file
 
         check_file(qr_file)
+    if tx != "-" and not fields["chain"] and not fields["scenario"] and tx[:2] not in ("0x", "0X"):
+        # Hex needs its chain, so that this can only be an id.
+        tx, fields["scenario"] = "", tx
     result = perform(tx=read_tx(tx), **fields)
     structured = asked_for_json() or asked_for_field()
+    frames: Sequence[bytes] = ()
     if qr or qr_file is not None:
-        from scenarioctl.cli.qr_output import draw_codes, write_files
         from scenarioctl.transactions.signing.wallet_formats import vault_frames
 
+        # What is too long for codes is refused before anything is shown.
         frames = vault_frames(bytes.fromhex(result.answer["vault_payload"][2:]))
+    show_meaning(result, printed=not structured and not qr)
+    if frames:
+        from scenarioctl.cli.qr_output import draw_codes, write_files
+
         for path in write_files(qr_file, frames) if qr_file is not None else ():
             tell(f"Wrote {path}")
         if qr:

@@ -10,11 +10,11 @@ from scenarioctl.model.json_types import Hex
 from scenarioctl.operations.built_transactions import RuntimeUsed, runtime_used
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.signing_fields import (
-    SignerFields,
     read_aside,
     signing_options,
     signing_warnings,
 )
+from scenarioctl.operations.unsigned_transactions import TransactionSource, find_unsigned
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
@@ -103,12 +103,9 @@ def say_transaction(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransactionPayload(SignerFields):
-    """Make the exact bytes that a sender signs for a transaction."""
+class TransactionPayload(TransactionSource):
+    """Make the exact bytes that a sender signs for a transaction: for `tx`, a scenario, or a draft of a job."""
 
-    #: 0x hex of an unsigned extrinsic or of call data.
-    tx: str
-    chain: str
     #: Kind of the sender's key, `sr25519` or `ed25519`: Polkadot Vault is told it.
     crypto: str = "sr25519"
 
@@ -117,6 +114,8 @@ class SigningPayloads(RuntimeUsed):
     """The bytes that a sender signs, in the form of each kind of wallet."""
 
     chain: str
+    #: What the transaction does, in one sentence, as far as that is understood.
+    says: str
     payload: "Hex"
     #: The payload itself, or its blake2b-256 if it is longer than 256 bytes.
     bytes_to_sign: "Hex"
@@ -133,18 +132,18 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     from scenarioctl.transactions.signing.payload import signing_payload
     from scenarioctl.transactions.signing.wallet_formats import check_key, signer_payload, vault_payload
 
-    chain = app.registry.find(request.chain)
-    data = parse_hex(request.tx, field="tx")
     check_key(request.crypto)
+    unsigned = await find_unsigned(app, request)
+    chain, table = unsigned.chain, unsigned.table
     options = await signing_options(app, chain, request)
-    table = await app.runtime(chain)
-    _, data = await read_aside(app, data, read_unsigned, table, chain, data)
-    payload = signing_payload(table, data, options)
+    payload = signing_payload(table, unsigned.call_data, options)
+    says = await read_aside(app, unsigned.call_data, say_transaction, app, chain, table, unsigned.call)
     sender = parse_account(request.sender, field="sender")
     vault = vault_payload(payload, account=sender, crypto=request.crypto, genesis_hash=options.genesis_hash)
     address = format_account(sender, chain.ss58_prefix)
     answer: SigningPayloads = {
         "chain": chain.name,
+        "says": says,
         "payload": "0x" + payload.payload.hex(),
         "bytes_to_sign": "0x" + payload.bytes_to_sign.hex(),
         "parts": payload.describe(),
@@ -155,7 +154,8 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     }
     return Result(
         answer=answer,
-        warnings=(*app.runtime_warnings(chain, table), *signing_warnings(app, request)),
+        notes=unsigned.notes,
+        warnings=(*unsigned.warnings, *signing_warnings(app, request)),
     )
 
 

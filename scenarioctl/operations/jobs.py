@@ -111,6 +111,8 @@ RunOutcome: TypeAlias = Literal["executed", "failed"]
 class MempoolRow(TypedDict):
     """A draft, with the interface's spellings."""
 
+    #: Its number in the mempool: `draft` of /api/tx/payload.
+    seq: NotRequired[int]
     chain: str
     amount: "Digits"
     #: As the step type names it, like `xTransfer` or `ChainQuery`.
@@ -353,7 +355,7 @@ def check_cursor(after: int, end: int, *, given: object = None, newest: object =
 
 
 def _write_entries(entries: Sequence[MempoolEntry], now: int) -> list[MempoolRow]:
-    return [describe_draft(entry.draft, flag=entry.flag, now=now) for entry in entries]
+    return [{"seq": entry.seq, **describe_draft(entry.draft, flag=entry.flag, now=now)} for entry in entries]
 
 
 def describe_draft(draft: MempoolDraft, *, flag: str, now: int) -> MempoolRow:

@@ -50,6 +50,8 @@ class FullScenarioInfo(CheckableFields):
     """Describe and draft the first transaction of a scenario; if there are several, `transactions` has all of them."""
 
     id: str
+    #: Only this one: its number, counted from 1 among the steps that draft a transaction, or the id of its node.
+    step: int | str = ""
     #: Accept receivers without a private key, for this answer only.
     yes: bool = False
 
@@ -107,16 +109,17 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     diagram = await open_blob(app, stored.blob, request.id)
     if request.yes:
         diagram = confirm_receivers(diagram)
-    first = await draft_first(app, diagram, sender=sender)
+    first = await draft_first(app, diagram, step=request.step, sender=sender)
     transaction = first.transaction
     described = await _describe(app, first, request)
     result = cast("FirstTransaction", {**described})
     if transaction.offline:
         result["offline"] = True
     others: list[StepTransaction] = []
-    async with aclosing(draft_each(app, diagram, sender=sender, after=first.node)) as drafting:
-        async for node, outcome in drafting:
-            others.append(await _transaction_of(app, node, outcome, request))
+    if request.step == "":
+        async with aclosing(draft_each(app, diagram, sender=sender, after=first.node)) as drafting:
+            async for node, outcome in drafting:
+                others.append(await _transaction_of(app, node, outcome, request))
     check = passed_check(transaction)
     notes = transaction.notes
     if others:

@@ -1,0 +1,156 @@
+"""Where the transaction comes from that is about to be signed: hex, a stored scenario, or a draft of a job."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scenarioctl.application import Application
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound, shorten
+from scenarioctl.model.jobs import NO_TRANSACTION
+from scenarioctl.model.json_types import timestamp
+from scenarioctl.model.request_values import read_number
+from scenarioctl.operations.signing_fields import SignerFields, read_aside
+from scenarioctl.transactions.hex_fields import parse_hex
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.calls import Call
+    from scenarioctl.model.jobs import MempoolEntry
+    from scenarioctl.runtime.table import RuntimeTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransactionSource(SignerFields):
+    """Fields of an operation that takes a transaction as hex, from a scenario, or from a job."""
+
+    #: 0x hex of an unsigned extrinsic or of call data.
+    tx: str = ""
+    #: Chain of *tx*; a scenario and a draft name theirs.
+    chain: str = ""
+    #: Id of a stored scenario that drafts the transaction.
+    scenario: str = ""
+    #: Which of its transactions: a number, counted from 1 among the steps that draft one, or the id of a node.
+    step: int | str = ""
+    #: Confirm a receiver of the scenario that nobody holds the key of.
+    yes: bool = False
+    #: Id of a job whose mempool has the transaction.
+    job: str = ""
+    #: `seq` of the draft in that mempool. Default: the newest one.
+    draft: int | str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unsigned:
+    """A transaction that somebody may sign."""
+
+    chain: "Chain"
+    table: "RuntimeTable"
+    call: "Call"
+    call_data: bytes
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+async def find_unsigned(app: Application, request: TransactionSource) -> Unsigned:
+    """Return the transaction that *request* names."""
+    given = [name for name in ("tx", "scenario", "job") if getattr(request, name)]
+    if not given:
+        raise InvalidRequest(
+            "tx is missing, expected 0x hex of an unsigned transaction, the id of a scenario, or a job and its draft"
+        )
+    if len(given) > 1:
+        raise InvalidRequest(f"{given[0]} and {given[1]} are both given, expected only one")
+    if request.chain and not request.tx:
+        raise InvalidRequest(
+            f"chain {shorten(request.chain)} cannot be combined with {given[0]}, which has its own chain: omit it"
+        )
+    for name, of in (("step", "scenario"), ("draft", "job")):
+        if getattr(request, name) != "" and not getattr(request, of):
+            raise InvalidRequest(
+                f"{name} {shorten(getattr(request, name))} needs a {of}, expected its id in {of}"
+            )
+    if request.scenario:
+        return await _from_scenario(app, request)
+    if request.job:
+        return await _from_job(app, request)
+    data = parse_hex(request.tx, field="tx")
+    if not request.chain:
+        raise InvalidRequest("chain is missing, expected the chain that tx is for")
+    return await _read(app, app.registry.find(request.chain), data)
+
+
+async def _read(app: Application, chain: "Chain", data: bytes) -> Unsigned:
+    from scenarioctl.operations.decoded_transactions import read_unsigned
+
+    table = await app.runtime(chain)
+    call, call_data = await read_aside(app, data, read_unsigned, table, chain, data)
+    warnings = app.runtime_warnings(chain, table)
+    return Unsigned(chain=chain, table=table, call=call, call_data=call_data, warnings=warnings)
+
+
+async def _from_scenario(app: Application, request: TransactionSource) -> Unsigned:
+    from scenarioctl.actions.drafting import draft_first
+    from scenarioctl.actions.transfer import confirm_receivers
+    from scenarioctl.operations.stored_diagrams import open_blob
+
+    stored = await app.store.get_scenario(request.scenario)
+    diagram = await open_blob(app, stored.blob, request.scenario)
+    if request.yes:
+        diagram = confirm_receivers(diagram)
+    transaction = (await draft_first(app, diagram, step=request.step)).transaction
+    chain = app.registry.find(transaction.chain)
+    return Unsigned(
+        chain=chain,
+        table=await app.runtime(chain),
+        call=transaction.call,
+        call_data=transaction.call_data,
+        warnings=transaction.warnings,
+        notes=transaction.notes,
+    )
+
+
+async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
+    from scenarioctl.transactions.draft_compatibility import explain_incompatibility
+
+    entry = await _find_draft(app, request)
+    draft, name = entry.draft, f"draft {entry.seq} of job {shorten(entry.job)}"
+    if draft.spec_version is None:
+        what = NO_TRANSACTION if draft.tx == NO_TRANSACTION else f"a {draft.tx_type}"
+        raise InvalidRequest(f"{name} is not a transaction: {what}")
+    if entry.flag:
+        raise Conflict(f"{name} must not be signed: {entry.flag}")
+    chain = app.registry.find(draft.chain)
+    unsigned = await _read(app, chain, parse_hex(draft.tx, field="tx"))
+    if unsigned.table.spec_version != draft.spec_version:
+        old = app.older_runtime(chain, draft.spec_version)
+        reason = explain_incompatibility(old, unsigned.table, draft.tx, spec_version=draft.spec_version)
+        if reason:
+            raise Conflict(f"{name} must not be signed: {reason}")
+    late: tuple[str, ...] = ()
+    if draft.expires is not None and app.clock() >= draft.expires:
+        late = (f"{name} expired at {timestamp(draft.expires)}; draft it again before you sign it",)
+    return Unsigned(
+        chain=chain,
+        table=unsigned.table,
+        call=unsigned.call,
+        call_data=unsigned.call_data,
+        warnings=(*unsigned.warnings, *late),
+    )
+
+
+async def _find_draft(app: Application, request: TransactionSource) -> "MempoolEntry":
+    """Return the draft that *request* names; the newest transaction if it names none."""
+    if request.draft == "":
+        entries = await app.store.read_mempool(request.job)
+        drafted = [entry for entry in entries if entry.draft.spec_version is not None]
+        if not drafted:
+            raise NotFound(f"job {shorten(request.job)} has no drafted transaction in its mempool")
+        return drafted[-1]
+    seq = read_number(
+        request.draft, field="draft", expected="the number of a draft, expected its seq in the mempool"
+    )
+    found = await app.store.read_mempool(request.job, after=max(seq - 1, 0), limit=1)
+    if not found or found[0].seq != seq:
+        raise NotFound(
+            f"draft {seq} is not in the mempool of job {shorten(request.job)}, whose drafts have their number in seq"
+        )
+    return found[0]
