@@ -30,6 +30,7 @@ from scenarioctl.operations.signing_fields import OUTPUT_FORMATS
 from scenarioctl.render.picture import THEMES
 from scenarioctl.server.access import SCOPES
 from scenarioctl.stores.validation import SORTS
+from scenarioctl.transactions.call_builder import BATCHES
 from scenarioctl.transactions.signing.signatures import SCHEMES
 from scenarioctl.transactions.signing.wallet_formats import KEYS
 from scenarioctl.transactions.transfer.xcm_versions import XCM_VERSIONS
@@ -1045,6 +1046,8 @@ def test_the_examples_in_the_help_run(
         ("scenario preview ID --theme d", ["dark"]),
         ("scenario preview ID --draw ", list(WAYS)),
         ("create --syntax ", ["toml", "json"]),
+        ("call hy", ["hydraDx"]),
+        ("batch polkadot --kind f", ["force-batch"]),
         ("tx assemble 0x --scheme ", ["sr25519", "ed25519", "ecdsa"]),
         ("tx payload 0x --crypto ", ["sr25519", "ed25519"]),
         ("tx payload 0x --metadata-hash ", ["auto", "off"]),
@@ -1068,6 +1071,7 @@ def test_what_has_a_fixed_set_of_values_is_completed(line: str, offered: list[st
     [
         ("broadcast", "--wait", WAITS),
         ("hrmp openchannels", "--direction", DIRECTIONS),
+        ("batch", "--kind", BATCHES),
         ("job list", "--state", JobState),
         ("job start", "--overlap", Overlap),
         ("scenario list", "--sort", SORTS),

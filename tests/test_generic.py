@@ -323,7 +323,7 @@ def test_a_text_longer_than_any_call_is_refused() -> None:
 
 def test_params_are_a_table() -> None:
     with pytest.raises(InvalidRequest) as refused:
-        build_call("system", "remark", ["x"], bundled("polkadot"))  # type: ignore[arg-type]
+        build_call("system", "remark", "x", bundled("polkadot"))
 
     assert str(refused.value) == says("params", "x")
 

@@ -117,6 +117,8 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         "call": 333,
         "chain-tx": 16,
         "nested": 35,
+        "line": 15,
+        "join": 9,
         "signing-payload": 67,
         "signed-extrinsic": 24,
         "extrinsic-v5": 4,

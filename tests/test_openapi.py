@@ -321,6 +321,8 @@ def test_answers_of_the_servers_are_as_described(tmp_path: Path) -> None:
                 "/api/tx/payload",
                 {"job": remark, "sender": BOB, "nonce": 0, "era": "immortal"},
             ),
+            ("calls.build_call", "/api/tx/call", EXAMPLES["calls.build_call"].request),
+            ("calls.batch_calls", "/api/tx/batch", EXAMPLES["calls.batch_calls"].request),
             (
                 "transfers.asset_transfer",
                 "/api/xcm/asset-transfer",

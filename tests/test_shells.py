@@ -53,7 +53,7 @@ FOUND = [shell for shell in SCRIPTS if shutil.which(shell)]
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("scenarioctl c", {"chain", "config", "contract", "create"}),
+        ("scenarioctl c", {"call", "chain", "config", "contract", "create"}),
         ("scenarioctl scenario ", {"list", "show", "info", "full", "preview", "import", "export", "delete"}),
         (
             "scenarioctl xcm asset-transfer --dest",

@@ -165,6 +165,28 @@ STORY = (
         {"job": "{b}", "draft": 7, "sender": BOB},
         "not_found",
     ),
+    step(
+        ("call", "polkadot", "balances", "transferKeepAlive", BOB, "10000000000"),
+        "/api/tx/call",
+        {"chain": "polkadot", "pallet": "balances", "method": "transferKeepAlive", "args": [BOB, "10000000000"]},
+    ),
+    step(
+        ("call", "polkadot", "Balances", "transfer_keep_alive", BOB),
+        "/api/tx/call",
+        {"chain": "polkadot", "pallet": "Balances", "method": "transfer_keep_alive", "args": [BOB]},
+        "invalid_request",
+    ),
+    step(
+        ("batch", "polkadot", CALL, "0x0000"),
+        "/api/tx/batch",
+        {"chain": "polkadot", "calls": [CALL, "0x0000"]},
+        "invalid_request",
+    ),
+    step(
+        ("batch", "polkadot", CALL, "0x00000c627965", "--kind", "force-batch"),
+        "/api/tx/batch",
+        {"chain": "polkadot", "calls": [CALL, "0x00000c627965"], "kind": "force-batch"},
+    ),
     step("scenario full {a} --step 2", "/api/scenario/info/full", {"id": "{a}", "step": "2"}, "invalid_request"),
     step(("broadcast", "polkadot", "0x1234"), "/api/chain/Broadcast", {"chain": "polkadot", "tx": "0x1234"}, "invalid_request"),
     step("quote --assetin DOT --assetout HDX --amount 2", "/api/swap/quote", {"assetin": "DOT", "assetout": "HDX", "amount": 2}, "chain_unreachable"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.calls import Call
     from scenarioctl.model.checks import Check
     from scenarioctl.model.diagram import Diagram, Node
     from scenarioctl.runtime.table import RuntimeTable
@@ -277,13 +278,23 @@ async def draft_call(
     chain: "Chain",
     pallet: str,
     method: str,
-    params: "Mapping[str, object]",
+    params: "Mapping[str, object] | Sequence[object]",
 ) -> UnsignedTransaction:
-    """Return the transaction of any call, its arguments given as text."""
+    """Return the transaction of any call, its arguments given as text, by name or in their order."""
     from scenarioctl.transactions.call_builder import build_call
 
     table = await app.runtime(chain)
     return _encode(app, chain, table, build_call(pallet, method, params, table))
+
+
+async def draft_batch(
+    app: "Application", *, chain: "Chain", kind: str, calls: "Sequence[Call]"
+) -> UnsignedTransaction:
+    """Return the transaction that runs *calls*, read by the chain's runtime, in one batch."""
+    from scenarioctl.transactions.call_builder import build_batch
+
+    table = await app.runtime(chain)
+    return _encode(app, chain, table, build_batch(kind, calls, table))
 
 
 def _encode(app: "Application", chain: "Chain", table: "RuntimeTable", draft: "Draft") -> UnsignedTransaction:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 #: Name -> (module under scenarioctl.cli, attribute, short help).
 COMMANDS = {
+    "batch": ("call", "batch", "Join several calls in one unsigned transaction."),
     "broadcast": ("broadcast", "broadcast", "Send a signed transaction to its chain."),
+    "call": ("call", "call", "Build the unsigned transaction of any call."),
     "chain": ("chain", "chain", "List, check and refresh the known chains."),
     "config": ("config", "config", "Show and change the settings."),
     "contract": ("contract", "contract", "Describe ink! smart contracts."),

@@ -124,6 +124,16 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "scenarios.import_scenario": Example({"url": _DIAGRAM}, {"success": True, "shortUrl": "Xq3b9LmZt"}),
     "scenarios.export_scenario": Example({"id": "Xq3b9LmZt"}, {"success": True, "longUrl": _DIAGRAM}),
+    "calls.build_call": Example(
+        {"chain": "polkadot", "pallet": "System", "method": "remark", "args": ["hello"]},
+        {
+            "chain": "polkadot",
+            "tx": "0x200400001468656c6c6f",
+            "says": "writes 'hello' to the history of polkadot",
+            "spec_version": 2000000,
+        },
+    ),
+    "calls.batch_calls": Example({"chain": "polkadot", "calls": ["0x00001468656c6c6f", "0x00000c627965"]}),
     "decoded_transactions.decode_transaction": Example({"tx": _REMARK, "chain": "polkadot"}),
     "transaction_checks.check_transaction": Example({"sender": _ACCOUNT, "tx": _REMARK, "chain": "polkadot"}),
     "decoded_transactions.transaction_payload": Example(

@@ -20,6 +20,7 @@ _TAGS = {
     "previews": "Scenarios",
     "templates": "Scenarios",
     "transfers": "Transactions",
+    "calls": "Transactions",
     "decoded_transactions": "Transactions",
     "transaction_checks": "Transactions",
     "signed_transactions": "Transactions",

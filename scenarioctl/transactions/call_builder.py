@@ -1,6 +1,6 @@
-"""Build any call from arguments that are text: what a chainTx step holds."""
+"""Build any call from arguments that are text: what a chainTx step holds, and what is typed on a line."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten
@@ -17,8 +17,14 @@ _CROSS_CHAIN = ("PolkadotXcm", "XcmPallet")
 _REFUSED = "XTokens"
 
 
-def build_call(pallet: object, method: object, params: Mapping[str, object], table: "RuntimeTable") -> Draft:
-    """Return the call with its arguments made from text by the runtime's types.
+#: Ways to join calls -> the method of the pallet Utility.
+BATCHES = {"batch-all": "batch_all", "batch": "batch", "force-batch": "force_batch"}
+
+
+def build_call(
+    pallet: object, method: object, params: "Mapping[str, object] | Sequence[object]", table: "RuntimeTable"
+) -> Draft:
+    """Return the call with its arguments, by name or in their order, made from text by the runtime's types.
 
     A text is a number, `true`, an SS58 address, 0x hex, plain text for bytes, a variant's name, or JSON for what
     has parts.  Names are matched without case, `_` and `-`.  InvalidRequest names the parameter, its type and
@@ -26,6 +32,8 @@ def build_call(pallet: object, method: object, params: Mapping[str, object], tab
     """
     found, name = table.find_call(pallet, method)
     where = f"{found}.{name}"
+    if isinstance(params, (list, tuple)):
+        params = _by_name(table, found, name, params)
     if not isinstance(params, Mapping):
         raise InvalidRequest(
             f"params {shorten(params)} is not an object, expected the arguments of {where} by name"
@@ -51,6 +59,47 @@ def build_call(pallet: object, method: object, params: Mapping[str, object], tab
     call = Call(pallet=found, method=name, args=arguments)
     call = table.decode_call(table.encode_call(call))
     return Draft(call=call, warnings=_judge(call))
+
+
+def _by_name(
+    table: "RuntimeTable", pallet: str, method: str, arguments: Sequence[object]
+) -> dict[str, object]:
+    """Return *arguments*, given in their order, by name; those at the end that may be missing can be left out."""
+    fields = table.call_fields(pallet, method)
+    needed = [
+        place for place, field in enumerate(fields, start=1) if not table.types.is_option(field.type_id)
+    ]
+    least = needed[-1] if needed else 0
+    if not least <= len(arguments) <= len(fields):
+        raise InvalidRequest(
+            f"{pallet}.{method} got {len(arguments)} argument{'s' * (len(arguments) != 1)}, expected {list_arguments(table, pallet, method)}"
+        )
+    return {field.name: given for field, given in zip(fields, arguments, strict=False)}
+
+
+def list_arguments(table: "RuntimeTable", pallet: str, method: str) -> str:
+    """Return the arguments of a call with their types: `2: dest (MultiAddress<…>), value (Compact<u128>)`."""
+    fields = table.call_fields(pallet, method)
+    listed = ", ".join(f"{field.name} ({table.type_name(field.type_id)})" for field in fields)
+    return f"{len(fields)}: {listed}" if fields else "none"
+
+
+def build_batch(kind: str, calls: Sequence[Call], table: "RuntimeTable") -> Draft:
+    """Return *calls* in one call of the pallet Utility; *kind* is a key of `BATCHES`."""
+    _, method = table.find_call("Utility", BATCHES[kind])
+    if "batched_calls_limit" in table.constants("Utility"):
+        limit = table.constant("Utility", "batched_calls_limit")
+        if len(calls) > limit:
+            raise InvalidRequest(
+                f"calls has {len(calls)} calls, expected at most {limit}: {table} takes no more in a batch"
+            )
+    batch = Call(pallet="Utility", method=method, args={"calls": [_nest(call) for call in calls]})
+    return Draft(call=batch, warnings=_judge(batch))
+
+
+def _nest(call: Call) -> dict[str, Any]:
+    """Return *call* as a value inside another one."""
+    return {call.pallet: {call.method: call.args} if call.args else call.method}
 
 
 def _judge(call: Call) -> tuple[str, ...]:

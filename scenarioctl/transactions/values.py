@@ -251,14 +251,21 @@ class ValueReader:
         return {label: self._read_fields(type_id, fields, inner, depth)}
 
     def _read_call(self, type_id: int, value: str) -> Any:
+        """Return a call of its call data, or of the bare extrinsic around it."""
+        from scenarioctl.transactions.extrinsic import decode_extrinsic, looks_like_extrinsic
+
+        data = from_hex(value)
+        if data is None:
+            raise self.misfit(type_id, value, "it is not hex")
         try:
-            data = bytes.fromhex(value[2:])
-        except ValueError:
-            raise self.misfit(type_id, value, "it is not hex") from None
-        try:
-            return self._table.decode(type_id, data)
+            if not looks_like_extrinsic(data):
+                return self._table.decode(type_id, data)
+            extrinsic = decode_extrinsic(self._table, data)
         except InvalidRequest as error:
             raise InvalidRequest(f"{self._where}: {error}") from None
+        if extrinsic.form != "bare":
+            raise self.misfit(type_id, value, "it is a signed extrinsic")
+        return self._table.decode(type_id, extrinsic.call_data)
 
     def _parsed(self, type_id: int, value: object) -> Any:
         """Return the JSON in *value*; inside JSON it is parsed already."""

@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { everyCallVector } from './calls.mjs';
 import { codecVectors } from './codec.mjs';
+import { lineVectors } from './lines.mjs';
 import { nestedVectors } from './nested.mjs';
 import { randomCallVectors } from './random_calls.mjs';
 import { must, ROOT } from './runtimes.mjs';
@@ -14,7 +15,7 @@ const TARGET = new URL('tests/data/vectors/golden.json', ROOT);
 
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', import.meta.url)));
 const vectors = [
-  ...transferVectors(), ...everyCallVector(), ...nestedVectors(), ...randomCallVectors(12), ...signingVectors(), ...walletVectors(),
+  ...transferVectors(), ...everyCallVector(), ...nestedVectors(), ...lineVectors(), ...randomCallVectors(12), ...signingVectors(), ...walletVectors(),
   ...codecVectors(),
 ];
 

@@ -1,0 +1,120 @@
+"""Build the transaction of any one call of a chain, or of several in a batch."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.actions.drafting import check_draft, draft_batch, draft_call
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.json_types import Hex
+from scenarioctl.model.request_values import read_choice
+from scenarioctl.operations.built_transactions import (
+    CheckableFields,
+    Checked,
+    RuntimeUsed,
+    check_sender,
+    passed_check,
+    runtime_used,
+)
+from scenarioctl.operations.decoded_transactions import read_unsigned, say_transaction
+from scenarioctl.operations.results import Result
+from scenarioctl.operations.signing_fields import (
+    check_output_format,
+    payload_warnings,
+    read_aside,
+    write_transaction,
+)
+from scenarioctl.transactions.call_builder import BATCHES
+from scenarioctl.transactions.hex_fields import parse_hex
+
+if TYPE_CHECKING:
+    from scenarioctl.model.calls import UnsignedTransaction
+
+__all__ = ["batch_calls", "build_call"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildCall(CheckableFields):
+    """Build the unsigned transaction of any call of a chain."""
+
+    chain: str
+    #: In any case, with or without `_` and `-`.
+    pallet: str
+    method: str
+    #: Its arguments as text or JSON, in their order or by name; a call inside it as 0x hex of its call data or of a bare
+    #: extrinsic.
+    args: Any = ()
+
+
+class BuiltCall(RuntimeUsed, Checked):
+    chain: str
+    #: In the form of `output_format`.
+    tx: "Hex"
+    #: What it does, in one sentence, as far as that is understood.
+    says: str
+
+
+async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
+    check_output_format(request.output_format)
+    sender = check_sender(request.check, request.sender)
+    chain = app.registry.find(request.chain)
+    if not isinstance(request.args, (list, tuple, dict)):
+        raise InvalidRequest(
+            f"args {shorten(request.args)} is not a list of arguments, nor an object with their names"
+        )
+    transaction = await draft_call(
+        app, chain=chain, pallet=request.pallet, method=request.method, params=request.args
+    )
+    return await _answer(app, transaction, request, sender)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchCalls(CheckableFields):
+    """Build the unsigned transaction that runs several calls in one batch."""
+
+    chain: str
+    #: Each as 0x hex of call data or of an unsigned extrinsic.
+    calls: tuple[str, ...]
+    #: `batch-all` (all or nothing), `batch` (ends at the first that fails) or `force-batch` (goes on after one that fails).
+    kind: str = "batch-all"
+
+
+async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall]:
+    check_output_format(request.output_format)
+    sender = check_sender(request.check, request.sender)
+    chain = app.registry.find(request.chain)
+    kind = read_choice(request.kind, field="kind", choices=tuple(BATCHES))
+    if not request.calls:
+        raise InvalidRequest("calls is empty, expected 0x hex of at least one call")
+    given = [parse_hex(call, field=f"calls[{place}]") for place, call in enumerate(request.calls)]
+    table = await app.runtime(chain)
+    calls = []
+    for place, data in enumerate(given):
+        try:
+            call, _ = await read_aside(app, data, read_unsigned, table, chain, data)
+        except InvalidRequest as error:
+            raise InvalidRequest(f"calls[{place}] {str(error).removeprefix('tx ')}") from None
+        calls.append(call)
+    transaction = await draft_batch(app, chain=chain, kind=kind, calls=calls)
+    return await _answer(app, transaction, request, sender)
+
+
+async def _answer(
+    app: Application, transaction: "UnsignedTransaction", request: CheckableFields, sender: bytes | None
+) -> Result[BuiltCall]:
+    chain = app.registry.find(transaction.chain)
+    table = await app.runtime(chain)
+    says = await read_aside(app, transaction.call_data, say_transaction, app, chain, table, transaction.call)
+    if sender is not None:
+        transaction = await check_draft(app, transaction, sender)
+    check = passed_check(transaction)
+    return Result(
+        answer={
+            "chain": chain.name,
+            "tx": await write_transaction(app, transaction, request),
+            "says": says,
+            **runtime_used(transaction, offline=transaction.offline),
+            **check,
+        },
+        warnings=(*transaction.warnings, *payload_warnings(app, request)),
+    )

@@ -1,0 +1,231 @@
+"""`call` and `batch`: any call of a chain from a line, and several in one transaction."""
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from scenarioctl.chains.registry import Registry
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.calls import Call
+from scenarioctl.runtime.table import BUNDLED
+from scenarioctl.transactions.call_builder import build_call
+from scenarioctl.transactions.values import ValueWriter
+from tests.conftest import BOB, DATA, Run
+from tests.generated_values import Generator
+from tests.messages import Says, says
+from tests.runtimes import bundled
+
+VECTORS = json.loads((DATA / "vectors" / "golden.json").read_text())["vectors"]
+HELLO, BYE = "0x00001468656c6c6f", "0x00000c627965"
+PAY = ("call", "polkadot", "Balances", "transfer_keep_alive", BOB, "10000000000")
+REGISTRY = Registry()
+
+
+def of_kind(kind: str) -> pytest.MarkDecorator:
+    found = [pytest.param(vector, id=vector["id"]) for vector in VECTORS if vector["kind"] == kind]
+    return pytest.mark.parametrize("vector", found)
+
+
+@of_kind("line")
+def test_a_call_from_a_line_is_the_one_of_polkadot_js(scenarioctl: Run, vector: dict[str, Any]) -> None:
+    line = ("--offline", "call", vector["chain"], vector["pallet"], vector["method"])
+
+    extrinsic = scenarioctl(*line, *vector["words"])
+    call = scenarioctl(*line, *vector["words"], "--output-format", "call")
+
+    assert (extrinsic.out, call.out) == (f"{vector['extrinsic_hex']}\n", f"{vector['call_hex']}\n")
+
+
+@of_kind("join")
+def test_a_batch_is_the_one_of_polkadot_js(scenarioctl: Run, vector: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "calls.txt"
+    file.write_text("\n".join(vector["calls"][1:]) + "\n\n")
+    line = ("--offline", "batch", vector["chain"], "--kind", vector["batch"])
+
+    plain = scenarioctl(*line, *vector["calls"])
+    with_file = scenarioctl(*line, vector["calls"][0], f"@{file}")
+    with_stdin = scenarioctl(*line, vector["calls"][0], "-", stdin=file)
+
+    assert plain.out == with_file.out == with_stdin.out == f"{vector['extrinsic_hex']}\n"
+
+
+def test_a_batch_takes_extrinsics_too(scenarioctl: Run) -> None:
+    extrinsics = [
+        scenarioctl("--offline", "call", "polkadot", "system", "remark", text).out.strip()
+        for text in ("hello", "bye")
+    ]
+
+    joined = scenarioctl("--offline", "batch", "polkadot", *extrinsics)
+
+    assert joined.out == scenarioctl("--offline", "batch", "polkadot", HELLO, BYE).out
+
+
+@pytest.mark.parametrize("chain", BUNDLED)
+@pytest.mark.parametrize(
+    "seed", [1, pytest.param(2, marks=pytest.mark.soak), pytest.param(3, marks=pytest.mark.soak)]
+)
+def test_every_call_of_a_runtime_is_built_from_the_text_of_its_arguments(chain: str, seed: int) -> None:
+    """decode(encode(x)) == x, over the text that a person would type."""
+    table = bundled(chain)
+    random = Random(f"{chain} {seed}")
+    generator = Generator(table.types, random)
+    writer = ValueWriter(table, REGISTRY.find(chain))
+    tried, refused = 0, []
+    for pallet in table.pallets:
+        for method in table.methods(pallet):
+            call = generator.call(table, pallet, method)
+            if call is None:
+                continue
+            words = []
+            for field in table.call_fields(pallet, method):
+                plain = writer.value(field.type_id, call.args[field.name])
+                words.append(plain if isinstance(plain, str) else json.dumps(plain))
+            try:
+                built = build_call(pallet.lower(), method.replace("_", "-").upper(), words, table)
+            except InvalidRequest as error:
+                # Over a wrong reserve, or with an account that is not one.
+                refused.append(str(error))
+                continue
+            assert table.encode_call(built.call) == table.encode_call(call), f"{pallet}.{method} {words}"
+            tried += 1
+    assert tried > 300
+    assert [error for error in refused if "XTokens is refused" not in error] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            (),
+            says(
+                "Balances.transfer_keep_alive",
+                "0 arguments",
+                "dest",
+                "MultiAddress",
+                "value",
+                "Compact<u128>",
+            ),
+        ),
+        ((BOB,), says("1 argument,", "2: dest", "value")),
+        ((BOB, "1", "2"), says("3 arguments", "2: dest", "value")),
+        ((BOB, "1.5"), says("value", "1.5", "whole number")),
+        (("nobody", "1"), says("dest", "nobody")),
+    ],
+)
+def test_wrong_arguments_are_refused_with_the_right_ones(
+    scenarioctl: Run, words: tuple[str, ...], sentence: Says
+) -> None:
+    ended = scenarioctl("--offline", "call", "polkadot", "Balances", "transfer_keep_alive", *words)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == sentence
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (("call", "polkadot", "Balance", "transfer", "1"), says("pallet", "Balance", "Balances")),
+        (("call", "polkadot", "Balances", "transfr"), says("method", "transfr", "transfer_keep_alive")),
+        (("call", "polkadot", "Staking", "chill", "1"), says("Staking.chill", "1 argument", "none")),
+        (("call", "nowhere", "System", "remark", "x"), says("nowhere")),
+        (
+            (
+                "call",
+                "hydraDx",
+                "XTokens",
+                "transfer",
+                "5",
+                "1",
+                '{"V4": {"parents": 1, "interior": "Here"}}',
+                "Unlimited",
+            ),
+            says("XTokens", "refused"),
+        ),
+        (("call", "polkadot", "System", "remark", "@nofile"), says("nofile", "@@")),
+        (("call", "polkadot", "Utility", "as_derivative", "3", "0x00zz"), says("call", "0x00zz", "not hex")),
+        (("batch", "polkadot"), says("calls", "empty")),
+        (("batch", "polkadot", HELLO, "0x12"), says("calls[1]", "0x12")),
+        (("batch", "polkadot", HELLO, "12"), says("calls[1]", "12", "hex")),
+        (("batch", "polkadot", HELLO, "--kind", "each"), says("kind", "each", "batch-all")),
+        (("batch", "polkadot", HELLO, "--check"), says("sender")),
+    ],
+)
+def test_what_cannot_be_built_is_refused(scenarioctl: Run, line: tuple[str, ...], sentence: Says) -> None:
+    ended = scenarioctl("--offline", *line)
+
+    assert ended.out == ""
+    assert ended.code in (2, 3)
+    assert ended.err == sentence
+
+
+def test_a_batch_of_more_calls_than_the_runtime_takes_is_refused(scenarioctl: Run, tmp_path: Path) -> None:
+    limit = bundled("polkadot").constant("Utility", "batched_calls_limit")
+    file = tmp_path / "calls.txt"
+    file.write_text(f"{HELLO}\n" * (limit + 1))
+
+    ended = scenarioctl("--offline", "batch", "polkadot", f"@{file}")
+
+    assert (ended.code, ended.err) == (2, says(limit, limit + 1))
+
+
+def test_a_signed_extrinsic_is_neither_an_argument_nor_part_of_a_batch(scenarioctl: Run) -> None:
+    (signed, *_) = [
+        v["extrinsic_hex"] for v in VECTORS if v["kind"] == "signed-extrinsic" and v["chain"] == "polkadot"
+    ]
+
+    argument = scenarioctl("--offline", "call", "polkadot", "Utility", "as_derivative", "3", signed)
+    part = scenarioctl("--offline", "batch", "polkadot", signed)
+
+    assert [argument.err, part.err] == [says("call", "signed"), says("calls[0]", "signed")]
+    assert (argument.code, part.code) == (2, 2)
+
+
+def test_text_that_begins_with_an_at_sign_is_written_with_two(scenarioctl: Run, tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_text("@alice\n")
+    line = ("--offline", "call", "polkadot", "System", "remark")
+
+    assert (
+        scenarioctl(*line, "@@alice").out
+        == scenarioctl(*line, f"@{file}").out
+        == scenarioctl(*line, "@-", stdin=file).out
+    )
+
+
+def test_what_a_call_does_is_said_on_stderr_and_in_the_answer(scenarioctl: Run) -> None:
+    plain, structured = scenarioctl("--offline", *PAY), scenarioctl("--offline", *PAY, "--json")
+
+    answer = json.loads(structured.out)
+    assert answer == {
+        "chain": "polkadot",
+        "tx": plain.out.strip(),
+        "says": says("transfers 1 DOT", BOB),
+        "spec_version": 2000000,
+        "offline": True,
+    }
+    assert (plain.err, structured.err) == (says("transfers 1 DOT", BOB), "")
+
+
+def test_a_call_is_a_payload_for_its_sender(scenarioctl: Run) -> None:
+    tx = scenarioctl("--offline", *PAY).out.strip()
+    signer = ("--sender", BOB, "--nonce", "3", "--era", "immortal")
+
+    built = scenarioctl("--offline", *PAY, "--output-format", "payload", *signer)
+    made = scenarioctl("--offline", "tx", "payload", tx, "--chain", "polkadot", *signer, "--field", "payload")
+
+    assert built.out == made.out
+
+
+def test_arguments_may_be_given_by_name_over_http() -> None:
+    table = bundled("polkadot")
+
+    by_name = build_call("Balances", "transferKeepAlive", {"value": 5, "dest": BOB}, table)
+    in_order = build_call("Balances", "transferKeepAlive", [BOB, 5], table)
+
+    assert by_name == in_order
+    assert by_name.call == Call(
+        pallet="Balances", method="transfer_keep_alive", args={"dest": by_name.call.args["dest"], "value": 5}
+    )
