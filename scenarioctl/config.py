@@ -292,9 +292,7 @@ def _read_text(setting: Setting, value: object, origin: str) -> str:
     if setting.choices:
         text = (text or "").strip().lower()
         if text not in setting.choices:
-            raise _refused(
-                setting, value, origin, f"is unknown, expected one of: {', '.join(setting.choices)}"
-            )
+            raise _refused(setting, value, origin, f"is unknown, {suggest(text, setting.choices)}")
     if text is None:
         raise _refused(setting, value, origin, "is not one line of text")
     return text

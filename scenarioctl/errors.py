@@ -176,16 +176,48 @@ def shorten(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+#: How much alike two words are of which one is mistyped.
+_SLIP = 0.85
+
+
+def fold(name: str) -> str:
+    """Return *name* without what people get wrong in it: case, spaces, `_` and `-`."""
+    return name.replace("_", "").replace("-", "").replace(" ", "").lower()
+
+
 def closest(word: str, known: Iterable[str], *, count: int = 1, cutoff: float = 0.6) -> list[str]:
-    """Return the *count* names of *known* that are most like *word*; fewer if others are less like it than *cutoff*."""
+    """Return the *count* names of *known* that are most like *word*; fewer if others are less like it than *cutoff*.
+
+    An obvious slip comes first, then the names that begin with *word*, if it has four letters or more.
+    """
     from difflib import get_close_matches
 
-    return get_close_matches(word[:80], known, n=count, cutoff=cutoff)
+    folded: dict[str, str] = {}
+    for each in known:
+        folded.setdefault(fold(each), each)
+    wanted = fold(word[:80])
+    close = get_close_matches(wanted, folded, n=count, cutoff=cutoff)
+    slips = get_close_matches(wanted, close, n=count, cutoff=_SLIP)
+    begun = sorted((each for each in folded if each.startswith(wanted)), key=len) if len(wanted) > 3 else []
+    return [folded[each] for each in dict.fromkeys([*slips, *begun, *close])][:count]
 
 
-def suggest(word: str, known: Sequence[str], *, otherwise: str | None = None, cutoff: float = 0.6) -> str:
-    """Return a question for the name of *known* that *word* may mean; without one *otherwise*, or the whole list."""
-    close = closest(word, known, cutoff=cutoff)
+def suggest(
+    word: object,
+    known: Sequence[str] | Mapping[str, str],
+    *,
+    otherwise: str | None = None,
+    count: int = 1,
+    cutoff: float = 0.6,
+) -> str:
+    """Return a question for the names of *known* that *word* may mean; without one *otherwise*, or the whole list.
+
+    A mapping has spellings, and what each is a spelling of, which is suggested.  All suggestions of the program are
+    made here; they stand behind what is wrong, after a comma.
+    """
+    close = closest(word, known, count=count, cutoff=cutoff) if isinstance(word, str) else []
+    if isinstance(known, Mapping):
+        close = list(dict.fromkeys(known[each] for each in close))
     if close:
-        return f"did you mean {close[0]}?"
+        return f"did you mean {', '.join(close[:-1])}{' or ' if close[1:] else ''}{close[-1]}?"
     return f"expected one of: {', '.join(known)}" if otherwise is None else otherwise

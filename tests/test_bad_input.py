@@ -212,8 +212,8 @@ CHAINS = [
     ),
     case(
         "a chain with spaces",
-        scenario(source_chain=" polkadot"),
-        says("source_chain", "polkadot"),
+        scenario(source_chain="no where"),
+        says("source_chain", "no where"),
     ),
     case(
         "a chain with an escape sequence",
@@ -1799,8 +1799,8 @@ LINES = [
     ),
     case(
         "an unknown command",
-        ("transfer",),
-        says("command", "transfer", *COMMANDS),
+        ("frobnicate",),
+        says("command", "frobnicate", *COMMANDS),
         usage="scenarioctl",
     ),
     case(

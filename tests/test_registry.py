@@ -30,13 +30,20 @@ NEW: dict[str, Any] = {"role": "parachain", "symbol": "ABC", "decimals": 12}
         ("assethub_paseo", "assetHub_paseo"),
         ("pop", "pop"),
         ("passethub", "passetHub"),
+        ("Asset Hub", "assetHub"),
+        (" asset hub polkadot", "assetHub"),
+        ("Polkadot Asset Hub", "assetHub"),
+        ("statemint", "assetHub"),
+        ("Statemine", "assetHub_kusama"),
+        ("kusama asset hub", "assetHub_kusama"),
+        ("HYDRA_DX", "hydraDx"),
     ],
 )
 def test_a_chain_is_found_as_people_type_it(typed: str, literal: str) -> None:
     assert Registry().find(typed).name == literal
 
 
-@pytest.mark.parametrize("typed", ["polkadoot", "", " polkadot", None, 5, True, ["polkadot"], "\u212ausama"])
+@pytest.mark.parametrize("typed", ["polkadoot", "", "moonbeam", None, 5, True, ["polkadot"], "\u212ausama"])
 def test_an_unknown_chain_is_named_beside_the_known_ones(typed: object) -> None:
     with pytest.raises(InvalidRequest) as body:
         Registry().find(typed, field="source_chain")
@@ -45,6 +52,26 @@ def test_an_unknown_chain_is_named_beside_the_known_ones(typed: object) -> None:
 
     assert str(body.value) == says("source_chain", typed)
     assert str(path.value) == says("chain", typed)
+
+
+def test_a_spelling_that_fits_two_chains_finds_neither() -> None:
+    registry = Registry({"my_chain": NEW, "my-chain": NEW, "twin": NEW | {"title": "Polkadot"}})
+
+    assert registry.find("MY_CHAIN").name == "my_chain"
+    assert registry.find("my-chain").name == "my-chain"
+    assert registry.find("Polkadot").name == "polkadot"
+    with pytest.raises(InvalidRequest) as refused:
+        registry.find("my chain")
+    assert str(refused.value) == says("my chain")
+
+
+def test_a_title_of_two_chains_finds_neither() -> None:
+    registry = Registry({"one": NEW | {"title": "Test Net"}, "two": NEW | {"title": "TestNet"}})
+
+    with pytest.raises(InvalidRequest) as refused:
+        registry.find("testnet")
+
+    assert str(refused.value) == says("testnet", "one")
 
 
 def test_a_chain_in_a_path_is_found_too() -> None:

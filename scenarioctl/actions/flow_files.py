@@ -12,7 +12,7 @@ from scenarioctl.actions import all_steps, load_step
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import rename
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.errors import BadJson, InvalidRequest, shorten
+from scenarioctl.errors import BadJson, InvalidRequest, shorten, suggest
 from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.formats.documents import decode_text, parse_json
 from scenarioctl.model.diagram import MAX_NAME, check_depth, find_cycle, name_of, sort_by_edges
@@ -154,8 +154,8 @@ def _kind_of(entry: dict[str, Any], place: str) -> StepKind:
     kind = known.get(value.lower()) if isinstance(value, str) else None
     if kind is None:
         given = "is missing" if value is None else f"{shorten(value)} is not a step type"
-        names = ", ".join(step.name for step in known.values())
-        raise InvalidRequest(f"{place}.type {given}, expected one of: {names}")
+        names = [step.name for step in known.values()]
+        raise InvalidRequest(f"{place}.type {given}, {suggest(value, names)}")
     return kind
 
 

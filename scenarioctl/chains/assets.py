@@ -13,7 +13,7 @@ from typing import Any
 from scenarioctl.chains.locations import absolute, read_location, write_location
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import trust_of
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import parse_raw, to_whole
 
 #: How each kind is held, and so moved: Balances, Assets, ForeignAssets, Tokens, Currencies.
@@ -198,7 +198,7 @@ class Assets:
                 f"{field} {shorten(asset_id)} is not an asset, expected an id or a symbol of {chain.name}, like {self._examples(chain)}"
             )
         if isinstance(asset_id, int) and not 0 <= asset_id < 2**128:
-            raise self._unknown_number(chain, asset_id, field)
+            raise self._unknown(chain, asset_id, field)
         text = str(asset_id).strip()
         if not text:
             raise InvalidRequest(
@@ -214,7 +214,7 @@ class Assets:
             return self.native(chain)
         if chain.role == "asset_hub" and len(number) <= 10 and int(number) <= _U32:
             return self._unlisted(chain, number)
-        raise self._unknown_number(chain, given, field)
+        raise self._unknown(chain, given, field)
 
     def _find_symbol(self, chain: Chain, text: str, field: str) -> Asset:
         table = self._table(chain)
@@ -227,17 +227,18 @@ class Assets:
         if len(fits) == 1:
             return fits[0]
         if not fits:
-            raise InvalidRequest(
-                f"{field} {shorten(text)} is not an asset of {chain.name} that is known here, expected an id or a symbol like {self._examples(chain)}"
-            )
+            raise self._unknown(chain, text, field)
         candidates = ", ".join(asset.label for asset in fits)
         raise InvalidRequest(
             f"{field} {shorten(text)} fits more than one asset of {chain.name}: {candidates}, expected an id"
         )
 
-    def _unknown_number(self, chain: Chain, given: object, field: str) -> InvalidRequest:
+    def _unknown(self, chain: Chain, given: object, field: str) -> InvalidRequest:
+        # Only a canonical asset is suggested: a slip of the finger must not end at a look-alike.
+        symbols = [_symbol_of(self._table(chain)[number]) for number in self._canonical[chain.name].values()]
+        otherwise = f"expected an id or a symbol like {self._examples(chain)}"
         return InvalidRequest(
-            f"{field} {shorten(given)} is not an asset of {chain.name} that is known here, expected an id or a symbol like {self._examples(chain)}"
+            f"{field} {shorten(given)} is not an asset of {chain.name} that is known here, {suggest(given, symbols, otherwise=otherwise, cutoff=0.7)}"
         )
 
     def _examples(self, chain: Chain) -> str:

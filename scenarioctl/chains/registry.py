@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS, ACCOUNT_ID_32, AccountFormat
-from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, shorten
+from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, fold, shorten, suggest
 from scenarioctl.model.hexadecimal import from_hex
 
 ROLES = ("relay", "asset_hub", "dex", "contracts", "parachain")
@@ -66,7 +67,7 @@ CHAINS = (
             "wss://statemint.api.onfinality.io/public-ws",
             "wss://rpc-asset-hub-polkadot.luckyfriday.io",
         ),
-        aliases=("asset-hub",),
+        aliases=("asset-hub", "statemint", "assetHub_polkadot"),
     ),
     Chain(
         name="hydraDx",
@@ -117,7 +118,7 @@ CHAINS = (
             "wss://assethub-kusama.api.onfinality.io/public-ws",
             "wss://rpc-asset-hub-kusama.luckyfriday.io",
         ),
-        aliases=("kusama_assethub",),
+        aliases=("kusama_assethub", "statemine"),
     ),
     Chain(
         name="paseo",
@@ -218,7 +219,7 @@ class Registry:
             self._check_relay(chain)
 
     def find(self, name: object, *, field: str = "chain") -> Chain:
-        """Return the chain called *name* in any case, or by an alias."""
+        """Return the chain called *name*, or by an alias or its title, whatever the case, spaces, `_` and `-`."""
         return self._find(name, field, InvalidRequest)
 
     def find_in_path(self, name: object, *, field: str = "chain") -> Chain:
@@ -252,10 +253,33 @@ class Registry:
         return self._asset_tables.get(chain.name, ())
 
     def _find(self, name: object, field: str, error: type[ScenarioctlError]) -> Chain:
-        chain = self._names.get(name.lower()) if isinstance(name, str) and name.isascii() else None
+        chain = None
+        if isinstance(name, str) and name.isascii():
+            chain = self._names.get(name.lower()) or self._folded.get(fold(name))
         if chain is None:
-            raise error(f"{field} {shorten(name)} is not a chain, expected one of: {', '.join(self._chains)}")
+            raise error(f"{field} {shorten(name)} is not a chain, {self._suggest(name)}")
         return chain
+
+    def _suggest(self, name: object) -> str:
+        """Return the chain that *name* may mean, in a question, or all of them."""
+        spellings = {
+            spelling: chain.name
+            for chain in self._chains.values()
+            for spelling in (chain.name, *chain.aliases, chain.title)
+        }
+        return suggest(name, spellings, otherwise=f"expected one of: {', '.join(self._chains)}", cutoff=0.7)
+
+    @cached_property
+    def _folded(self) -> Mapping[str, Chain | None]:
+        """Names and aliases, and titles that are none, without case and separators; None where one fits two chains."""
+        names: dict[str, Chain | None] = {}
+        titles: dict[str, Chain | None] = {}
+        for chain in self._chains.values():
+            for name in {fold(each) for each in (chain.name, *chain.aliases)}:
+                names[name] = None if name in names else chain
+            title = fold(chain.title)
+            titles[title] = None if title in titles else chain
+        return {**titles, **names}
 
     def _index(self) -> dict[str, Chain]:
         names: dict[str, Chain] = {}

@@ -10,6 +10,9 @@ import click
 from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 
+#: What other programs call a command of a group.
+SYNONYMS = {"cat": "show", "get": "show", "ls": "list", "remove": "delete", "rm": "delete", "tail": "logs"}
+
 
 def wants_json(arguments: Sequence[str], flags: Mapping[str, Any]) -> bool:
     """Tell whether JSON is wanted, even where the line could not be parsed or the settings not be read."""
@@ -127,5 +130,8 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
-            raise click.UsageError(f"there is no command {shorten(args[0])}, {suggest(args[0], known)}", ctx)
+            raise click.UsageError(
+                f"there is no command {shorten(args[0])}, {suggest(SYNONYMS.get(args[0].lower(), args[0]), known)}",
+                ctx,
+            )
         return super().resolve_command(ctx, args)

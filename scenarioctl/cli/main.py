@@ -13,7 +13,7 @@ from scenarioctl import __version__
 from scenarioctl.cli.commands import Group, wants_json
 from scenarioctl.cli.failure import fail
 from scenarioctl.cli.output import prepare_output, say
-from scenarioctl.errors import ScenarioctlError, Warned
+from scenarioctl.errors import ScenarioctlError, Warned, shorten
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -41,6 +41,43 @@ COMMANDS = {
     "xcm": ("xcm", "xcm", "Build unsigned cross-chain transfers."),
 }
 
+#: Words that people type first, and the command lines that they may mean.
+MEANT = {
+    "assemble": ("tx assemble",),
+    "bridge": ("create scenario", "xcm asset-transfer"),
+    "check": ("tx check", "chain check"),
+    "decode": ("tx decode",),
+    "delete": ("scenario delete",),
+    "export": ("scenario export",),
+    "import": ("scenario import",),
+    "list": ("scenario list", "job list", "chain list"),
+    "logs": ("job logs",),
+    "ls": ("scenario list", "job list", "chain list"),
+    "mempool": ("job mempool",),
+    "new": ("create scenario", "create swap"),
+    "payload": ("tx payload",),
+    "preview": ("scenario preview",),
+    "remark": ("create remark",),
+    "rm": ("scenario delete",),
+    "run": ("job run",),
+    "schedule": ("job start",),
+    "sell": ("create swap",),
+    "send": ("create scenario", "xcm asset-transfer", "broadcast"),
+    "serve": ("daemon",),
+    "server": ("daemon",),
+    "set": ("config set",),
+    "show": ("scenario show", "config show"),
+    "sign": ("tx payload", "tx assemble"),
+    "start": ("job start",),
+    "status": ("job status",),
+    "stop": ("job stop",),
+    "submit": ("broadcast",),
+    "swap": ("create swap", "quote"),
+    "teleport": ("create scenario", "xcm asset-transfer"),
+    "transfer": ("create scenario", "xcm asset-transfer"),
+    "watch": ("query --watch", "job logs --follow"),
+}
+
 
 class LazyGroup(Group):
     """A group that imports a command only when it runs."""
@@ -56,6 +93,16 @@ class LazyGroup(Group):
 
         command = getattr(import_module(f"scenarioctl.cli.{row[0]}"), row[1])
         return command if isinstance(command, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        meant = MEANT.get(args[0].lower()) if args and args[0] not in COMMANDS else None
+        if meant is not None:
+            *others, last = [f"scenarioctl {line}" for line in meant]
+            question = f"{', '.join(others)} or {last}" if others else last
+            raise click.UsageError(f"there is no command {shorten(args[0])}, did you mean {question}?", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

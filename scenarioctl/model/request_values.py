@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, shorten, suggest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -39,4 +39,4 @@ def read_choice(
     """Return *value* once *fold* has changed its case, which must be one of *choices*."""
     if isinstance(value, str) and (choice := fold(value)) in choices:
         return choice
-    raise InvalidRequest(f"{field} {shorten(value)} is unknown, expected one of: {', '.join(choices)}")
+    raise InvalidRequest(f"{field} {shorten(value)} is unknown, {suggest(value, list(choices))}")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.results import Result
@@ -61,7 +61,7 @@ async def list_chains(app: Application, request: ListChains) -> Result[ChainList
         if not chains:
             roles = sorted({each.role for each in app.registry.all()})
             raise InvalidRequest(
-                f"no chain has the role {shorten(request.role)}, expected one of: {', '.join(roles)}"
+                f"no chain has the role {shorten(request.role)}, {suggest(request.role, roles)}"
             )
     rows = [_describe(app, chain) for chain in chains]
     if request.sort:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, fold, shorten, suggest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.scale import CallInput, Codec, Decoder, Encoder, Refusal, invalid
 from scenarioctl.runtime.type_table import TypeTable
@@ -410,7 +410,7 @@ def load_bundled(name: str) -> RuntimeTable | None:
 
 
 def find_name(name: object, names: Any, *, what: str, where: str) -> str:
-    """Return the one of *names* that *name* means, without regard to case, `_` and `-`.
+    """Return the one of *names* that *name* means, without regard to case, spaces, `_` and `-`.
 
     InvalidRequest lists the names, or those that *name* could mean.
     """
@@ -422,14 +422,10 @@ def find_name(name: object, names: Any, *, what: str, where: str) -> str:
         return str(found[0])
     if found:
         raise InvalidRequest(f"{what} {shorten(name)} is ambiguous in {where}, it can mean: {_listed(found)}")
+    otherwise = f"expected one of: {_listed(names) or 'none'}"
     raise InvalidRequest(
-        f"{what} {shorten(name)} is not in {where}, expected one of: {_listed(names) or 'none'}"
+        f"{what} {shorten(name)} is not in {where}, {suggest(name, list(names), otherwise=otherwise, count=3, cutoff=0.75)}"
     )
-
-
-def fold(name: str) -> str:
-    """Return *name* without what people get wrong in it: case, `_` and `-`."""
-    return name.replace("_", "").replace("-", "").lower()
 
 
 def _listed(names: Any) -> str:

@@ -1,6 +1,6 @@
 """What every store refuses, in the same sentences."""
 
-from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed, shorten
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed, shorten, suggest
 from scenarioctl.model.jobs import Job
 from scenarioctl.stores import StoredScenario
 
@@ -57,7 +57,7 @@ def check_listing(*, limit: object, after: object, search: object, sort: object)
     """Refuse what no store can list by."""
     check_limit(limit)
     if sort not in SORTS:
-        raise InvalidRequest(f"sort {shorten(sort)} is unknown, expected one of: {', '.join(SORTS)}")
+        raise InvalidRequest(f"sort {shorten(sort)} is unknown, {suggest(sort, SORTS)}")
     check_text(after, field="after")
     if len(check_text(search, field="search")) > _SEARCH_MAX:
         raise InvalidRequest(

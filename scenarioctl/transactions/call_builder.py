@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, fold, shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.table import fold
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.values import ValueReader
 

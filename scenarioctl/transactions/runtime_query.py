@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, closest, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, fold, shorten, suggest
 from scenarioctl.runtime.storage_keys import HASHERS, StorageKey, read_key, storage_key
-from scenarioctl.runtime.table import fold
 from scenarioctl.runtime.table_entries import ApiMethod, StorageEntry
 from scenarioctl.transactions.values import ValueReader, ValueWriter
 
@@ -315,10 +314,9 @@ def _unknown_method(
 
 def _suggestion(name: object, groups: Sequence[tuple[str, Sequence[str]]]) -> str:
     """Return what may have been meant by *name*, or all that it could have been."""
-    folded = {fold(each): each for _, names in groups for each in names}
-    close = closest(fold(name[:80]), folded, count=3, cutoff=0.75) if isinstance(name, str) else []
-    if close:
-        return f"did you mean {' or '.join(folded[each] for each in close)}?"
     listed = "; ".join(f"{plural}: {', '.join(names)}" for plural, names in groups if names)
     listed = listed if len(listed) <= 900 else listed[:899] + "…"
-    return f"expected one of its {listed}" if listed else "it has nothing to read"
+    otherwise = f"expected one of its {listed}" if listed else "it has nothing to read"
+    return suggest(
+        name, [each for _, names in groups for each in names], otherwise=otherwise, count=3, cutoff=0.75
+    )

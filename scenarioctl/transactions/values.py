@@ -5,9 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, fold, shorten
 from scenarioctl.model.hexadecimal import from_hex
-from scenarioctl.runtime.table import fold
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain

@@ -8,7 +8,7 @@ the genesis hash.  Its frames, from polkadot-js/ui, packages/react-qr/src/util.t
 
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import InvalidRequest, TooLarge, shorten
+from scenarioctl.errors import InvalidRequest, TooLarge, shorten, suggest
 from scenarioctl.runtime.scale import encode_compact
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def signer_payload(
 def check_key(kind: object) -> None:
     """Refuse a kind of key that Vault cannot be told of."""
     if not isinstance(kind, str) or kind not in KEYS:
-        raise InvalidRequest(f"crypto {shorten(kind)} is unknown, expected one of: {', '.join(KEYS)}")
+        raise InvalidRequest(f"crypto {shorten(kind)} is unknown, {suggest(kind, list(KEYS))}")
 
 
 def vault_payload(payload: "SigningPayload", *, account: bytes, crypto: str, genesis_hash: bytes) -> bytes:
