@@ -72,7 +72,7 @@ def parse_account(value: object, *, field: str) -> bytes:
         raise InvalidRequest(f"{field} {shorten(value)} is not an address, {_EXPECTED}")
     if value[:2] in ("0x", "0X"):
         return _parse_hex_account(value, field)
-    account, _ = _decode_ss58(value, field)
+    account, _ = decode_ss58(value, field)
     return account
 
 
@@ -148,7 +148,8 @@ def _parse_hex_account(value: str, field: str) -> bytes:
     return data
 
 
-def _decode_ss58(value: str, field: str) -> tuple[bytes, int]:
+def decode_ss58(value: str, field: str) -> tuple[bytes, int]:
+    """Return the account in an SS58 address of any network, and the network's prefix."""
     from base58 import b58decode_int
 
     # b58decode_int strips whitespace, and takes quadratic time for long text.

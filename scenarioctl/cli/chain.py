@@ -6,8 +6,9 @@ import click
 
 from scenarioctl.chains.registry import ROLES
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import open_application, perform, print_table, run
+from scenarioctl.cli.execution import open_application, perform, print_answer, print_table, run
 from scenarioctl.cli.options import argument, option
+from scenarioctl.cli.output import draw_facts, short_time
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.operations.chains import SORT_KEYS, source_of
 from scenarioctl.operations.outcomes import OUTCOMES
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def chain() -> None:
-    """List, check and refresh the known chains."""
+    """List, show, check and refresh the known chains."""
 
 
 @chain.command("list", operation="chains.list_chains", example="scenarioctl chain list --role relay")
@@ -47,6 +48,106 @@ def list_(**fields: Any) -> None:
         ("chain", "role", "native", "para id", "runtime", "table", "title"),
         ([row[key] for key in keys] for row in listed["chains"]),
     )
+
+
+@chain.command(operation="chains.show_chain", example="scenarioctl chain show hydraDx")
+@argument("chain", metavar="CHAIN")
+def show(chain: str) -> None:
+    """Show all that is known of a chain: identity, endpoints, runtime table, assets and routes.
+
+    No node is asked; `chain check` asks them.
+    """
+    result = perform(chain=chain)
+    print_answer(result, draw=lambda: _draw_chain(result.answer))
+
+
+def _draw_chain(answer: dict[str, Any]) -> None:
+    runtime = answer["runtime"]
+    facts = {
+        "chain": f"{answer['name']} ({answer['title']})",
+        "role": answer["role"] + (", a test network" if answer["testnet"] else ""),
+        "relay chain": answer["relay"] or "none",
+        "para id": "none" if answer["para_id"] is None else answer["para_id"],
+        "aliases": ", ".join(answer["aliases"]) or "none",
+        "native asset": f"{answer['symbol']}, {answer['decimals']} decimals",
+        "SS58 prefix": answer["ss58_prefix"],
+        "accounts": f"{answer['account_bytes']} bytes",
+        "genesis": answer["genesis"] or "unknown",
+        "endpoints": ", ".join(answer["endpoints"]) or "none",
+        "runtime table": "none" if runtime is None else _runtime_words(runtime),
+        "assets": answer["assets"],
+    }
+    for key, arrow in (("routes_out", "sends to"), ("routes_in", "receives from")):
+        facts |= {f"{arrow} {row['chain']}": _asset_words(row["assets"]) for row in answer[key]}
+        if not answer[key]:
+            facts[arrow] = "no other chain"
+    draw_facts(facts)
+
+
+def _runtime_words(runtime: dict[str, Any]) -> str:
+    when = f", fetched {short_time(runtime['fetched'])}" if runtime["fetched"] else ""
+    return f"{runtime['spec_name']} {runtime['spec_version']}, {runtime['source']}{when}"
+
+
+#: As many assets of a route are named.
+_NAMED = 8
+
+
+def _asset_words(assets: list[dict[str, str]]) -> str:
+    named = ", ".join(row["symbol"] or row["id"] for row in assets[:_NAMED])
+    return named + (f" and {len(assets) - _NAMED} more" if assets[_NAMED:] else "")
+
+
+@chain.command(
+    operation="pallets.list_pallets",
+    example="scenarioctl chain pallets polkadot\n"
+    "  scenarioctl chain pallets polkadot Balances\n"
+    "  scenarioctl chain pallets polkadot Balances.transfer_keep_alive",
+)
+@argument("chain", metavar="CHAIN")
+@click.argument("item", metavar="[PALLET[.ITEM]]", default="")
+def pallets(**fields: Any) -> None:
+    """List the pallets and runtime APIs of a chain; of one, its calls, storage items, constants and methods, with types.
+
+    ITEM is a call, a storage item, a constant or a method. Its types are spelled out, with what to type for each argument. Names are matched
+    without case, _ and -.
+    """
+    from scenarioctl.cli.pallets import draw_item
+
+    result = perform(**fields)
+    answer = result.answer
+    if answer["types"] or "." in fields["item"]:
+        print_answer(result, draw=lambda: draw_item(answer))
+    elif fields["item"]:
+        print_table(
+            answer,
+            ("kind", "name", "takes", "type", "value"),
+            (
+                (row["kind"], row["name"], _takes(row["parameters"]), row["type"], row["value"])
+                for row in answer["items"]
+            ),
+        )
+    else:
+        print_table(
+            answer,
+            ("pallet or runtime API", "index", "calls", "storage", "constants", "methods"),
+            (
+                *(
+                    (
+                        row["name"],
+                        row["index"],
+                        *(len(row[kind]) or None for kind in ("calls", "storage", "constants")),
+                        None,
+                    )
+                    for row in answer["pallets"]
+                ),
+                *((row["name"], *[None] * 4, len(row["methods"])) for row in answer["apis"]),
+            ),
+        )
+
+
+def _takes(parameters: list[dict[str, str]]) -> str | None:
+    return ", ".join(": ".join(filter(None, (row["name"], row["type"]))) for row in parameters) or None
 
 
 @chain.command(example="scenarioctl chain check polkadot assetHub")

@@ -1,19 +1,20 @@
-"""The known chains, with the available runtime table of each."""
+"""The known chains, with the available runtime table of each, and what is known of one.  No node is asked."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten, suggest
-from scenarioctl.model.json_types import Hex
+from scenarioctl.model.json_types import Hex, Timestamp, timestamp
 from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
 
-__all__ = ["list_chains"]
+__all__ = ["list_chains", "show_chain"]
 
 SORT_KEYS = ("name", "role", "symbol", "para_id")
 
@@ -54,6 +55,50 @@ class ChainList(TypedDict):
     chains: list[ChainRow]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShowChain:
+    """Show all that is known of a chain: its identity, endpoints, runtime table, assets and routes."""
+
+    chain: str
+
+
+class RuntimeRow(TypedDict):
+    spec_name: str
+    spec_version: int
+    transaction_version: int
+    #: Of the metadata that the table was made from.
+    metadata_version: int
+    source: TableSource
+    #: When it was fetched from a node; null if it is bundled.
+    fetched: "Timestamp | None"
+
+
+class RouteAsset(TypedDict):
+    #: As the chain that sends it names it.
+    id: str
+    symbol: str
+
+
+class RouteRow(TypedDict):
+    #: The chain at the other end.
+    chain: str
+    assets: list[RouteAsset]
+
+
+class ChainDetails(ChainRow):
+    #: Length of an account in bytes.
+    account_bytes: int
+    #: Scheme and host of each endpoint, without the path, which may contain a key.
+    endpoints: list[str]
+    #: The runtime table that --offline uses; null if there is none.
+    runtime: RuntimeRow | None
+    #: Number of known assets.
+    assets: int
+    #: Where assets can be sent from this chain, and from where to it.
+    routes_out: list[RouteRow]
+    routes_in: list[RouteRow]
+
+
 async def list_chains(app: Application, request: ListChains) -> Result[ChainList]:
     chains = list(app.registry.all())
     if request.role:
@@ -68,6 +113,60 @@ async def list_chains(app: Application, request: ListChains) -> Result[ChainList
         key = read_choice(request.sort, field="sort", choices=SORT_KEYS)
         rows.sort(key=lambda row: (row.get(key) is None, row.get(key)))
     return Result(answer={"chains": rows})
+
+
+async def show_chain(app: Application, request: ShowChain) -> Result[ChainDetails]:
+    chain = app.registry.find_in_path(request.chain)
+    others = [other for other in app.registry.all() if other != chain and other.relay == chain.relay]
+    table = app.known_runtime(chain)
+    return Result(
+        answer={
+            **_describe(app, chain),
+            "account_bytes": chain.account_format.length,
+            "endpoints": [_host(endpoint) for endpoint in chain.endpoints],
+            "runtime": None if table is None else _describe_runtime(table, chain),
+            "assets": len(app.assets.all(chain)),
+            "routes_out": _routes([(chain, other, other) for other in others], app.assets),
+            "routes_in": _routes([(other, chain, other) for other in others], app.assets),
+        }
+    )
+
+
+def _host(endpoint: str) -> str:
+    """Return scheme and host of an endpoint: its path or user may be a key, and a daemon sends this to its clients."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(endpoint)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _describe_runtime(table: "RuntimeTable", chain: "Chain") -> RuntimeRow:
+    source = source_of(table, chain)
+    assert source is not None  # noqa: S101 - there is a table
+    return {
+        "spec_name": table.spec_name,
+        "spec_version": table.spec_version,
+        "transaction_version": table.transaction_version,
+        "metadata_version": table.metadata_version,
+        "source": source,
+        "fetched": None if table.written is None else timestamp(int(table.written * 1e9)),
+    }
+
+
+def _routes(ends: list[tuple["Chain", "Chain", "Chain"]], assets: "Assets") -> list[RouteRow]:
+    """Return a row for each source, destination and the name of the row's chain between which assets go."""
+    from scenarioctl.transactions.transfer.routes import destinations
+
+    found: list[RouteRow] = []
+    for source, destination, named in ends:
+        sent: list[RouteAsset] = [
+            {"id": asset.id, "symbol": asset.symbol}
+            for asset in assets.all(source)
+            if destinations(asset, assets, only=destination)
+        ]
+        if sent:
+            found.append({"chain": named.name, "assets": sent})
+    return found
 
 
 def source_of(table: "RuntimeTable | None", chain: "Chain") -> TableSource | None:

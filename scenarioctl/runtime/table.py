@@ -13,6 +13,7 @@ To bundle another runtime: a row in `tools/bundle_runtimes.py`, and its names in
 """
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -52,8 +53,8 @@ class RuntimeTable:
         self.extrinsic_versions: tuple[int, ...] = tuple(header["extrinsic"]["versions"])
         #: Digest of the one endpoint that gave it, of which nobody else has confirmed it; empty for a table to rely on.
         self.told_by = ""
-        #: Seconds since its file was written.
-        self.age = 0.0
+        #: When its file in the cache was written, in seconds since 1970; None for one that came from nowhere else.
+        self.written: float | None = None
         self.types = types
         self.codec = Codec(types)
         self._header = header
@@ -72,6 +73,11 @@ class RuntimeTable:
 
     def __str__(self) -> str:
         return f"{self.spec_name} {self.spec_version}"
+
+    @property
+    def age(self) -> float:
+        """Seconds since its file in the cache was written; 0 for one that has none."""
+        return 0.0 if self.written is None else time.time() - self.written
 
     # Calls
 
@@ -140,6 +146,10 @@ class RuntimeTable:
     def pallets(self) -> tuple[str, ...]:
         """The names of all pallets."""
         return tuple(self._places)
+
+    def pallet_indices(self) -> dict[str, int]:
+        """Return the index of each pallet in calls, events and errors."""
+        return {name: index for name, (_, index, _) in self._places.items()}
 
     # Names as people type them
 

@@ -8,7 +8,6 @@ it by hand; only such a one stands beside the bundled tables.
     GENESIS-VERSION.DIGEST.json         given by the endpoint with that digest, since its address may hold a key
 """
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import blake2b
@@ -83,7 +82,7 @@ def _load(
     ):
         try:
             table = RuntimeTable.load(path.read_bytes())
-            table.age = time.time() - path.stat().st_mtime
+            table.written = path.stat().st_mtime
         except (OSError, InvalidRequest, ValueError, KeyError, TypeError):
             continue
         if table.spec_version == version:

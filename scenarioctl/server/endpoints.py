@@ -86,6 +86,11 @@ ENDPOINTS = (
     _row("POST", "/api/contracts/contract_info", "contracts.contract_info", flag="sucess"),
     _row("GET", "/api/scenarios", "scenarios.list_scenarios"),
     _row("GET", "/api/chains", "chains.list_chains"),
+    _row("GET", "/api/chains/{chain}", "chains.show_chain"),
+    _row("GET", "/api/chains/{chain}/pallets", "pallets.list_pallets"),
+    _row("GET", "/api/assets", "assets.list_assets"),
+    _row("GET", "/api/assets/{asset}", "assets.show_asset"),
+    _row("GET", "/api/address", "addresses.show_address"),
     _row("GET", "/api/store/check", "stores.check_store"),
     _row("POST", "/api/scenario/show", "scenarios.show_scenario"),
     _row(

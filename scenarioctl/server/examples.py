@@ -102,6 +102,11 @@ EXAMPLES: Mapping[str, Example] = {
         {"relay": "polkadot", "paraid": 2034}, {"open_hrmp_channels": [1000, 2000, 2004], "sourcechain": 2034}
     ),
     "chains.list_chains": Example({"role": "relay"}),
+    "chains.show_chain": Example({"chain": "hydraDx"}),
+    "pallets.list_pallets": Example({"chain": "polkadot", "item": "Balances.transfer_keep_alive"}),
+    "assets.list_assets": Example({"chain": "hydraDx", "canonical": True}),
+    "assets.show_asset": Example({"asset": "USDT", "chain": "hydraDx"}),
+    "addresses.show_address": Example({"address": _ACCOUNT}),
     "queries.query_chain": Example(
         {"chain": "polkadot", "pallet_name": "System", "method_name": "Number", "params": []},
         {"result": "26000000"},

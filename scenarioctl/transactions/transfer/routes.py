@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Literal
 
 from scenarioctl.chains.locations import absolute, seen_from
 from scenarioctl.chains.trust import ExecutionFees, accepts_reserve, accepts_teleport, matches, trust_of
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.request import Transfer, check_request, refusal
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain, Registry
 
 
@@ -142,6 +143,23 @@ def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
         if chain.role == "asset_hub" and chain.name != hub.name:
             raise refusal(transfer, f"the Asset Hub of {chain.relay} is {hub.name}, not {chain.name}")
     return hub
+
+
+def destinations(asset: "Asset", assets: "Assets", *, only: "Chain | None" = None) -> tuple["Chain", ...]:
+    """Return the chains that hold *asset* too and to which it can be sent from its own, or *only* that one if it can."""
+    source = assets.registry.find(asset.chain)
+    found = []
+    for chain in assets.registry.all() if only is None else (only,):
+        if chain == source or assets.counterpart(asset, chain) is None:
+            continue
+        beneficiary = bytes(chain.account_format.length)
+        transfer = Transfer(source=source, destination=chain, asset=asset, amount=1, beneficiary=beneficiary)
+        try:
+            find_route(transfer, assets, fee_settled=True)
+        except InvalidRequest:
+            continue
+        found.append(chain)
+    return tuple(found)
 
 
 def candidate_types(transfer: Transfer, assets: "Assets") -> tuple[TransferType, ...]:

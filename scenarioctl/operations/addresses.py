@@ -1,0 +1,132 @@
+"""What the text of an address tells, without asking a chain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypedDict
+
+from scenarioctl.application import Application
+from scenarioctl.model.json_types import Hex
+from scenarioctl.operations.results import Result
+
+__all__ = ["show_address"]
+
+#: The prefix of no network in particular.
+_GENERIC = 42
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowAddress:
+    """Show what an address tells: its public key, its kind, and its spelling on every known chain."""
+
+    #: SS58 with any prefix, or 0x hex of 32 or 20 bytes.
+    address: str
+
+
+#: `account`: like any other, of a key, a multisig, a proxy or derived, which the bytes don't tell. `pallet`, `parachain`
+#: and `relay`: sovereign accounts of those. `ethereum`: controlled by the key of an Ethereum address. `padded`: an
+#: Ethereum address that somebody filled up with zeros. `constant`: the same byte throughout.
+AddressKind: TypeAlias = Literal["account", "pallet", "parachain", "relay", "ethereum", "padded", "constant"]
+
+
+class Spelling(TypedDict):
+    address: str
+    #: The SS58 prefix; null for 0x hex.
+    prefix: int | None
+    #: The known chains that write it so.
+    chains: list[str]
+
+
+class AddressDetails(TypedDict):
+    #: The public key or account id of 32 bytes, or the account of 20.
+    account: "Hex"
+    #: The SS58 prefix that was given; null for 0x hex.
+    prefix: int | None
+    kind: AddressKind
+    #: The kind in a sentence.
+    description: str
+    #: Of a pallet its id, of a parachain its number, of an Ethereum account the address; null otherwise.
+    id: str | None
+    #: Whether nobody can hold its key.
+    keyless: bool
+    #: Signatures for which these bytes can be the public key, or its hash (`ecdsa`); empty if keyless.
+    possible_keys: list[Literal["sr25519", "ed25519", "ecdsa"]]
+    addresses: list[Spelling]
+
+
+async def show_address(app: Application, request: ShowAddress) -> Result[AddressDetails]:
+    from scenarioctl.chains.addresses import ACCOUNT_ID_32, ACCOUNT_KEY_20, decode_ss58
+    from scenarioctl.transactions.keyless_accounts import kind_of
+
+    given, prefix = request.address.strip(), None
+    if given[:2] not in ("0x", "0X"):
+        account, prefix = decode_ss58(given, "address")
+    elif len(given) == 42:
+        account = ACCOUNT_KEY_20.parse(given, field="address")
+    else:
+        account = ACCOUNT_ID_32.parse(given, field="address")
+    kind = kind_of(account)
+    keys = [] if kind.is_keyless or kind.name == "ethereum" else _possible_keys(account)
+    if kind.name == "ethereum":
+        keys = ["ecdsa"]
+    return Result(
+        answer={
+            "account": "0x" + account.hex(),
+            "prefix": prefix,
+            "kind": kind.name,  # type: ignore[typeddict-item]
+            "description": _describe(app, kind.words, kind.id if kind.name == "parachain" else "", keys),
+            "id": kind.id or None,
+            "keyless": kind.is_keyless,
+            "possible_keys": keys,
+            "addresses": _spellings(app, account),
+        }
+    )
+
+
+def _possible_keys(account: bytes) -> list[Literal["sr25519", "ed25519", "ecdsa"]]:
+    """Return the schemes whose public key these bytes can be; one of ecdsa is hashed, which can be any bytes."""
+    import sr25519
+    from ecdsa import Ed25519, VerifyingKey
+    from ecdsa.errors import MalformedPointError
+
+    found: list[Literal["sr25519", "ed25519", "ecdsa"]] = []
+    try:
+        # With the mark of a Schnorr signature; the answer doesn't matter, only whether the key is a point of the curve.
+        sr25519.verify(bytes(63) + b"\x80", b"", account)
+        found.append("sr25519")
+    except ValueError:
+        pass
+    try:
+        VerifyingKey.from_string(account, curve=Ed25519)
+        found.append("ed25519")
+    except MalformedPointError:
+        pass
+    return [*found, "ecdsa"]
+
+
+def _describe(app: Application, words: str, para_id: str, keys: Sequence[str]) -> str:
+    if para_id:
+        named = [chain.name for chain in app.registry.all() if str(chain.para_id) == para_id]
+        return f"{words} ({' or '.join(named)})" if named else words
+    if words:
+        return words
+    if list(keys) == ["ecdsa"]:
+        return "an account that is not an sr25519 or ed25519 key: a multisig, a proxy, a derived account, or the hash of an ecdsa key"
+    return "an account; its bytes don't tell whether a key, a multisig or a proxy controls it"
+
+
+def _spellings(app: Application, account: bytes) -> list[Spelling]:
+    from scenarioctl.chains.addresses import ACCOUNT_FORMATS
+
+    written = ACCOUNT_FORMATS[len(account)]
+    if written.junction_name != "AccountId32":
+        chains = [chain.name for chain in app.registry.all() if chain.account_format is written]
+        return [{"address": written.format(account, 0), "prefix": None, "chains": chains}]
+    prefixes: dict[int, list[str]] = {}
+    for chain in app.registry.all():
+        if chain.account_format is written:
+            prefixes.setdefault(chain.ss58_prefix, []).append(chain.name)
+    prefixes.setdefault(_GENERIC, [])
+    return [
+        {"address": written.format(account, prefix), "prefix": prefix, "chains": prefixes[prefix]}
+        for prefix in sorted(prefixes)
+    ]

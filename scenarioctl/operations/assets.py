@@ -1,0 +1,169 @@
+"""The assets that scenarioctl knows, chain by chain.  No node is asked."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, NotFound, shorten, suggest
+from scenarioctl.model.json_types import Digits
+from scenarioctl.operations.results import Result
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
+    from scenarioctl.chains.registry import Chain
+
+__all__ = ["list_assets", "show_asset"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListAssets:
+    """List the known assets of a chain, or of all chains."""
+
+    #: Only this chain.
+    chain: str = ""
+    #: Only assets whose symbol means them, without look-alikes and unverified ones.
+    canonical: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowAsset:
+    """Show an asset on every chain that has one of that name, or on one chain."""
+
+    #: An id, a symbol, `native`, or a location like `1/Here`.
+    asset: str
+    #: Only this chain.
+    chain: str = ""
+
+
+#: The pallet or contract that keeps it: Balances, Assets, ForeignAssets, Tokens, or an ERC-20 contract.
+AssetKind: TypeAlias = Literal["native", "assets", "foreign", "tokens", "erc20"]
+
+
+class AssetRow(TypedDict):
+    chain: str
+    #: As requests take it; on an Asset Hub, the native asset's is its symbol.
+    id: str
+    #: Empty if unknown.
+    symbol: str
+    name: str
+    #: Null if unknown: then only raw amounts can be used.
+    decimals: int | None
+    kind: AssetKind
+    #: In XCM, as its chain sees it, like `1/Here`; null if unknown.
+    location: str | None
+    #: The chain that backs it; null if that is not a known chain.
+    reserve: str | None
+    #: The smallest balance that an account can hold, in the smallest unit; null if unknown.
+    existential_deposit: "Digits | None"
+    #: Whether the chain takes fees in it; null if unknown.
+    pays_fees: bool | None
+    #: Whether its symbol means this asset on its chain.
+    canonical: bool
+    #: Why its symbol means another asset or none, like `not the native DOT`; null if canonical.
+    mark: str | None
+
+
+class AssetName(TypedDict):
+    chain: str
+    id: str
+    symbol: str
+
+
+class AssetDetails(AssetRow):
+    #: The same asset as other chains hold it.
+    elsewhere: list[AssetName]
+    #: Chains to which it can be sent.
+    sends_to: list[str]
+
+
+class AssetList(TypedDict):
+    assets: list[AssetRow]
+
+
+class ShownAssets(TypedDict):
+    assets: list[AssetDetails]
+
+
+async def list_assets(app: Application, request: ListAssets) -> Result[AssetList]:
+    chains = [app.registry.find(request.chain)] if request.chain else app.registry.all()
+    rows = [_describe(app, chain, asset) for chain in chains for asset in app.assets.all(chain)]
+    if request.canonical:
+        rows = [row for row in rows if row["canonical"]]
+    return Result(answer={"assets": rows}, large=True)
+
+
+async def show_asset(app: Application, request: ShowAsset) -> Result[ShownAssets]:
+    chains = [app.registry.find(request.chain)] if request.chain else app.registry.all()
+    name = request.asset.strip().lower()
+    found = [
+        (chain, asset)
+        for chain in chains
+        for asset in app.assets.all(chain)
+        if name in (asset.id.lower(), asset.symbol.lower(), asset.location.lower())
+        or (name == "native" and asset.kind == "native")
+    ]
+    if request.chain and not found:
+        try:
+            # Also what isn't listed: any number on an Asset Hub, 0 for the native asset.
+            found = [(chains[0], app.assets.find(chains[0], request.asset, field="asset"))]
+        except InvalidRequest as error:
+            raise NotFound(str(error)) from None
+    if not found:
+        symbols = sorted({each.symbol for chain in chains for each in app.assets.all(chain) if not each.mark})
+        otherwise = "expected an id, a symbol or a location that `scenarioctl asset list` shows"
+        raise NotFound(
+            f"asset {shorten(request.asset)} is not known on any chain, "
+            f"{suggest(request.asset, symbols, otherwise=otherwise, cutoff=0.7)}"
+        )
+    # The one that is mostly meant first.
+    found.sort(key=lambda each: bool(each[1].mark))
+    notes = tuple(
+        f"Asset {asset.id} of {chain.name} is not listed here. scenarioctl doesn't know whether it exists."
+        for chain, asset in found
+        if asset not in app.assets.all(chain)
+    )
+    return Result(answer={"assets": [_detail(app, chain, asset) for chain, asset in found]}, notes=notes)
+
+
+def _describe(app: Application, chain: "Chain", asset: "Asset") -> AssetRow:
+    deposit = asset.existential_deposit
+    if deposit is None and asset.kind == "native":
+        deposit = _native_deposit(app, chain)
+    return {
+        "chain": chain.name,
+        "id": asset.id,
+        "symbol": asset.symbol,
+        "name": asset.name,
+        "decimals": asset.decimals,
+        "kind": asset.kind,  # type: ignore[typeddict-item]
+        "location": asset.location or None,
+        "reserve": asset.reserve or None,
+        "existential_deposit": None if deposit is None else str(deposit),
+        "pays_fees": asset.pays_fees,
+        "canonical": bool(asset.symbol) and not asset.mark,
+        "mark": asset.mark or None,
+    }
+
+
+def _native_deposit(app: Application, chain: "Chain") -> int | None:
+    """Return the constant of the local runtime table; None if there is none."""
+    table = app.known_runtime(chain)
+    if table is None:
+        return None
+    try:
+        return int(table.constant("Balances", "ExistentialDeposit"))
+    except InvalidRequest:
+        return None
+
+
+def _detail(app: Application, chain: "Chain", asset: "Asset") -> AssetDetails:
+    from scenarioctl.transactions.transfer.routes import destinations
+
+    others = [app.assets.counterpart(asset, other) for other in app.registry.all() if other != chain]
+    return {
+        **_describe(app, chain, asset),
+        "elsewhere": [
+            {"chain": each.chain, "id": each.id, "symbol": each.symbol} for each in others if each is not None
+        ],
+        "sends_to": [other.name for other in destinations(asset, app.assets)],
+    }

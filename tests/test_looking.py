@@ -1,0 +1,488 @@
+"""Looking around without a node: assets, a chain, the items of a runtime, and what an address tells."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.application import Application
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.registry import CHAINS, Registry
+from scenarioctl.config import load_settings
+from scenarioctl.operations.assets import AssetDetails, ShowAsset, show_asset
+from scenarioctl.runtime.table import BUNDLED, load_bundled
+from scenarioctl.runtime.table_cache import save_cached
+from scenarioctl.transactions.runtime_items import MOST_TYPES, describe_types, find_items
+from tests.conftest import BOB, BOB_HEX, DATA, Run
+from tests.messages import says
+from tests.network import table_of
+from tests.runner import finish
+from tests.serving import Serving
+from tests.test_cli import ok
+
+
+def answer(scenarioctl: Run, *line: str) -> Any:
+    return json.loads(ok(scenarioctl("--offline", *line, "--json")))
+
+
+# Assets
+
+
+def test_an_asset_is_listed_with_all_that_is_known_of_it(scenarioctl: Run) -> None:
+    rows = answer(scenarioctl, "asset", "list", "hydration")["assets"]
+
+    assert [row for row in rows if row["id"] == "10"] == [
+        {
+            "chain": "hydraDx",
+            "id": "10",
+            "symbol": "USDT",
+            "name": "Tether USD of Asset Hub",
+            "decimals": 6,
+            "kind": "tokens",
+            "location": "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)",
+            "reserve": "assetHub",
+            "existential_deposit": "10000",
+            "pays_fees": None,
+            "canonical": True,
+            "mark": None,
+        }
+    ]
+    marks = {row["id"]: row["mark"] for row in rows if row["symbol"].lower() == "usdt"}
+    assert marks["10"] is None
+    assert marks["23"] == "not the canonical USDT 10"
+
+
+def test_a_list_of_all_chains_has_those_of_each(scenarioctl: Run) -> None:
+    rows = answer(scenarioctl, "asset", "list")["assets"]
+    each = [row for chain in CHAINS for row in answer(scenarioctl, "asset", "list", chain.name)["assets"]]
+
+    assert rows == each
+    assert len({(row["chain"], row["id"]) for row in rows}) == len(rows) > 900
+
+
+def test_of_canonical_assets_no_two_share_a_symbol(scenarioctl: Run) -> None:
+    rows = answer(scenarioctl, "asset", "list", "--canonical")["assets"]
+    named = [(row["chain"], row["symbol"].lower()) for row in rows]
+
+    assert len(set(named)) == len(named)
+    assert all(row["symbol"] and row["mark"] is None for row in rows)
+
+
+def test_a_list_is_lines_for_scripts(scenarioctl: Run) -> None:
+    assert ok(scenarioctl("asset", "list", "polkadot")) == "0\tDOT\t10\t10000000000\t-\tyes\t0/Here\n"
+    assert ok(scenarioctl("asset", "list")).startswith("polkadot\t0\tDOT\t10\t10000000000\t-\tyes\t0/Here\n")
+
+
+def test_the_deposit_of_a_chain_of_ones_own_is_that_of_its_runtime(scenarioctl: Run, tmp_path: Path) -> None:
+    genesis = "0x" + "45" * 32
+    save_cached(table_of("kusama"), genesis, tmp_path / "runtimes" / "rig")
+    config = tmp_path / "c.toml"
+    config.write_text(
+        f'cache = "{tmp_path}"\n[chains.rig]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\n'
+        f'genesis = "{genesis}"\n[chains.bare]\nrole = "parachain"\nsymbol = "B"\ndecimals = 1\n'
+    )
+
+    deposits = {
+        name: answer(scenarioctl, "asset", "list", name, "--config", str(config))["assets"][0]["existential_deposit"]
+        for name in ("rig", "bare")
+    }  # fmt: skip
+
+    assert deposits == {
+        "rig": str(table_of("kusama").constant("Balances", "ExistentialDeposit")),
+        "bare": None,
+    }
+
+
+def test_an_asset_is_shown_with_the_same_one_elsewhere_and_where_it_goes(scenarioctl: Run) -> None:
+    (shown,) = answer(scenarioctl, "asset", "show", "assetHub", "1984")["assets"]
+
+    assert (shown["symbol"], shown["kind"], shown["pays_fees"]) == ("USDt", "assets", True)
+    assert shown["elsewhere"] == [{"chain": "hydraDx", "id": "10", "symbol": "USDT"}]
+    assert shown["sends_to"] == ["hydraDx"]
+
+
+def test_of_a_symbol_each_chains_canonical_asset_comes_first(scenarioctl: Run) -> None:
+    shown = answer(scenarioctl, "asset", "show", "usdt")["assets"]
+    canonical = [(row["chain"], row["id"]) for row in shown if row["canonical"]]
+
+    assert ("hydraDx", "10") in canonical
+    assert ("assetHub", "1984") in canonical
+    assert [row["canonical"] for row in shown] == sorted((row["canonical"] for row in shown), reverse=True)
+    assert {row["symbol"].lower() for row in shown} == {"usdt"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("hydraDx", "native"), ["0"]),
+        (("hydraDx", "1/here"), ["5"]),
+        (("assetHub", "0"), ["DOT"]),
+        (("assetHub", "01984"), ["1984"]),
+        (("polkadot", "dot"), ["0"]),
+    ],
+)
+def test_an_asset_of_a_chain_goes_by_several_names(
+    scenarioctl: Run, words: tuple[str, str], expected: list[str]
+) -> None:
+    shown = answer(scenarioctl, "asset", "show", *words)["assets"]
+
+    assert [row["id"] for row in shown if row["canonical"]] == expected
+
+
+def test_an_asset_that_is_not_listed_is_shown_with_a_note(scenarioctl: Run) -> None:
+    ended = scenarioctl("asset", "show", "assetHub", "999999999", "--json")
+
+    (shown,) = json.loads(ended.out)["assets"]
+    assert ended.err == says("999999999", "assetHub")
+    assert (shown["symbol"], shown["decimals"], shown["canonical"]) == ("", None, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("nothing",), 3, ("nothing", "asset list")),
+        (("USTD",), 3, ("USTD", "did you mean USDT")),
+        (("hydraDx", "DOTT"), 3, ("DOTT", "hydraDx", "did you mean DOT?")),
+        (("hydraDx", "77777777"), 3, ("77777777", "hydraDx")),
+        (("hydra", "5"), 2, ("hydra", "hydraDx")),
+    ],
+)
+def test_an_unknown_asset_is_not_found(
+    scenarioctl: Run, words: tuple[str, ...], code: int, said: tuple[str, ...]
+) -> None:
+    ended = scenarioctl("asset", "show", *words)
+
+    assert (ended.out, ended.code, ended.err) == ("", code, says(*said))
+
+
+def test_where_an_asset_can_be_sent_is_where_transfers_of_it_are_built() -> None:
+    built = json.loads((DATA / "vectors" / "transfers.json").read_text())
+    app = Application(load_settings({"offline": True}, {}))
+    said: dict[str, set[str]] = {}
+    for chain in CHAINS:
+        for asset in app.assets.all(chain):
+            (shown,) = details(app, chain.name, asset.id)
+            for other in shown["sends_to"]:
+                said.setdefault(f"{chain.name}>{other}", set()).add(asset.id)
+    between = {
+        ends: {
+            id
+            for id in ids
+            if app.assets.counterpart(
+                app.assets.find(app.registry.find(ends.partition(">")[0]), id),
+                app.registry.find(ends.partition(">")[2]),
+            )
+        }
+        for ends, ids in built.items()
+        if ends.partition(">")[0] != ends.partition(">")[2]
+    }
+
+    # Its fee is paid with the native asset beside it, which only a connected draft can add.
+    assert said.pop("hydraDx>assetHub") == {*between.pop("hydraDx>assetHub"), "1000085"}
+    assert said == {ends: ids for ends, ids in between.items() if ids}
+
+
+def details(app: Application, chain: str, id: str) -> list[AssetDetails]:
+    return [
+        row
+        for row in finish(show_asset(app, ShowAsset(chain=chain, asset=id))).answer["assets"]
+        if row["id"] == id
+    ]
+
+
+# A chain
+
+
+def test_a_chain_is_shown_whole(scenarioctl: Run) -> None:
+    shown = answer(scenarioctl, "chain", "show", "polkadot")
+
+    dot = [{"id": "0", "symbol": "DOT"}]
+    assert shown == {
+        "name": "polkadot",
+        "title": "Polkadot",
+        "role": "relay",
+        "relay": "polkadot",
+        "para_id": None,
+        "symbol": "DOT",
+        "decimals": 10,
+        "ss58_prefix": 0,
+        "genesis": "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3",
+        "aliases": [],
+        "testnet": False,
+        "spec_version": 2000000,
+        "source": "bundled",
+        "account_bytes": 32,
+        "endpoints": [
+            "wss://polkadot-rpc.publicnode.com",
+            "wss://polkadot-rpc.n.dwellir.com",
+            "wss://polkadot.api.onfinality.io",
+            "wss://rpc-polkadot.luckyfriday.io",
+        ],
+        "runtime": {
+            "spec_name": "polkadot",
+            "spec_version": 2000000,
+            "transaction_version": 26,
+            "metadata_version": 15,
+            "source": "bundled",
+            "fetched": None,
+        },
+        "assets": 1,
+        "routes_out": [{"chain": "assetHub", "assets": dot}, {"chain": "hydraDx", "assets": dot}],
+        "routes_in": [
+            {"chain": "assetHub", "assets": [{"id": "DOT", "symbol": "DOT"}]},
+            {"chain": "hydraDx", "assets": [{"id": "5", "symbol": "DOT"}]},
+        ],
+    }
+
+
+def test_a_cached_table_is_shown_with_its_date_and_no_key_of_an_endpoint(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    genesis = "0x" + "45" * 32
+    save_cached(table_of("kusama"), genesis, tmp_path / "runtimes" / "rig")
+    config = tmp_path / "c.toml"
+    config.write_text(
+        f'cache = "{tmp_path}"\n[chains.rig]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\n'
+        f'genesis = "{genesis}"\nendpoints = ["wss://me:secret@rpc.example.org:99/key/secret?token=secret"]\n'
+    )
+
+    text = ok(scenarioctl("chain", "show", "rig", "--json", "--config", str(config)))
+
+    shown = json.loads(text)
+    assert shown["endpoints"] == ["wss://rpc.example.org:99"]
+    assert "secret" not in text
+    assert shown["runtime"]["source"] == "cached"
+    assert shown["runtime"]["fetched"].startswith("20")
+    assert (shown["routes_out"], shown["routes_in"]) == ([], [])
+
+
+def test_an_unknown_chain_is_not_found(scenarioctl: Run) -> None:
+    for words in (("chain", "show"), ("chain", "pallets")):
+        ended = scenarioctl("--offline", *words, "asethub")
+
+        assert (ended.code, ended.err) == (3, says("asethub", "assetHub"))
+
+
+# Items of a runtime
+
+
+def test_pallets_are_listed_with_what_they_have(scenarioctl: Run) -> None:
+    shown = answer(scenarioctl, "chain", "pallets", "polkadot")
+    table = table_of("polkadot")
+
+    assert [row["name"] for row in shown["pallets"]] == list(table.pallets)
+    assert [row["name"] for row in shown["apis"]] == list(table.apis)
+    (balances,) = [row for row in shown["pallets"] if row["name"] == "Balances"]
+    assert (balances["index"], balances["calls"][0], balances["constants"][0]) == (
+        5,
+        "transfer_allow_death",
+        "ExistentialDeposit",
+    )
+    assert (shown["items"], shown["types"]) == ([], [])
+    lines = ok(scenarioctl("--offline", "chain", "pallets", "polkadot")).splitlines()
+    assert lines[0] == "System\t0\t11\t19\t6\t-"
+    assert "AccountNonceApi\t-\t-\t-\t-\t1" in lines
+
+
+def test_a_call_is_shown_with_its_types_and_what_to_type(scenarioctl: Run) -> None:
+    shown = answer(scenarioctl, "chain", "pallets", "polkadot", "balances.transferKeepAlive")
+
+    address = "an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or 0x and 64 hex digits"
+    assert shown["items"] == [
+        {
+            "kind": "call",
+            "pallet": "Balances",
+            "name": "transfer_keep_alive",
+            "parameters": [
+                {"name": "dest", "type": "MultiAddress<AccountId32, ()>", "expected": address},
+                {"name": "value", "type": "Compact<u128>", "expected": "a whole number like 1000"},
+            ],
+            "type": None,
+            "value": None,
+            "optional": None,
+        }
+    ]
+    assert shown["types"] == [
+        {
+            "name": "MultiAddress<AccountId32, ()>",
+            "path": "sp_runtime::multiaddress::MultiAddress",
+            "definition": "Id(AccountId32) | Index(Compact<()>) | Raw(Vec<u8>) | Address32([u8; 32]) | Address20([u8; 20])",
+        },
+        {"name": "AccountId32", "path": "sp_core::crypto::AccountId32", "definition": "([u8; 32])"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("item", "kind", "type", "value", "optional"),
+    [
+        ("system.account", "storage", "AccountInfo<u32, AccountData<u128>>", None, False),
+        ("Hrmp.HrmpChannels", "storage", "HrmpChannel", None, True),
+        ("Balances.existential_deposit", "constant", "u128", "10000000000", None),
+        ("AccountNonceApi.account_nonce", "method", "u32", None, None),
+    ],
+)
+def test_other_items_are_shown_with_their_value(
+    scenarioctl: Run, item: str, kind: str, type: str, value: str | None, optional: bool | None
+) -> None:
+    (shown,) = answer(scenarioctl, "chain", "pallets", "polkadot", item)["items"]
+
+    assert (shown["kind"], shown["type"], shown["value"], shown["optional"]) == (kind, type, value, optional)
+
+
+def test_a_pallet_is_shown_with_all_its_items(scenarioctl: Run) -> None:
+    lines = ok(scenarioctl("--offline", "chain", "pallets", "polkadot", "balances")).splitlines()
+
+    keep = "call\ttransfer_keep_alive\tdest: MultiAddress<AccountId32, ()>, value: Compact<u128>\t-\t-"
+    assert keep in lines
+    assert "storage\tAccount\tkey: AccountId32\tAccountData<u128>\t-" in lines
+    assert "constant\tExistentialDeposit\t-\tu128\t10000000000" in lines
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        ("balnces", ("balnces", "Balances")),
+        ("zzz", ("zzz", "chain pallets polkadot")),
+        ("Balances.transfer", ("transfer", "transfer_all", "transfer_keep_alive", "transfer_allow_death")),
+        ("Balances.zzz", ("zzz", "chain pallets polkadot Balances")),
+        (".zzz", ("item",)),
+    ],
+)
+def test_an_unknown_item_is_refused(scenarioctl: Run, item: str, said: tuple[str, ...]) -> None:
+    ended = scenarioctl("--offline", "chain", "pallets", "polkadot", item)
+
+    assert (ended.out, ended.code, ended.err) == ("", 2, says(*said))
+
+
+def test_without_a_table_no_item_is_known_offline(scenarioctl: Run) -> None:
+    ended = scenarioctl("--offline", "chain", "pallets", "paseo")
+
+    assert (ended.code, ended.err) == (5, says("paseo", "offline"))
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_every_item_of_a_runtime_can_be_described(name: str) -> None:
+    table = table_of(name)
+    chain = Registry().find(name)
+    for pallet in (*table.pallets, *table.apis):
+        pallets, apis, items = find_items(table, chain, pallet, "")
+        names = {
+            *(each for found in pallets for each in table.methods(found)),
+            *(each for found in pallets for each in table.storage_entries(found)),
+            *(each for found in pallets for each in table.constants(found)),
+            *(each for found in apis for each in table.api_methods(found)),
+        }
+
+        assert {item.name for item in items} == names
+        assert all(item.type or item.kind == "call" for item in items)
+        assert all(each.type and each.expected for item in items for each in item.parameters)
+
+
+def test_the_types_of_a_program_are_described_once_each() -> None:
+    table = load_bundled("polkadot")
+    assert table is not None
+    _, _, (item,) = find_items(table, Registry().find("polkadot"), "XcmPallet", "execute")
+    types = describe_types(table, item.types)
+
+    paths = [path for _, path, _ in types]
+    assert "staging_xcm::v5::location::Location" in paths
+    # XCM of each version has types of one name.
+    assert 60 < len(types) < MOST_TYPES
+    assert all(definition for _, _, definition in types)
+    assert not any(path.endswith("RuntimeCall") for path in paths)
+
+
+# Addresses
+
+TREASURY = b"modlpy/trsry".ljust(32, b"\0")
+
+
+def test_an_address_is_shown_as_every_chain_writes_it(scenarioctl: Run) -> None:
+    shown = answer(scenarioctl, "address", "FoQJpPyadYccjavVdTWxpxU7rUEaYhfLCPwXgkfD6Zat9QP")
+
+    assert shown["account"] == BOB_HEX
+    assert (shown["prefix"], shown["kind"], shown["keyless"], shown["id"]) == (2, "account", False, None)
+    assert shown["possible_keys"] == ["sr25519", "ecdsa"]
+    assert [(row["prefix"], row["address"], row["chains"]) for row in shown["addresses"]] == [
+        (0, BOB, ["polkadot", "assetHub", "hydraDx"]),
+        (2, "FoQJpPyadYccjavVdTWxpxU7rUEaYhfLCPwXgkfD6Zat9QP", ["kusama", "assetHub_kusama"]),
+        (
+            42,
+            "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty",
+            ["paseo", "assetHub_paseo", "pop", "passetHub"],
+        ),
+    ]
+    assert answer(scenarioctl, "address", BOB_HEX) == {**shown, "prefix": None}
+
+
+EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+EVM_BYTES = bytes.fromhex(EVM[2:])
+
+
+@pytest.mark.parametrize(
+    ("account", "kind", "id", "keyless", "keys", "said"),
+    [
+        (TREASURY, "pallet", "py/trsry", True, [], ("py/trsry",)),
+        (b"para" + (2034).to_bytes(4, "little") + bytes(24), "parachain", "2034", True, [], ("2034", "its relay chain (hydraDx)")),
+        (b"sibl" + (9999).to_bytes(4, "little") + bytes(24), "parachain", "9999", True, [], ("9999", "other parachains")),
+        (b"Parent".ljust(32, b"\0"), "relay", None, True, [], ("relay",)),
+        (bytes(32), "constant", None, True, [], ("00",)),
+        (EVM_BYTES + bytes(12), "padded", EVM.lower(), True, [], ("padded",)),
+        (bytes(12) + EVM_BYTES, "padded", EVM.lower(), True, [], ("padded",)),
+        (EVM_BYTES + b"\xee" * 12, "ethereum", EVM.lower(), False, ["ecdsa"], ("Asset Hub",)),
+        (b"ETH\0" + EVM_BYTES + bytes(8), "ethereum", EVM.lower(), False, ["ecdsa"], ("Hydration",)),
+        # No point of either curve, like three of four multisigs.
+        (b"\x02" * 31 + b"\x7f", "account", None, False, ["ecdsa"], ("multisig", "derived")),
+    ],
+)  # fmt: skip
+def test_the_bytes_of_some_accounts_tell_what_they_are(
+    scenarioctl: Run,
+    account: bytes,
+    kind: str,
+    id: str | None,
+    keyless: bool,
+    keys: list[str],
+    said: tuple[str, ...],
+) -> None:
+    shown = answer(scenarioctl, "address", format_account(account, 0))
+
+    assert (shown["kind"], shown["id"], shown["keyless"], shown["possible_keys"]) == (kind, id, keyless, keys)
+    assert shown["description"] == says(*said)
+
+
+def test_an_account_of_20_bytes_has_one_spelling(scenarioctl: Run) -> None:
+    shown = answer(scenarioctl, "address", EVM.lower())
+
+    assert shown["kind"] == "ethereum"
+    assert shown["addresses"] == [{"address": EVM, "prefix": None, "chains": []}]
+
+
+@pytest.mark.parametrize("text", [BOB[:-1], "0x1234", "nobody", "", EVM.replace("a", "A")])
+def test_what_is_no_address_is_refused(scenarioctl: Run, text: str) -> None:
+    ended = scenarioctl("address", text)
+
+    assert (ended.out, ended.code, ended.err) == ("", 2, says("address", text))
+
+
+# Over HTTP
+
+
+def test_the_same_is_answered_over_http(scenarioctl: Run, tmp_path: Path) -> None:
+    with Serving(tmp_path) as serving:
+        for path, line in (
+            ("/api/assets?chain=hydraDx&canonical=true", "asset list hydraDx --canonical"),
+            ("/api/assets/USDT?chain=hydraDx", "asset show hydraDx USDT"),
+            ("/api/assets/1%2FHere", "asset show 1/Here"),
+            ("/api/chains/hydration", "chain show hydration"),
+            ("/api/chains/polkadot/pallets?item=Balances", "chain pallets polkadot Balances"),
+            (f"/api/address?address={BOB}", f"address {BOB}"),
+        ):
+            reply = serving.get(path)
+            remote = scenarioctl("--url", f"http://127.0.0.1:{serving.api}", *line.split(), "--json")
+
+            assert reply.status == 200
+            assert reply.json() == answer(scenarioctl, *line.split()) == json.loads(remote.out)
+        missing = serving.get("/api/assets/nothing")
+        assert (missing.status, missing.json()["code"]) == (404, "not_found")
+        assert serving.get("/api/chains/nowhere").status == 404
