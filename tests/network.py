@@ -82,6 +82,9 @@ class FakeChain:
                 },
                 "state_call": self._call,
                 "state_getStorage": lambda key, *_: self.storage.get(key),
+                "state_queryStorageAt": lambda keys, at: [
+                    {"block": at, "changes": [[key, self.storage.get(key)] for key in keys]}
+                ],
             }
         )
 

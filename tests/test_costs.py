@@ -8,7 +8,7 @@ import pytest
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.simulation.balances import NativeBalance
+from scenarioctl.transactions.native_balance import NativeBalance
 from tests.conftest import BOB, Run
 from tests.messages import Says, says
 from tests.network import FakeNetwork, made_by_root, table_of
@@ -329,7 +329,13 @@ def test_locks_and_the_existential_deposit_are_not_added_up(
     balance: dict[str, Any], alive: int, closed: int
 ) -> None:
     held = NativeBalance(
-        **{"free": 10 * DOT, "frozen": 0, "locked": 0, "needed": False, "existential_deposit": DOT, **balance}
+        **{
+            **dict.fromkeys(("reserved", "frozen", "locked"), 0),
+            "free": 10 * DOT,
+            "needed": False,
+            "existential_deposit": DOT,
+            **balance,
+        }
     )
 
     assert (held.spendable(keep_alive=True), held.spendable(keep_alive=False)) == (alive, closed)

@@ -97,6 +97,26 @@ class Client(NodeClient):
         answers = await self.call_many([("state_getStorage", (key.hex, *block)) for key in keys])
         return [self.read_value(table, key, answer) for key, answer in zip(keys, answers, strict=True)]
 
+    async def storage_values(self, table: RuntimeTable, keys: Sequence[StorageKey], *, at: str) -> list[Any]:
+        """Return the values of *keys* at the block with the hash *at*, all in one request, however many they are."""
+        names = [key.hex for key in keys]
+        if not names:
+            return []
+        try:
+            told = await self.call("state_queryStorageAt", names, at)
+        except ChainRefused:
+            # Some nodes allow only the plain request.
+            answers = await self.call_many([("state_getStorage", (name, at)) for name in names])
+            told = [{"changes": list(zip(names, answers, strict=True))}]
+        try:
+            values = dict(told[-1]["changes"])
+            answers = [values[name] for name in names]
+        except (TypeError, KeyError, ValueError, IndexError):
+            raise ChainUnreachable(
+                f"{self.endpoint} returned only some of the {len(names)} storage values it was asked for"
+            ) from None
+        return [self.read_value(table, key, answer) for key, answer in zip(keys, answers, strict=True)]
+
     async def runtime_call(self, api: str, method: str, *arguments: Any, at: str | None = None) -> Any:
         """Return the decoded answer of a runtime API; arguments by the value conventions of `runtime/scale.py`."""
         table = await self.table()

@@ -50,6 +50,7 @@ SMALL = frozenset(
         "state_getKeysPaged",
         "state_getRuntimeVersion",
         "state_getStorage",
+        "state_queryStorageAt",
         "system_accountNextIndex",
         "system_properties",
     )

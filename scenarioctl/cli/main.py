@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "address": ("address", "address", "Show what an address tells: its key, kind and spellings."),
     "asset": ("asset", "asset", "List and show the known assets."),
+    "balance": ("balance", "balance", "Read what an account holds, in every known asset."),
     "batch": ("call", "batch", "Join several calls in one unsigned transaction."),
     "broadcast": ("broadcast", "broadcast", "Send a signed transaction to its chain."),
     "call": ("call", "call", "Build the unsigned transaction of any call."),
@@ -45,6 +46,7 @@ COMMANDS = {
 
 #: Words that people type first, and the command lines that they may mean.
 MEANT = {
+    "accounts": ("balance",),
     "assemble": ("tx assemble",),
     "bridge": ("create scenario", "xcm asset-transfer"),
     "check": ("tx check", "chain check"),

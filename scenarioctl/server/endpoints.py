@@ -90,6 +90,7 @@ ENDPOINTS = (
     _row("GET", "/api/chains/{chain}/pallets", "pallets.list_pallets"),
     _row("GET", "/api/assets", "assets.list_assets"),
     _row("GET", "/api/assets/{asset}", "assets.show_asset"),
+    _row("GET", "/api/balances", "balances.read_balances"),
     _row("GET", "/api/address", "addresses.show_address"),
     _row("GET", "/api/store/check", "stores.check_store"),
     _row("POST", "/api/scenario/show", "scenarios.show_scenario"),

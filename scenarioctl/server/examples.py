@@ -107,6 +107,7 @@ EXAMPLES: Mapping[str, Example] = {
     "assets.list_assets": Example({"chain": "hydraDx", "canonical": True}),
     "assets.show_asset": Example({"asset": "USDT", "chain": "hydraDx"}),
     "addresses.show_address": Example({"address": _ACCOUNT}),
+    "balances.read_balances": Example({"address": _ACCOUNT, "chains": ["polkadot", "assetHub"]}),
     "queries.query_chain": Example(
         {"chain": "polkadot", "pallet_name": "System", "method_name": "Number", "params": []},
         {"result": "26000000"},

@@ -28,6 +28,7 @@ _TAGS = {
     "chains": "Chains",
     "pallets": "Chains",
     "assets": "Chains",
+    "balances": "Chains",
     "addresses": "Chains",
     "swap_quotes": "Chains",
     "channels": "Chains",

@@ -1,0 +1,167 @@
+"""What an account holds, on one chain or on all of them."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from scenarioctl.application import Application
+from scenarioctl.errors import (
+    ChainRefused,
+    ChainUnreachable,
+    InvalidRequest,
+    ScenarioctlError,
+    shorten,
+)
+from scenarioctl.model.json_types import Digits, Hex
+from scenarioctl.operations.results import Result
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.transactions.account_balances import Holding, Holdings
+
+__all__ = ["read_balances"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadBalances:
+    """Read what an account holds of every known asset, as the chains have it now."""
+
+    #: SS58 with any prefix, or the public key in hex.
+    address: str
+    #: Chains to ask. Default: all known chains that are not built-in test networks.
+    chains: tuple[str, ...] = ()
+    #: Also the assets of which the account holds nothing.
+    zero: bool = False
+
+
+class Balance(TypedDict):
+    value: "Digits"
+    #: `1.5 DOT`; null if the asset's decimals are unknown.
+    human: str | None
+
+
+class BalanceRow(TypedDict):
+    chain: str
+    #: The asset's id on this chain.
+    asset: str
+    #: Its symbol, with a mark if it is not the canonical asset of that symbol.
+    name: str
+    #: Null if unknown.
+    decimals: int | None
+    #: This and the next four: null if unknown, never zero.
+    free: Balance | None
+    reserved: Balance | None
+    #: What locks and freezes keep, as the chain stores it; on most chains reserved tokens count towards it.
+    frozen: Balance | None
+    #: What the account can send if it may be closed by that.
+    transferable: Balance | None
+    #: What the account can send and stay alive.
+    transferable_keep_alive: Balance | None
+    #: Why something is unknown or can't be sent; null otherwise.
+    reason: str | None
+
+
+class ReadChain(TypedDict):
+    chain: str
+    #: The block that was read; null if the chain could not be read.
+    block: int | None
+    block_hash: "Hex | None"
+    #: Why the chain could not be read; null if it was.
+    error: str | None
+
+
+class AccountBalances(TypedDict):
+    #: The public key, or the account of 20 bytes.
+    account: "Hex"
+    chains: list[ReadChain]
+    balances: list[BalanceRow]
+
+
+async def read_balances(app: Application, request: ReadBalances) -> Result[AccountBalances]:
+    account, chains = _read_request(app, request)
+    if app.settings.offline:
+        raise ChainUnreachable("balances can't be read offline", advice=app.settings.online_advice)
+    found = await asyncio.gather(*(_read_chain(app, chain, account) for chain in chains))
+    errors = [each for each in found if isinstance(each, ScenarioctlError)]
+    if len(errors) == len(found):
+        if len(found) == 1:
+            raise errors[0]
+        names = ", ".join(chain.name for chain in chains)
+        raise ChainUnreachable(f"none of {names} could be read; {chains[0].name}: {errors[0]}")
+    read: list[ReadChain] = []
+    rows: list[BalanceRow] = []
+    for chain, each in zip(chains, found, strict=True):
+        if isinstance(each, ScenarioctlError):
+            read.append({"chain": chain.name, "block": None, "block_hash": None, "error": str(each)})
+            continue
+        read.append({"chain": chain.name, "block": each.block, "block_hash": each.block_hash, "error": None})
+        rows += [_describe(one) for one in each.holdings if request.zero or _is_shown(one)]
+    return Result(answer={"account": "0x" + account.hex(), "chains": read, "balances": rows})
+
+
+def _read_request(app: Application, request: ReadBalances) -> tuple[bytes, list["Chain"]]:
+    """Return the account, and the chains to ask, none twice."""
+    from scenarioctl.chains.addresses import ACCOUNT_ID_32, ACCOUNT_KEY_20
+
+    address = request.address.strip()
+    if request.chains:
+        chains = list(dict.fromkeys(app.registry.find(name) for name in request.chains))
+        accounts = {chain.account_format.parse(address, field="address") for chain in chains}
+        if len(accounts) == 1:
+            return accounts.pop(), chains
+    written = ACCOUNT_KEY_20 if len(address) == 42 and address[:2] in ("0x", "0X") else ACCOUNT_ID_32
+    account = written.parse(address, field="address")
+    chains = [
+        chain
+        for chain in app.registry.all()
+        if chain.account_format is written and chain.endpoints and not _is_test_network(chain)
+    ]
+    if not chains:
+        raise InvalidRequest(
+            f"address {shorten(address, 80)} has {len(account)} bytes, and no known chain has such accounts"
+        )
+    return account, chains
+
+
+def _is_test_network(chain: "Chain") -> bool:
+    """Tell whether *chain* is a built-in test network; one of config.toml is there because somebody wants it."""
+    from scenarioctl.chains.registry import CHAINS
+
+    return chain.testnet and chain.name in {each.name for each in CHAINS}
+
+
+async def _read_chain(app: Application, chain: "Chain", account: bytes) -> "Holdings | ScenarioctlError":
+    from scenarioctl.transactions.account_balances import read_holdings
+
+    try:
+        return await read_holdings(app.client(chain), app.assets, account)
+    except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
+        return error
+
+
+def _is_shown(holding: "Holding") -> bool:
+    """Tell whether a holding is shown unless all are: the native one always, and what is unknown."""
+    return holding.asset.kind == "native" or holding.figures is None or not holding.figures.is_zero
+
+
+def _describe(holding: "Holding") -> BalanceRow:
+    asset, figures = holding.asset, holding.figures
+
+    def amount(name: str) -> Any:
+        raw = getattr(figures, name, None)
+        if raw is None:
+            return None
+        return {"value": str(raw), "human": None if asset.decimals is None else asset.amount(raw)}
+
+    return {
+        "chain": asset.chain,
+        "asset": asset.id,
+        "name": asset.display_name,
+        "decimals": asset.decimals,
+        "free": amount("free"),
+        "reserved": amount("reserved"),
+        "frozen": amount("frozen"),
+        "transferable": amount("transferable"),
+        "transferable_keep_alive": amount("transferable_keep_alive"),
+        "reason": holding.reason or None,
+    }

@@ -1,0 +1,303 @@
+"""What an account holds of every known asset of a chain, as the chain's own pallets count it, read in a few round trips.
+
+Nothing that a chain doesn't tell is taken for zero: it is a `Holding` without figures, with the reason.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
+from scenarioctl.runtime.storage_keys import StorageKey, storage_key
+from scenarioctl.transactions.native_balance import NativeBalance
+from scenarioctl.transactions.transfer.xcm_versions import location_of_type
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.client import Client
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: An asset's kind -> the pallet that keeps its accounts.
+_PALLETS = {"assets": "Assets", "foreign": "ForeignAssets", "tokens": "Tokens"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """What an account holds of one asset, in the smallest unit."""
+
+    free: int
+    #: This and the others are None if they are unknown.
+    reserved: int | None
+    #: As the chain stores it: what locks and freezes keep, of the free balance or of free and reserved together.
+    frozen: int | None
+    #: What can be sent if the account may be closed, and what if it must stay alive.
+    transferable: int | None
+    transferable_keep_alive: int | None
+
+    @property
+    def is_zero(self) -> bool:
+        return not (self.free or self.reserved)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holding:
+    """An asset, and what the account holds of it."""
+
+    asset: "Asset"
+    #: None if it could not be read.
+    figures: Figures | None
+    #: Why it could not be read, or why it can't be sent; empty otherwise.
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holdings:
+    """What an account holds on one chain at one block."""
+
+    block: int
+    block_hash: str
+    holdings: tuple[Holding, ...]
+
+
+async def read_holdings(client: "Client", assets: "Assets", account: bytes) -> Holdings:
+    """Return what *account* holds of each listed asset of the client's chain, all at its best block.
+
+    ChainUnreachable or ChainRefused if the chain, or its native asset, can't be read.
+    """
+    chain = client.chain
+    table = await client.table()
+    block_hash = await client.call("chain_getBlockHash")
+    if not isinstance(block_hash, str):
+        raise ChainUnreachable(f"{chain.name} gave no head")
+    listed = assets.all(chain)
+    keys: dict[str, StorageKey] = {}
+    reasons: dict[str, str] = {}
+    for asset in listed:
+        try:
+            keys[asset.id] = _account_key(table, asset, account)
+        except InvalidRequest as error:
+            reasons[asset.id] = str(error)
+    native = assets.native(chain)
+    if native.id not in keys:
+        raise ChainUnreachable(f"balances of {chain.name} can't be read: {reasons[native.id]}")
+    number = storage_key(table, "System", "Number")
+    block, *values = await client.storage_values(table, [number, *keys.values()], at=block_hash)
+    rows = dict(zip(keys, values, strict=True))
+    contracts = await _read_contracts(client, table, listed, account, block_hash)
+    system = rows[native.id]
+    held = [each for each in listed if each.kind in _PALLETS and not _is_empty(rows.get(each.id))]
+    details = await _read_details(client, table, held, block_hash)
+    found = []
+    for asset in listed:
+        if asset.kind == "native":
+            found.append(Holding(asset=asset, figures=_native(table, system)))
+        elif asset.kind == "erc20":
+            found.append(_contract_holding(asset, contracts))
+        elif asset.id in reasons:
+            found.append(Holding(asset=asset, figures=None, reason=reasons[asset.id]))
+        elif asset.kind == "tokens":
+            found.append(_token_holding(asset, rows[asset.id], details.get(asset.id), system))
+        else:
+            found.append(_asset_holding(table, asset, rows[asset.id], details.get(asset.id)))
+    if not isinstance(contracts, str):
+        found += [
+            _unlisted_holding(chain.name, number, row)
+            for number, row in contracts.items()
+            if assets.listed(chain, number) is None
+        ]
+    return Holdings(block=int(block), block_hash=block_hash, holdings=tuple(found))
+
+
+def _account_key(table: "RuntimeTable", asset: "Asset", account: bytes) -> StorageKey:
+    if asset.kind == "native":
+        return storage_key(table, "System", "Account", [account])
+    if asset.kind == "tokens":
+        return storage_key(table, "Tokens", "Accounts", [account, int(asset.id)])
+    if asset.kind == "erc20":
+        raise InvalidRequest("it is kept by a contract")
+    return storage_key(table, _PALLETS[asset.kind], "Account", [asset_key(table, asset), account])
+
+
+def asset_key(table: "RuntimeTable", asset: "Asset") -> Any:
+    """Return the key of an asset of the pallet Assets or ForeignAssets."""
+    if asset.kind == "assets":
+        return int(asset.id)
+    return location_of_type(table, table.storage_entry("ForeignAssets", "Asset").key_types[0], asset.location)
+
+
+def _is_empty(row: Any) -> bool:
+    """Tell whether a row of Assets, ForeignAssets or Tokens holds nothing."""
+    return row is None or not any(row.get(name) for name in ("balance", "free", "reserved"))
+
+
+def _native(table: "RuntimeTable", row: Mapping[str, Any]) -> Figures:
+    balance = NativeBalance.read(row, int(table.constant("Balances", "ExistentialDeposit")))
+    return Figures(
+        free=balance.free,
+        reserved=balance.reserved,
+        frozen=balance.locked,
+        transferable=balance.spendable(keep_alive=False),
+        transferable_keep_alive=balance.spendable(keep_alive=True),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Details:
+    """What decides how much of a held asset can be sent."""
+
+    existential_deposit: int
+    #: Whether the asset lives; one that is frozen or being destroyed doesn't.
+    is_live: bool = True
+
+
+async def _read_details(
+    client: "Client", table: "RuntimeTable", held: Sequence["Asset"], block_hash: str
+) -> dict[str, _Details]:
+    """Return the details of the assets of *held* that the chain has."""
+    keys = {asset.id: _details_key(table, asset) for asset in held}
+    known = {id: key for id, key in keys.items() if key is not None}
+    rows = await client.storage_values(table, list(known.values()), at=block_hash)
+    return {id: _read_detail(row) for id, row in zip(known, rows, strict=True) if row is not None}
+
+
+def _details_key(table: "RuntimeTable", asset: "Asset") -> StorageKey | None:
+    if asset.kind != "tokens":
+        return storage_key(table, _PALLETS[asset.kind], "Asset", [asset_key(table, asset)])
+    if "AssetRegistry" not in table.pallets:
+        return None
+    return storage_key(table, "AssetRegistry", "Assets", [int(asset.id)])
+
+
+def _read_detail(row: Mapping[str, Any]) -> _Details:
+    if "existential_deposit" in row:
+        return _Details(existential_deposit=int(row["existential_deposit"]))
+    # Before its status, an asset had a flag.
+    is_live = row["status"] == "Live" if "status" in row else not row["is_frozen"]
+    return _Details(existential_deposit=int(row["min_balance"]), is_live=is_live)
+
+
+def _asset_holding(
+    table: "RuntimeTable", asset: "Asset", row: Mapping[str, Any] | None, details: _Details | None
+) -> Holding:
+    """Return what the pallet Assets lets an account send: `reducible_balance` of pallet-assets."""
+    if row is None or _is_empty(row):
+        return Holding(asset=asset, figures=_NOTHING)
+    if details is None:
+        return Holding(asset=asset, figures=None, reason="the chain has this account, but no such asset")
+    balance = int(row["balance"])
+    keepers = [f"{_PALLETS[asset.kind]}{suffix}" for suffix in ("Freezer", "Holder")]
+    for keeper in keepers:
+        if keeper in table.pallets:
+            unknown = Figures(
+                free=balance, reserved=None, frozen=None, transferable=None, transferable_keep_alive=None
+            )
+            reason = f"the pallet {keeper} can keep some of it, and is not read"
+            return Holding(asset=asset, figures=unknown, reason=reason)
+    stopped = ""
+    # Before its status, an account had a flag.
+    if row.get("status", "Liquid") != "Liquid" or row.get("is_frozen"):
+        stopped = "the account is frozen in this asset"
+    if not details.is_live:
+        stopped = "the asset is frozen"
+    return Holding(
+        asset=asset,
+        figures=Figures(
+            free=balance,
+            reserved=0,
+            frozen=balance if stopped else 0,
+            transferable=0 if stopped else balance,
+            transferable_keep_alive=0 if stopped else max(balance - details.existential_deposit, 0),
+        ),
+        reason=stopped,
+    )
+
+
+_NOTHING = Figures(free=0, reserved=0, frozen=0, transferable=0, transferable_keep_alive=0)
+
+
+def _token_holding(
+    asset: "Asset", row: Mapping[str, Any], details: _Details | None, system: Mapping[str, Any]
+) -> Holding:
+    """Return what orml-tokens lets an account send: its `reducible_balance`."""
+    if _is_empty(row):
+        return Holding(asset=asset, figures=_NOTHING)
+    free, reserved, frozen = int(row["free"]), int(row["reserved"]), int(row["frozen"])
+    liquid = max(free - frozen, 0)
+    if details is None:
+        # Only what is beyond doubt: without the deposit nobody knows what has to stay.
+        return Holding(
+            asset=asset,
+            figures=Figures(
+                free=free, reserved=reserved, frozen=frozen, transferable=None, transferable_keep_alive=None
+            ),
+            reason="the chain doesn't tell its existential deposit",
+        )
+    stays = max(details.existential_deposit - (free + reserved - liquid), 0)
+    alive = max(liquid - stays, 0)
+    # The tokens of an account that something on chain needs cannot be its last.
+    needed = system["consumers"] > 0 and system["providers"] <= 1
+    return Holding(
+        asset=asset,
+        figures=Figures(
+            free=free,
+            reserved=reserved,
+            frozen=frozen,
+            transferable=alive if needed else liquid,
+            transferable_keep_alive=alive,
+        ),
+    )
+
+
+async def _read_contracts(
+    client: "Client", table: "RuntimeTable", listed: Sequence["Asset"], account: bytes, block_hash: str
+) -> Mapping[int, Mapping[str, Any]] | str:
+    """Return what contracts keep for *account*, by asset, or why that is not known."""
+    if not any(asset.kind == "erc20" for asset in listed):
+        return {}
+    try:
+        table.api_method("CurrenciesApi", "accounts")
+    except InvalidRequest:
+        return f"{table} has no CurrenciesApi.accounts, and only a contract knows"
+    try:
+        found = await client.runtime_call("CurrenciesApi", "accounts", account, at=block_hash)
+        return {int(number): data for number, data in found}
+    except ScenarioctlError as error:
+        return f"CurrenciesApi.accounts failed: {error}"
+
+
+def _contract_holding(asset: "Asset", contracts: Mapping[int, Mapping[str, Any]] | str) -> Holding:
+    if isinstance(contracts, str):
+        return Holding(asset=asset, figures=None, reason=contracts)
+    # The runtime leaves out what a contract keeps nothing of.
+    row = contracts.get(int(asset.id))
+    if row is None:
+        return Holding(asset=asset, figures=_NOTHING)
+    free = int(row["free"])
+    return Holding(
+        asset=asset,
+        figures=Figures(
+            free=free,
+            reserved=int(row["reserved"]),
+            frozen=int(row["frozen"]),
+            transferable=None,
+            transferable_keep_alive=None,
+        ),
+        reason="a contract decides what can be sent",
+    )
+
+
+def _unlisted_holding(chain: str, number: int, row: Mapping[str, Any]) -> Holding:
+    """Return what the runtime told of an asset that isn't listed here."""
+    from scenarioctl.chains.assets import Asset
+
+    return Holding(
+        asset=Asset(chain=chain, id=str(number), symbol="", decimals=None, kind="tokens"),
+        figures=Figures(
+            free=int(row["free"]),
+            reserved=int(row["reserved"]),
+            frozen=int(row["frozen"]),
+            transferable=None,
+            transferable_keep_alive=None,
+        ),
+        reason="the asset is not listed here",
+    )
