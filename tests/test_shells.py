@@ -53,7 +53,7 @@ FOUND = [shell for shell in SCRIPTS if shutil.which(shell)]
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("scenarioctl c", {"call", "chain", "config", "contract", "create"}),
+        ("scenarioctl c", {"call", "chain", "completion", "config", "contract", "create"}),
         ("scenarioctl scenario ", {"list", "show", "info", "full", "preview", "import", "export", "delete"}),
         (
             "scenarioctl xcm asset-transfer --dest",
@@ -168,7 +168,7 @@ def test_fish_keeps_whole_descriptions_and_values_behind_an_equals_sign(tmp_path
         return done.stdout.splitlines()
 
     assert "scenario\tList, show, import, export and delete scenarios." in offered("scenarioctl s")
-    assert offered("scenarioctl create scenario --from=hy") == ["--from=hydraDx"]
+    assert offered("scenarioctl create scenario --from=hy") == ["--from=hydraDx\tdex, HDX"]
 
 
 def test_bash_completes_the_value_behind_an_equals_sign() -> None:

@@ -9,10 +9,10 @@ from inspect import cleandoc
 from pathlib import Path
 
 import click
-from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 from click_man.core import generate_man_page
 
 from scenarioctl import __version__
+from scenarioctl.cli.completion_scripts import SHELLS, completion_script
 from scenarioctl.cli.main import COMMANDS, cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.operations.outcomes import LAST_RUN_FAILED, OUTCOMES
@@ -20,55 +20,6 @@ from scenarioctl.operations.outcomes import LAST_RUN_FAILED, OUTCOMES
 ROOT = Path(__file__).resolve().parent.parent
 #: Date in the footer of the man pages. It is the date of the release, so that a build doesn't change them.
 DATE = "2026-11-20"
-
-SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
-
-#: Fixes for click's completion scripts: text in the script -> its replacement.
-FIXES = {
-    # For `--from=hy` click offers the value without the option, and zsh would replace the whole word.
-    "zsh": [
-        (
-            "    for type key descr in ${response}; do",
-            """    local option=""
-    [[ $words[CURRENT] == --*=* ]] && option="${words[CURRENT]%%=*}="
-
-    for type key descr in ${response}; do
-        if [[ "$type" == "plain" ]]; then
-            key="$option$key"
-        else
-            compset -P "$option"
-        fi""",
-        )
-    ],
-    # click cuts a description at a comma, and fish compares a candidate with the whole word, option included.
-    "fish": [
-        ('(string split "," $completion)', '(string split --max 1 "," $completion)'),
-        ("            echo $metadata[2];", '            echo "$option$metadata[2]";'),
-        (
-            "    for completion in $response;",
-            """    set -l option (string match --regex -- '^--[^=]+=' (commandline -t));
-
-    for completion in $response;""",
-        ),
-    ],
-    # Bash splits `--from=hy` into three words.
-    "bash": [
-        (
-            '    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD',
-            """    local -a words=()
-    local place word=$COMP_CWORD
-    for place in "${!COMP_WORDS[@]}"; do
-        if [[ ${COMP_WORDS[place]} == = && $place -lt $COMP_CWORD ]]; then
-            word=$((word - 1))
-        else
-            words+=("${COMP_WORDS[place]}")
-        fi
-    done
-
-    response=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$word""",
-        ),
-    ],
-}
 
 ENVIRONMENT = {
     "SCENARIOCTL_STORE": "The scenario store, like --store.",
@@ -106,14 +57,8 @@ def existing() -> Iterator[Path]:
 
 def generate() -> Iterator[tuple[Path, str]]:
     """Yield each generated file and its text."""
-    for shell, complete in SHELLS.items():
-        completion = complete(cli, {}, "scenarioctl", "_SCENARIOCTL_COMPLETE")
-        source = completion.source_template % completion.source_vars()
-        for old, new in FIXES.get(shell, ()):
-            if source.count(old) != 1:
-                raise SystemExit(f"click's completion for {shell} has changed: {old!r} is not in it once")
-            source = source.replace(old, new)
-        yield ROOT / "completions" / f"scenarioctl.{shell}", source
+    for shell in SHELLS:
+        yield ROOT / "completions" / f"scenarioctl.{shell}", completion_script(shell)
     contexts = list(walk())
     for context in contexts:
         name = context.command_path.replace(" ", "-")

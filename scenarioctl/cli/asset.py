@@ -63,7 +63,7 @@ def _yes(known: bool | None) -> str | None:
     example="scenarioctl asset show USDT\n  scenarioctl asset show hydraDx 10",
 )
 @argument("chain", metavar="[CHAIN]")
-@click.argument("asset", metavar="ASSET", default="")
+@argument("asset", metavar="ASSET", default="")
 def show(chain: str, asset: str) -> None:
     """Show an asset: its id, decimals and location, the same asset on other chains, and where it can be sent.
 

@@ -8,7 +8,7 @@ from scenarioctl.cli.check_report import check_option, show_check, show_meaning
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import perform, print_answer
 from scenarioctl.cli.input import TX_LIMIT, read_text
-from scenarioctl.cli.options import argument, option
+from scenarioctl.cli.options import argument, complete_call_pallets, complete_calls, option
 from scenarioctl.cli.shared_options import transaction_options
 from scenarioctl.errors import NotFound
 
@@ -21,8 +21,8 @@ from scenarioctl.errors import NotFound
     "  scenarioctl --offline call polkadot Utility as_derivative 3 @call.hex",
 )
 @argument("chain", metavar="CHAIN")
-@click.argument("pallet", metavar="PALLET")
-@click.argument("method", metavar="METHOD")
+@argument("pallet", metavar="PALLET", shell_complete=complete_call_pallets)
+@argument("method", metavar="METHOD", shell_complete=complete_calls)
 @click.argument("args", metavar="[ARG]...", nargs=-1)
 @check_option
 @transaction_options

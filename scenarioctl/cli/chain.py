@@ -105,7 +105,7 @@ def _asset_words(assets: list[dict[str, str]]) -> str:
     "  scenarioctl chain pallets polkadot Balances.transfer_keep_alive",
 )
 @argument("chain", metavar="CHAIN")
-@click.argument("item", metavar="[PALLET[.ITEM]]", default="")
+@argument("item", metavar="[PALLET[.ITEM]]", default="")
 def pallets(**fields: Any) -> None:
     """List the pallets and runtime APIs of a chain; of one, its calls, storage items, constants and methods, with types.
 

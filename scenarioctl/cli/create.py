@@ -8,7 +8,7 @@ from scenarioctl.cli.check_report import check_option, sender_option, show_check
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer
 from scenarioctl.cli.input import read_text
-from scenarioctl.cli.options import option
+from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.shared_options import (
     TOKENS,
     swap_options,
@@ -155,8 +155,8 @@ def remark(**fields: Any) -> None:
 )
 @option("--chain", metavar="CHAIN", required=True, help="Chain to read.")
 @option("--block", metavar="0xHASH", default="", help="Read at this block (default: the newest).")
-@click.argument("pallet_name", metavar="PALLET")
-@click.argument("method_name", metavar="METHOD")
+@argument("pallet_name", metavar="PALLET")
+@argument("method_name", metavar="METHOD")
 @click.argument("params", metavar="[PARAM]...", nargs=-1)
 def query(**fields: Any) -> None:
     """Create a scenario that reads a chain: a storage entry, a constant, or a runtime call."""

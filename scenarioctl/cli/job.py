@@ -16,7 +16,7 @@ from scenarioctl.cli.execution import (
     tell,
     warn,
 )
-from scenarioctl.cli.options import option
+from scenarioctl.cli.options import argument, complete_jobs, option
 from scenarioctl.cli.output import draw_facts, draw_table, printable, say, short_time
 from scenarioctl.cli.shared_options import page_options
 from scenarioctl.errors import DaemonUnreachable, NotReady, ScenarioctlError, StoreBusy
@@ -36,7 +36,7 @@ def job() -> None:
 @job.command(
     operation="jobs.start_job", example="scenarioctl job start 3kf9Qz7aB --every 10m --pause-after 5"
 )
-@click.argument("id", metavar="ID")
+@argument("id", metavar="ID")
 @option(
     "--every",
     metavar="DURATION",
@@ -87,14 +87,14 @@ def start(**fields: Any) -> None:
 
 
 @job.command(operation="jobs.stop_job")
-@click.argument("id", metavar="ID")
+@argument("id", metavar="ID", shell_complete=complete_jobs)
 def stop(**fields: Any) -> None:
     """Stop a job. A run in progress is allowed to finish."""
     print_answer(perform(**fields), plain="result")
 
 
 @job.command(operation="jobs.run_job", example="scenarioctl job run 3kf9Qz7aB --timeout 2m")
-@click.argument("id", metavar="ID")
+@argument("id", metavar="ID")
 @option(
     "--timeout",
     metavar="DURATION",
@@ -118,7 +118,7 @@ def run(**fields: Any) -> None:
 
 
 @job.command(operation="jobs.job_status", example="scenarioctl job status 3kf9Qz7aB --field state")
-@click.argument("id", metavar="ID")
+@argument("id", metavar="ID", shell_complete=complete_jobs)
 def status(**fields: Any) -> None:
     """Show a job: its schedule, next run, last runs and failures.
 
@@ -178,7 +178,7 @@ def list_(**fields: Any) -> None:
 
 
 @job.command(operation="jobs.job_log", example="scenarioctl job logs 3kf9Qz7aB --follow")
-@click.argument("id", metavar="ID")
+@argument("id", metavar="ID", shell_complete=complete_jobs)
 @click.option("-f", "--follow", is_flag=True, help="Print new lines as they are written, until Ctrl-C.")
 @option(
     "--after",
@@ -200,7 +200,7 @@ def logs(follow: bool, **fields: Any) -> None:
 
 
 @job.command(operation="jobs.job_mempool", example="scenarioctl job mempool 3kf9Qz7aB --json")
-@click.argument("id", metavar="ID")
+@argument("id", metavar="ID", shell_complete=complete_jobs)
 @option(
     "--after",
     metavar="SEQ",

@@ -60,10 +60,15 @@ def _completing(find: Callable[[], Iterable[str]]) -> Complete:
     return complete
 
 
-def _chains(*roles: str) -> list[str]:
-    from scenarioctl.chains.registry import CHAINS
+def _finding(name: str) -> Complete:
+    """Return what completes a value by the function *name* of `cli/completions.py`, which nothing else loads."""
 
-    return [chain.name for chain in CHAINS if chain.role in roles or not roles]
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+        from scenarioctl.cli import completions
+
+        return completions.offered(getattr(completions, name))(context, parameter, incomplete)
+
+    return complete
 
 
 def _settings() -> list[str]:
@@ -73,6 +78,9 @@ def _settings() -> list[str]:
 
 
 complete_settings = _completing(_settings)
+complete_jobs = _finding("job_ids")
+complete_calls = _finding("calls")
+complete_call_pallets = _finding("call_pallets")
 
 
 def complete_scopes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
@@ -87,14 +95,22 @@ def complete_scopes(context: click.Context, parameter: click.Parameter, incomple
 #: Metavar -> what completes it.
 COMPLETIONS: Mapping[str, Complete] = {
     **dict.fromkeys(("FILE", "PATH|-|STRING", "FILE|-", "FILE.png"), complete_files),
-    **dict.fromkeys(("CHAIN", "CHAIN...", "[CHAIN]..."), _completing(_chains)),
-    "RELAY": _completing(lambda: _chains("relay")),
+    **dict.fromkeys(("CHAIN", "[CHAIN]", "CHAIN...", "[CHAIN]..."), _finding("chains")),
+    **dict.fromkeys(("ID", "ID...", "[HEX|-|SCENARIO]"), _finding("scenario_ids")),
+    "RELAY": _finding("relays"),
+    "ASSET": _finding("assets"),
+    "PALLET": _finding("pallets"),
+    "[PALLET[.ITEM]]": _finding("items"),
+    "METHOD": _finding("readable_methods"),
+    "ZONE": _finding("time_zones"),
+    "PATH": _finding("fields"),
 }
 
 
 def argument(name: str, *, metavar: str, **attributes: Any) -> Callable[[F], F]:
     """Return a click argument; its metavar tells what completes it."""
-    return click.argument(name, metavar=metavar, shell_complete=COMPLETIONS.get(metavar), **attributes)
+    attributes.setdefault("shell_complete", COMPLETIONS.get(metavar))
+    return click.argument(name, metavar=metavar, **attributes)
 
 
 def option(*names: str, **attributes: Any) -> Callable[[F], F]:
@@ -124,6 +140,7 @@ GLOBAL_OPTIONS = (
     OneOption(
         ["--field"],
         metavar="PATH",
+        shell_complete=COMPLETIONS["PATH"],
         help="Print only this field of the answer, like id or scenarios.0.id; * is each.",
     ),
     OneOption(

@@ -8,7 +8,7 @@ import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import asked_for_field, asked_for_json, emit, perform, tell
-from scenarioctl.cli.options import option
+from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.pictures import WAYS, find_way, show, text_for, write_whole
 from scenarioctl.errors import InvalidRequest, shorten
 
@@ -20,7 +20,7 @@ _ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}
     operation="previews.preview_scenario",
     example="scenarioctl scenario preview 3kf9Qz7aB -o picture.png --theme dark",
 )
-@click.argument("scenario_id", metavar="ID")
+@argument("scenario_id", metavar="ID")
 @option("--output", "-o", metavar="FILE", help="Write the picture to FILE (.png, .svg or .txt); - is stdout.")
 @option(
     "--format",

@@ -56,8 +56,8 @@ STOOD_SECONDS = 30.0
     "  scenarioctl query polkadot Core version",
 )
 @argument("chain", metavar="CHAIN")
-@click.argument("pallet_name", metavar="PALLET")
-@click.argument("method_name", metavar="METHOD")
+@argument("pallet_name", metavar="PALLET")
+@argument("method_name", metavar="METHOD")
 @click.argument("params", metavar="[PARAM]...", nargs=-1)
 @option("--block", metavar="BLOCK", default="", help="Read at this block, a hash or a number.")
 @option(

@@ -77,7 +77,7 @@ def list_(**fields: Any) -> None:
 
 
 @scenario.command(operation="scenarios.show_scenario")
-@click.argument("id", metavar="ID")
+@argument("id", metavar="ID")
 def show(**fields: Any) -> None:
     """Show the steps of a scenario and their problems."""
     view = perform(**fields)
@@ -95,7 +95,7 @@ def show(**fields: Any) -> None:
 
 
 @click.command("info", cls=Command, operation="scenarios.scenario_info", example="scenarioctl info 3kf9Qz7aB")
-@click.argument("id", metavar="ID")
+@argument("id", metavar="ID")
 def info(**fields: Any) -> None:
     """Summarize a scenario in one line."""
     print_answer(perform(**fields), plain="result")
@@ -110,7 +110,7 @@ scenario.add_command(preview)
     example="scenarioctl --offline scenario full 3kf9Qz7aB\n"
     "  scenarioctl --offline scenario full 3kf9Qz7aB --step 1 --field tx",
 )
-@click.argument("id", metavar="ID")
+@argument("id", metavar="ID")
 @option(
     "--step",
     metavar="N",
@@ -257,7 +257,7 @@ def _read_source(source: str) -> str:
 @scenario.command(
     operation="scenarios.export_scenario", example="scenarioctl scenario export 3kf9Qz7aB --as json"
 )
-@click.argument("id", metavar="ID")
+@argument("id", metavar="ID")
 @option(
     "--as",
     "form",
@@ -282,7 +282,7 @@ def export(form: str, **fields: Any) -> None:
 @scenario.command(
     operation="scenarios.delete_scenario", example="scenarioctl scenario delete --yes lnr8CfoQX hLhmE6m0j"
 )
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@argument("ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 def delete(ids: tuple[str, ...], yes: bool) -> None:
     """Remove scenarios from the store, with their jobs, logs and drafts.

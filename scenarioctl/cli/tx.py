@@ -9,7 +9,7 @@ from scenarioctl.cli.check_report import draw_check, show_meaning
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import asked_for_field, asked_for_json, perform, print_answer, tell
 from scenarioctl.cli.input import TX_LIMIT, read_text, read_tx
-from scenarioctl.cli.options import option
+from scenarioctl.cli.options import argument, complete_jobs, option
 from scenarioctl.cli.output import draw_json
 from scenarioctl.cli.shared_options import (
     RAW,
@@ -43,7 +43,7 @@ def decode(tx: str, **fields: Any) -> None:
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5\n"
     "  scenarioctl tx payload 3kf9Qz7aB --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
-@click.argument("tx", metavar="[HEX|-|SCENARIO]", default="")
+@argument("tx", metavar="[HEX|-|SCENARIO]", default="")
 @option("--chain", metavar="CHAIN", default="", help="Chain of HEX. A scenario and a draft have their own.")
 @option("--scenario", metavar="ID", default="", help="The same as SCENARIO, for an id that looks like hex.")
 @option(
@@ -53,7 +53,13 @@ def decode(tx: str, **fields: Any) -> None:
     help="Which transaction of the scenario (default the first): its number, or the id of its node.",
 )
 @yes_option
-@option("--job", metavar="ID", default="", help="Take the transaction from the mempool of this job.")
+@option(
+    "--job",
+    metavar="ID",
+    shell_complete=complete_jobs,
+    default="",
+    help="Take the transaction from the mempool of this job.",
+)
 @option(
     "--draft",
     metavar="SEQ",

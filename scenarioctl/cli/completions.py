@@ -1,0 +1,218 @@
+"""What a shell offers for a value that is being typed: ids, chains, assets, pallets, fields, time zones.
+
+A shell waits for it, so nothing is asked over a network, and what can't be read offers nothing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain as joined
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+import click
+from click.shell_completion import CompletionItem
+
+from scenarioctl.errors import ScenarioctlError
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Registry
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: Value and description.
+Offer = tuple[str, str]
+
+#: Parameters that name the chain of an asset or a pallet, the one that counts most first.
+_CHAIN_PARAMETERS = ("source_chain", "sourchain", "chain")
+#: Deeper fields of an answer are found by `--json`.
+_FIELD_LEVELS = 3
+
+
+def offered(find: Callable[[click.Context, str], Iterable[Offer]]) -> Callable[..., list[CompletionItem]]:
+    """Return click's completion of a value to those offers of *find* that begin with it, in any case of letters."""
+
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        try:
+            return [
+                CompletionItem(value, help=_one_line(text))
+                for value, text in find(context, incomplete)
+                if value.lower().startswith(incomplete.lower())
+            ]
+        except ScenarioctlError:
+            # A line that is wrong elsewhere, or settings that can't be read: the command says so when it runs.
+            return []
+
+    return complete
+
+
+def _one_line(text: str) -> str:
+    """Return a description that every shell's completion can read."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)[:80]
+
+
+def scenario_ids(context: click.Context, incomplete: str) -> Iterable[Offer]:
+    return _ids(context, incomplete, jobs=False)
+
+
+def job_ids(context: click.Context, incomplete: str) -> Iterable[Offer]:
+    return _ids(context, incomplete, jobs=True)
+
+
+def _ids(context: click.Context, incomplete: str, *, jobs: bool) -> list[Offer]:
+    settings = _settings(context)
+    if settings.url or "://" in settings.store:
+        return []
+    from scenarioctl.cli.stored_ids import find_ids
+
+    return find_ids(Path(settings.store), incomplete, jobs=jobs)
+
+
+def chains(context: click.Context, _: str) -> Iterator[Offer]:
+    for each in _registry(context).all():
+        yield each.name, f"{each.role}, {each.symbol}"
+
+
+def relays(context: click.Context, _: str) -> Iterator[Offer]:
+    for each in _registry(context).all():
+        if each.role == "relay":
+            yield each.name, each.symbol
+
+
+def assets(context: click.Context, incomplete: str) -> list[Offer]:
+    """Offer ids and symbols on the chain that is typed already; of look-alikes, only the ids."""
+    from scenarioctl.chains.assets import Assets
+
+    registry, name = _registry(context), _typed_chain(context)
+    table = Assets(registry).all(registry.find(name)) if name else ()
+    by_symbol = [
+        (each.symbol, f"{each.id}, {each.name}" if each.name else each.id)
+        for each in table
+        if each.symbol and not each.mark
+    ]
+    ids = [(each.id, each.display_name) for each in table] if incomplete[:1].isdigit() else []
+    return [*by_symbol, *ids]
+
+
+def pallets(context: click.Context, _: str) -> list[Offer]:
+    table = _typed_runtime(context)
+    if table is None:
+        return []
+    return [
+        *((name, "pallet") for name in table.pallets),
+        *((name, "runtime API") for name in table.apis),
+    ]
+
+
+def items(context: click.Context, incomplete: str) -> list[Offer]:
+    """Offer pallets and runtime APIs, and behind a dot what they have."""
+    pallet, dot, _ = incomplete.partition(".")
+    table = _typed_runtime(context)
+    if table is None or not dot:
+        return pallets(context, incomplete)
+    if pallet in table.apis:
+        return [(f"{pallet}.{name}", "runtime API") for name in table.api_methods(pallet)]
+    return [
+        *((f"{pallet}.{name}", "call") for name in table.methods(pallet)),
+        *((f"{pallet}.{name}", "storage") for name in table.storage_entries(pallet)),
+        *((f"{pallet}.{name}", "constant") for name in table.constants(pallet)),
+    ]
+
+
+def call_pallets(context: click.Context, _: str) -> list[Offer]:
+    """Offer the pallets that have calls."""
+    table = _typed_runtime(context)
+    return [] if table is None else [(name, "pallet") for name in table.pallets if table.methods(name)]
+
+
+def readable_methods(context: click.Context, _: str) -> list[Offer]:
+    """Offer what can be read of the pallet or runtime API that is typed already."""
+    table, pallet = _typed_runtime(context), _typed_pallet(context)
+    if table is None or not pallet:
+        return []
+    if pallet in table.apis:
+        return [(name, "runtime API") for name in table.api_methods(pallet)]
+    return [
+        *((name, "storage") for name in table.storage_entries(pallet)),
+        *((name, "constant") for name in table.constants(pallet)),
+    ]
+
+
+def calls(context: click.Context, _: str) -> list[Offer]:
+    """Offer the calls of the pallet that is typed already."""
+    table, pallet = _typed_runtime(context), _typed_pallet(context)
+    return [] if table is None or not pallet else [(name, "call") for name in table.methods(pallet)]
+
+
+def time_zones(_context: click.Context, _: str) -> list[Offer]:
+    from zoneinfo import available_timezones
+
+    return [(name, "") for name in sorted(available_timezones())]
+
+
+def fields(context: click.Context, _: str) -> list[Offer]:
+    """Offer the paths into the answer of the command that is typed."""
+    operation: str = getattr(context.command, "operation", "")
+    if not operation:
+        return []
+    from importlib import import_module
+
+    module, _, name = operation.partition(".")
+    handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
+    (answer,) = get_args(get_type_hints(handler)["return"])
+    return list(dict.fromkeys((path, "") for path in _paths(answer, _FIELD_LEVELS)))
+
+
+def _paths(kind: Any, levels: int) -> Iterator[str]:
+    """Yield the paths into a value of the type *kind*."""
+    origin = get_origin(kind)
+    if isinstance(kind, type) and hasattr(kind, "__total__"):
+        for name, inner in get_type_hints(kind).items():
+            yield name
+            if levels > 1:
+                yield from (f"{name}.{path}" for path in _paths(inner, levels - 1))
+    elif origin in (list, tuple):
+        yield "*"
+        if levels > 1:
+            yield from (f"*.{path}" for path in _paths(get_args(kind)[0], levels - 1))
+    elif origin is not None and not isinstance(origin, type(Mapping)):
+        yield from joined.from_iterable(_paths(each, levels) for each in get_args(kind))
+
+
+def _settings(context: click.Context) -> Any:
+    from scenarioctl.config import load_settings
+
+    flags: dict[str, Any] = {}
+    step: click.Context | None = context
+    while step is not None:
+        # The option after the command wins over the one before it.
+        flags = {**{name: value for name, value in step.params.items() if value is not None}, **flags}
+        step = step.parent
+    return load_settings({name: flags.get(name) for name in ("config", "store", "url")})
+
+
+def _registry(context: click.Context) -> "Registry":
+    from scenarioctl.chains.registry import Registry
+
+    return Registry(_settings(context).chains)
+
+
+def _typed_chain(context: click.Context) -> str:
+    return next((context.params[each] for each in _CHAIN_PARAMETERS if context.params.get(each)), "")
+
+
+def _typed_pallet(context: click.Context) -> str:
+    return context.params.get("pallet_name") or context.params.get("pallet") or ""
+
+
+def _typed_runtime(context: click.Context) -> "RuntimeTable | None":
+    """Return a runtime table of the chain that is typed, not always the newest: names of pallets hardly change."""
+    name = _typed_chain(context)
+    if not name:
+        return None
+    from scenarioctl.runtime.table import load_bundled
+
+    found = _registry(context).find(name)
+    table = load_bundled(found.name)
+    if table is None and found.genesis:
+        from scenarioctl.runtime.table_cache import load_cached
+
+        table = load_cached(found.genesis, _settings(context).cache / "runtimes" / found.name)
+    return table

@@ -1,0 +1,229 @@
+"""What TAB offers where it depends on the store, the settings, the chain and the words before it."""
+
+import os
+import subprocess
+import sys
+from asyncio import run
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.shell_completion import BashComplete, CompletionItem
+
+from scenarioctl.cli.completion_scripts import SHELLS
+from scenarioctl.cli.main import cli
+from scenarioctl.cli.stored_ids import MOST, find_ids
+from scenarioctl.stores.sqlite.store import SqliteStore
+from tests.conftest import ROOT, Run
+from tests.messages import says
+from tests.test_cli import CREATE, CREATE_REMARK, ok
+from tests.test_stores import FIRST
+
+
+def tab(line: str) -> list[CompletionItem]:
+    before, _, incomplete = line.rpartition(" ")
+    return BashComplete(cli, {}, "scenarioctl", "_SCENARIOCTL_COMPLETE").get_completions(
+        before.split(), incomplete
+    )
+
+
+def values(line: str) -> list[str]:
+    return [each.value for each in tab(line)]
+
+
+# Ids
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "info ",
+        "scenario show ",
+        "scenario full ",
+        "scenario preview ",
+        "scenario export ",
+        "tx payload ",
+        "scenario delete abcdefghi ",
+        "job start ",
+        "job run ",
+    ],
+)
+def test_scenarios_are_offered_with_their_summary_the_newest_first(scenarioctl: Run, line: str) -> None:
+    transfer = ok(scenarioctl(*CREATE)).strip()
+    remark = ok(scenarioctl(*CREATE_REMARK)).strip()
+
+    assert [(each.value, each.help) for each in tab(line)] == [
+        (remark, "polkadot > Remark"),
+        (transfer, "polkadot > xTransfer > assetHub"),
+    ]
+    assert values(line + remark[:5]) == [remark]
+
+
+@pytest.mark.parametrize("command", ["stop", "status", "logs", "mempool"])
+def test_jobs_are_offered_with_their_state(scenarioctl: Run, command: str) -> None:
+    ok(scenarioctl(*CREATE))
+    remark = ok(scenarioctl(*CREATE_REMARK)).strip()
+    ok(scenarioctl("job", "start", remark, "-q", "--field", "id"))
+
+    assert [(each.value, each.help) for each in tab(f"job {command} ")] == [
+        (remark, "running, polkadot > Remark")
+    ]
+
+
+def test_the_store_of_the_line_is_asked(scenarioctl: Run, tmp_path: Path) -> None:
+    other = str(tmp_path / "other.db")
+    id = ok(scenarioctl("--store", other, *CREATE_REMARK)).strip()
+
+    assert values("info ") == []
+    assert values(f"--store {other} info ") == [id]
+    assert values(f"info --store {other} ") == [id]
+    assert values(f"--url http://127.0.0.1:1 --store {other} info ") == []
+    assert values("--store postgresql://127.0.0.1:1/x info ") == []
+
+
+def test_a_store_that_cannot_be_read_offers_nothing_and_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("this is not a database")
+    (tmp_path / "c.toml").write_text("store = 7")
+
+    assert values(f"--store {tmp_path}/none info ") == []
+    assert values(f"--store {tmp_path}/text info ") == []
+    assert values(f"--store {tmp_path} info ") == []
+    assert values(f"--config {tmp_path}/c.toml info ") == []
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["c.toml", "text"]
+    assert (tmp_path / "text").read_text() == "this is not a database"
+
+
+def test_as_many_are_offered_as_anybody_reads(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    store = SqliteStore(path)
+    run(
+        store.put_scenarios(
+            replace(FIRST, id=f"id{n:07}", created=n, summary="a", name="") for n in range(MOST + 5)
+        )
+    )
+    run(store.close())
+
+    assert len(find_ids(path, "")) == MOST
+    assert find_ids(path, "id")[0] == (f"id{MOST + 4:07}", "a")
+    assert [id for id, _ in find_ids(path, "id000010")] == [f"id000010{digit}" for digit in range(4, -1, -1)]
+    assert find_ids(path, "ID") == []
+    assert find_ids(path, "%") == []
+
+
+# Chains, assets, pallets
+
+
+def test_chains_of_the_configuration_are_offered(tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text('[chains.rig]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\n')
+
+    assert values(f"--config {config} template stats r") == ["rig"]
+    assert [each.help for each in tab(f"--config {config} hrmp openchannels r")] == ["UNIT"]
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("create scenario --from polkadot --asset D", ["DOT"]),
+        ("create scenario --from assetHub --asset USD", ["USDC", "USDt"]),
+        ("xcm asset-transfer --sourchain assethub --assetid 198", ["1984"]),
+        ("create swap --assetin HD", ["HDX"]),
+        ("create swap --chain hydraDx --assetout hd", ["HDX"]),
+        ("create scenario --asset D", []),
+        ("create scenario --from nowhere --asset D", []),
+        ("query polkadot Bal", ["Balances"]),
+        ("query polkadot Core", ["CoretimeAssignmentProvider", "Coretime", "Core"]),
+        ("query polkadot Balances Existential", ["ExistentialDeposit"]),
+        ("query hydration System Acc", ["Account"]),
+        ("query polkadot Core ver", ["version"]),
+        ("query polkadot Nothing ver", []),
+        ("create query --chain polkadot System Num", ["Number"]),
+        ("call polkadot Bal", ["Balances"]),
+        ("call polkadot Babe", ["Babe"]),
+        ("call polkadot Core", ["Coretime"]),
+        ("call polkadot Balances transfer_k", ["transfer_keep_alive"]),
+        ("chain pallets polkadot Bal", ["Balances"]),
+        ("chain pallets polkadot Balances.Exis", ["Balances.ExistentialDeposit"]),
+        ("asset show hydraDx HD", ["HDX"]),
+        ("job start ID --timezone Europe/Ber", ["Europe/Berlin"]),
+    ],
+)
+def test_values_are_offered_by_the_words_before_them(line: str, offered: list[str]) -> None:
+    found = values(line)
+
+    assert [each for each in found if each in offered] == offered
+    assert offered or not found
+
+
+# Fields
+
+
+@pytest.mark.parametrize(
+    ("line", "some", "none"),
+    [
+        ("scenario show ID --field ", {"id", "nodes.*.type", "problems"}, {"result"}),
+        ("create swap --field ", {"swap.scenarioid", "success"}, {"id"}),
+        ("scenario list --field scenarios.*.", {"scenarios.*.id", "scenarios.*.summary"}, {"total"}),
+        ("config path --field ", set(), {"config"}),
+    ],
+)
+def test_paths_into_the_answer_are_offered(line: str, some: set[str], none: set[str]) -> None:
+    found = set(values(line))
+
+    assert some <= found
+    assert not none & found
+
+
+# The scripts
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_is_shown_and_installed(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
+    script = (ROOT / "completions" / f"scenarioctl.{shell}").read_text()
+    place = {
+        "bash": ".local/share/bash-completion/completions/scenarioctl",
+        "zsh": ".local/share/zsh/site-functions/_scenarioctl",
+        "fish": ".config/fish/completions/scenarioctl.fish",
+    }[shell]
+
+    assert ok(scenarioctl("completion", "show", shell)) == script
+    named, guessed = scenarioctl("completion", "install", shell), scenarioctl("completion", "install", "-q")
+
+    assert (named.out, named.code) == (f"{tmp_path / place}\n", 0)
+    assert (guessed.out, guessed.err, guessed.code) == (f"{tmp_path / place}\n", "", 0)
+    assert (tmp_path / place).read_text() == script
+
+
+@pytest.mark.parametrize("line", [("show", "tcsh"), ("install", "bsh"), ("install", "")])
+def test_another_shell_is_refused(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, line: tuple[str, str]
+) -> None:
+    monkeypatch.setenv("SHELL", "")
+
+    ended = scenarioctl("completion", *filter(None, line))
+
+    assert (ended.out, ended.err, ended.code) == ("", says("shell", line[1]).printed, 2)
+
+
+def test_fish_finds_what_was_installed(
+    tmp_path: Path, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fish = next((f"{folder}/fish" for folder in os.get_exec_path() if Path(folder, "fish").exists()), None)
+    if fish is None:
+        pytest.skip("there is no fish")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    ok(scenarioctl("completion", "install", "fish"))
+    program = Path(sys.executable).parent
+
+    done = subprocess.run(
+        [fish, "-c", "complete -C 'scenarioctl scenario exp' | string split -f 1 \\t"],
+        capture_output=True,
+        text=True,
+        env={"HOME": str(tmp_path), "PATH": f"{program}:/usr/bin:/bin", "LANG": "C.UTF-8"},
+    )
+
+    assert done.stdout.split() == ["export"]
