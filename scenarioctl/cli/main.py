@@ -26,7 +26,7 @@ COMMANDS = {
     "batch": ("call", "batch", "Join several calls in one unsigned transaction."),
     "broadcast": ("broadcast", "broadcast", "Send a signed transaction to its chain."),
     "call": ("call", "call", "Build the unsigned transaction of any call."),
-    "chain": ("chain", "chain", "List, check and refresh the known chains."),
+    "chain": ("chain", "chain", "List, show, check and refresh the known chains."),
     "completion": ("completion", "completion", "Complete commands in bash, zsh and fish."),
     "config": ("config", "config", "Show and change the settings."),
     "contract": ("contract", "contract", "Describe ink! smart contracts."),
