@@ -304,9 +304,66 @@ def test_the_log_is_whole_unless_a_part_is_asked_for(tmp_path: Path) -> None:
         assert rest["result"] == ["three"]
         assert nothing == {"success": True, "result": [], "next": rest["next"]}
         for field in ("after", "limit"):
+            given: dict[str, Any] = {"id": id, field: "-1"}
             with pytest.raises(InvalidRequest) as refused:
-                await job_log(app, JobLog(**{"id": id, field: "-1"}))
+                await job_log(app, JobLog(**given))
             assert str(refused.value) == says(field, "-1")
+
+    answers(tmp_path, story)
+
+
+def test_the_newest_lines_and_drafts_are_asked_for_by_number_and_by_time(tmp_path: Path) -> None:
+    async def story(app: Application) -> None:
+        id = await remark(app)
+        for number, minutes in enumerate((180, 60, 10)):
+            then = NOON - minutes * 60 * SECOND
+            draft = MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=then, tx=f"0x0{number}")
+            run = FinishedRun(
+                job=id,
+                epoch=None,
+                planned=then,
+                started=then,
+                finished=then,
+                lines=(f"line {number}",),
+                drafts=(draft,),
+            )
+            await app.store.finish_run(run, retention=Retention())
+
+        async def lines(**asked: Any) -> list[int]:
+            answer = (await job_log(app, JobLog(id=id, **asked))).answer
+            drafts = (await job_mempool(app, JobMempool(id=id, **asked))).answer["mempool"]
+            numbers = [int(line[-1]) for line in answer["result"]]
+            assert [int(draft["tx"][-1]) for draft in drafts] == numbers
+            return numbers
+
+        assert await lines(tail=2) == [1, 2]
+        assert await lines(tail="9") == [0, 1, 2]
+        assert await lines(tail=0) == []
+        assert await lines(since="2h") == [1, 2]
+        assert await lines(since="60m") == [1, 2]
+        assert await lines(since="59m") == [2]
+        assert await lines(since="1m") == []
+        for moment in ("2026-11-21T11:00:00Z", "2026-11-21 11:00", "2026-11-21T12:00:00+01:00"):
+            assert await lines(since=moment) == [1, 2]
+        assert await lines(since="2026-11-21T11:00:00.000001Z") == [2]
+        assert await lines(since="2h", tail=1) == [2]
+        assert await lines(since="1m", tail=2) == []
+        assert await lines(since="4h", limit=1) == [0]
+        assert await lines(since="2h", limit=1) == [1]
+        timed = (await job_log(app, JobLog(id=id, since="2h", after="0", times=True))).answer
+        assert timed["times"] == ["2026-11-21T11:00:00.000000000Z", "2026-11-21T11:50:00.000000000Z"]
+        assert (await job_log(app, JobLog(id=id, after=timed["next"]))).answer["result"] == []
+        for field, value in (
+            ("tail", "-1"),
+            ("since", "yesterday"),
+            ("since", "2026-13-01"),
+            ("since", "-2h"),
+        ):
+            given: dict[str, Any] = {"id": id, field: value}
+            for asked in (job_log(app, JobLog(**given)), job_mempool(app, JobMempool(**given))):
+                with pytest.raises(InvalidRequest) as refused:
+                    await asked
+                assert str(refused.value) == says(field, value)
 
     answers(tmp_path, story)
 
@@ -614,3 +671,52 @@ def test_following_a_log_prints_each_line_once(scenarioctl: Run, monkeypatch: py
 
     assert followed.out == first
     assert followed.code == 130
+
+
+def test_following_drafts_begins_with_the_newest_and_prints_each_once(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import time
+
+    id = create(scenarioctl)
+    for _ in range(2):
+        scenarioctl("--offline", "job", "run", id)
+    every = scenarioctl("job", "mempool", id).out.splitlines()
+    looks = 0
+
+    def sleep(seconds: float) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", sleep)
+
+    followed = scenarioctl("job", "mempool", id, "--follow", "--tail", "1")
+
+    assert followed.out == f"{every[1]}\n"
+    assert (followed.err.count("read on"), followed.code) == (0, 130)
+
+
+def test_a_moment_without_a_zone_is_local_on_the_command_line(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import time
+    from datetime import datetime, timedelta
+
+    id = create(scenarioctl)
+    log = scenarioctl("--offline", "job", "run", id).out
+    (made, *_) = scenarioctl("job", "mempool", id, "--field", "mempool.*.Date").out.split()
+    # Kathmandu is 5:45 ahead of UTC: half an hour before the run, by its clock.
+    local = datetime.fromisoformat(made[:19]) + timedelta(hours=5, minutes=15)
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    time.tzset()
+    try:
+        since = scenarioctl("job", "logs", id, "--since", f"{local:%Y-%m-%dT%H:%M}")
+        later = scenarioctl("job", "logs", id, "--since", f"{local + timedelta(hours=1):%Y-%m-%dT%H:%M}")
+        utc = scenarioctl("job", "logs", id, "--since", f"{local:%Y-%m-%dT%H:%M}Z")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert (since.out, later.out, utc.out) == (log, "", "")

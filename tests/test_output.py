@@ -6,6 +6,7 @@ import pty
 import subprocess
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -432,3 +433,33 @@ def test_no_option_of_a_command_hides_a_global_one(words: str) -> None:
 
     # It writes to a file too.
     assert hidden == ({"--output"} if words == "scenario preview" else set())
+
+
+def test_a_log_and_drafts_have_local_times_and_gaps_between_runs(scenarioctl: Run, tmp_path: Path) -> None:
+    here = ("--store", str(tmp_path / "s.db"))
+    id = ok(scenarioctl(*here, *CREATE_REMARK)).strip()
+    for _ in range(2):
+        ok(scenarioctl(*here, "--offline", "job", "run", id))
+    bare = ok(scenarioctl(*here, "job", "logs", id)).splitlines()
+    timed = json.loads(ok(scenarioctl(*here, "job", "logs", id, "--json")))
+    entries = json.loads(ok(scenarioctl(*here, "job", "mempool", id, "--json")))["mempool"]
+
+    log = Terminal(tmp_path, *here, "job", "logs", id, TZ="Asia/Kathmandu")
+    lines = log.read().splitlines()
+    mempool = Terminal(tmp_path, *here, "job", "mempool", id, "--tail", "1", TZ="Asia/Kathmandu")
+    drafts = mempool.read()
+
+    assert (log.end(), mempool.end()) == (0, 0)
+    elsewhere = ok(scenarioctl(*here, "job", "logs", id, "--times", "--tail", "1"))
+    assert elsewhere == f"{timed['times'][3][:19]}Z  {bare[3]}\n"
+    local = [_in_kathmandu(moment) for moment in timed["times"]]
+    written = [f"{moment}  {line}" for moment, line in zip(local, bare, strict=True)]
+    assert (timed["result"], len(bare)) == (bare, 4)
+    assert lines == [*written[:2], "", *written[2:]]
+    assert _in_kathmandu(entries[1]["Date"]) in drafts
+    assert len(drafts.splitlines()) == 2
+
+
+def _in_kathmandu(moment: str) -> str:
+    there = datetime.fromisoformat(moment[:19]) + timedelta(hours=5, minutes=45)
+    return f"{there:%Y-%m-%d %H:%M:%S}"

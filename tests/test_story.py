@@ -339,9 +339,10 @@ def test_the_story_is_the_same_on_this_machine_over_http_and_with_a_url(
     codes = [answer.get("code", "") for answer in local.answers]
     assert codes == [each.code for each in STORY]
     for number, each in enumerate(STORY):
-        # The command adds the id, whatever the interface calls it, and the warnings, which HTTP has in a header.
+        # The command adds the id, whatever the interface calls it, and the warnings, which HTTP has in a header; it asks
+        # for the times of a log.
         assert {**local.answers[number], **http.answers[number]} == local.answers[number], each.line
-        assert local.answers[number].keys() - http.answers[number].keys() <= {"id", "warnings"}
+        assert local.answers[number].keys() - http.answers[number].keys() <= {"id", "warnings", "times"}
         assert remote.answers[number] == local.answers[number], each.line
     assert local.exits == expected
     assert http.exits == expected

@@ -1,5 +1,7 @@
 """`scenarioctl job`: run a scenario again and again, and look at what becomes of it."""
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -8,21 +10,20 @@ from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import (
     asked_for_field,
     asked_for_json,
-    emit,
     perform,
     print_answer,
     print_table,
     refuse_output_file,
     tell,
-    warn,
 )
+from scenarioctl.cli.job_output import LogPrinter, newest_options, print_drafts, read_local
 from scenarioctl.cli.options import argument, complete_jobs, option
 from scenarioctl.cli.output import draw_facts, draw_table, printable, say, short_time
 from scenarioctl.cli.shared_options import page_options
 from scenarioctl.errors import DaemonUnreachable, NotReady, ScenarioctlError, StoreBusy
 from scenarioctl.model.jobs import RUN_FAILED
 
-#: Seconds between two looks of `job logs --follow`.
+#: Seconds between two looks of `--follow`.
 _LOOK = 0.5
 #: So many seconds a daemon or a store that was lost meanwhile is tried again: a daemon may be started anew.
 PATIENCE = 300.0
@@ -112,9 +113,9 @@ def run(**fields: Any) -> None:
     except ScenarioctlError as error:
         lines = error.details.get("result")
         if isinstance(lines, (list, tuple)) and not asked_for_json():
-            _print_log({"result": [line for line in lines if not _tells(str(line), str(error))]})
+            LogPrinter()({"result": [line for line in lines if not _tells(str(line), str(error))]})
         raise
-    _print_log(report)
+    LogPrinter()(report)
 
 
 @job.command(operation="jobs.job_status", example="scenarioctl job status 3kf9Qz7aB --field state")
@@ -187,20 +188,28 @@ def list_(**fields: Any) -> None:
     help="Only what follows `next` of an earlier answer (0 starts over).",
 )
 @option("--limit", metavar="N", default="", help="At most this many lines (default all).")
-def logs(follow: bool, **fields: Any) -> None:
-    """Print the log of a job, oldest line first."""
+@newest_options
+@click.option(
+    "--times", is_flag=True, help="Say when each line was written, as on a terminal and with --json."
+)
+def logs(follow: bool, times: bool, **fields: Any) -> None:
+    """Print the log of a job, oldest line first; on a terminal with the time of each line and a gap between runs."""
+    fields["since"] = read_local(fields["since"])
+    fields["times"] = times or asked_for_json() or sys.stdout.isatty()
+    print_log = LogPrinter()
     if follow:
         refuse_output_file("--follow")
-        _follow(**fields)
+        _follow("result", print_log, **fields)
         return
     answer = perform(**fields).answer
-    _print_log(answer)
+    print_log(answer)
     if not asked_for_json() and str(len(answer["result"])) == fields["limit"]:
         tell(f"more with --after {answer['next']}")
 
 
-@job.command(operation="jobs.job_mempool", example="scenarioctl job mempool 3kf9Qz7aB --json")
+@job.command(operation="jobs.job_mempool", example="scenarioctl job mempool 3kf9Qz7aB --tail 5")
 @argument("id", metavar="ID", shell_complete=complete_jobs)
+@click.option("-f", "--follow", is_flag=True, help="Print new drafts as they are made, until Ctrl-C.")
 @option(
     "--after",
     metavar="SEQ",
@@ -208,36 +217,22 @@ def logs(follow: bool, **fields: Any) -> None:
     help="Only what follows `next` of an earlier answer (0 starts over), about 1 MiB at a time.",
 )
 @option("--limit", metavar="N", default="", help="At most this many drafts (default all, after SEQ 1000).")
-def mempool(**fields: Any) -> None:
+@newest_options
+def mempool(follow: bool, **fields: Any) -> None:
     """Print the drafts of a job, oldest first."""
-    answer = perform(**fields).answer
-    print_table(
-        answer,
-        ("date", "type", "chain", "amount", "state", "transaction", "seq"),
-        (
-            (
-                each["Date"],
-                each["txType"],
-                each["chain"],
-                each["amount"],
-                each.get("state", ""),
-                each["tx"],
-                each.get("seq", ""),
-            )
-            for each in answer["mempool"]
-        ),
-    )
-    if asked_for_json():
+    fields["since"] = read_local(fields["since"])
+    if follow:
+        refuse_output_file("--follow")
+        _follow("mempool", print_drafts, **fields)
         return
-    for each in answer["mempool"]:
-        if "flag" in each:
-            warn(f"{each['Date']}: {each['flag']}")
-    if answer["mempool"] and "next" in answer:
+    answer = perform(**fields).answer
+    print_drafts(answer)
+    if not asked_for_json() and answer["mempool"] and "next" in answer:
         tell(f"read on with --after {answer['next']}")
 
 
-def _follow(**fields: Any) -> None:
-    """Print lines as they come; with `--json` each batch as an answer of its own."""
+def _follow(name: str, show: Callable[[Any], object], **fields: Any) -> None:
+    """Print what is called *name* in the answers as they come; with `--json` each batch as an answer of its own."""
     import time
 
     fields["after"] = fields["after"] or "0"
@@ -259,21 +254,13 @@ def _follow(**fields: Any) -> None:
             lost = None
             say("following again")
         seen = True
-        if answer["result"]:
-            _print_log(answer)
-        fields["after"] = answer["next"]
-        if not (answer["result"] and fields["limit"]):
+        if answer[name]:
+            show(answer)
+        fields = {**fields, "after": answer["next"], "tail": "", "since": ""}
+        if not (answer[name] and fields["limit"]):
             time.sleep(_LOOK)
 
 
 def _tells(line: str, error: str) -> bool:
     """Return whether *line* of a log says what the error says that follows it."""
     return line == error or line.startswith(f"{RUN_FAILED}: ")
-
-
-def _print_log(answer: Any) -> None:
-    def lines() -> None:
-        for line in answer["result"]:
-            click.echo(printable(line))
-
-    emit(answer, lines)

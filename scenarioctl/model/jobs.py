@@ -14,6 +14,11 @@ LEASE_SECONDS = 10.0
 NO_TRANSACTION = "Could not generate transaction"
 #: The beginning of the last line but one of a run that failed.
 RUN_FAILED = "run failed"
+#: The last line of the steps of a run; the line before it says whether something failed.
+EXECUTED = "workload executed"
+#: The last line of a run of a job that waits for the next one; and the beginning of it if the job does not.
+SLEEPING = "Sleeping"
+PAUSED = "Paused: "
 
 
 class JobState(StrEnum):

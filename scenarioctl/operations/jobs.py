@@ -18,7 +18,8 @@ from scenarioctl.model.jobs import (
     Schedule,
 )
 from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
-from scenarioctl.model.request_values import read_choice, read_number, values_of
+from scenarioctl.model.request_values import read_choice, values_of
+from scenarioctl.operations.reading_points import before_moment, read_number_of, read_since
 from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of
 from scenarioctl.operations.stored_diagrams import open_blob
@@ -290,6 +291,12 @@ class JobLog:
     after: str | int = ""
     #: The largest number of lines. Default: all.
     limit: str | int = ""
+    #: Only so many of the newest lines.
+    tail: str | int = ""
+    #: Only from the first line that was written at or after this moment, or within this duration before now.
+    since: str = ""
+    #: Whether the answer has `times`.
+    times: bool = False
 
 
 class LogLines(TypedDict):
@@ -297,10 +304,12 @@ class LogLines(TypedDict):
     result: list[str]
     #: `after` of the next request; only if the request has `after` or `limit`.
     next: NotRequired[str]
+    #: When each line was written; only if the request asks for it.
+    times: "NotRequired[list[Timestamp]]"
 
 
 async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
-    after, limit = _read_cursor(request)
+    after, limit = await _read_cursor(app, request)
     lines = await app.store.read_log(request.id, after=after, limit=limit)
     if after and not lines:
         end, _ = await app.store.find_end()
@@ -308,6 +317,8 @@ async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
     answer: LogLines = {"success": True, "result": [line.text for line in lines]}
     if request.after != "" or request.limit != "":
         answer["next"] = str(lines[-1].seq if lines else after)
+    if request.times:
+        answer["times"] = [timestamp(line.written) for line in lines]
     return Result(answer=answer, large=sum(len(line.text) for line in lines) > _LARGE)
 
 
@@ -320,6 +331,10 @@ class JobMempool:
     after: str | int = ""
     #: The largest number of drafts. Default: all, or 1000 if `after` is given.
     limit: str | int = ""
+    #: Only so many of the newest drafts.
+    tail: str | int = ""
+    #: Only from the first draft that was made at or after this moment, or within this duration before now.
+    since: str = ""
 
 
 class Mempool(TypedDict):
@@ -329,7 +344,7 @@ class Mempool(TypedDict):
 
 
 async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
-    after, limit = _read_cursor(request)
+    after, limit = await _read_cursor(app, request)
     paged = request.after != "" or request.limit != ""
     entries = await app.store.read_mempool(
         request.id, after=after, limit=limit or (MEMPOOL_PAGE if paged else 0)
@@ -424,9 +439,30 @@ def _read_state(state: str) -> JobState | None:
     )
 
 
-def _read_cursor(request: JobLog | JobMempool) -> tuple[int, int]:
-    """Return `after` and `limit`, 0 for one that is left out."""
-    given = {"after": request.after, "limit": request.limit}
-    expected = "a number, expected 0 or more"
-    after, limit = (read_number(value or 0, field=name, expected=expected) for name, value in given.items())
-    return after, limit
+async def _read_cursor(app: Application, request: JobLog | JobMempool) -> tuple[int, int]:
+    """Return the cursor to read from, and `limit`, 0 for all."""
+    after = read_number_of(request.after, field="after")
+    limit = read_number_of(request.limit, field="limit")
+    tail = read_number_of(request.tail, field="tail")
+    store, id = app.store, request.id
+    start = after
+    if request.since != "":
+        since = read_since(request.since, now=app.clock())
+        if isinstance(request, JobLog):
+            start = await before_moment(
+                lambda after, limit: store.read_log(id, after=after, limit=limit),
+                lambda line: line.written,
+                since,
+                after=after,
+            )
+        else:
+            start = await before_moment(
+                lambda after, limit: store.read_mempool(id, after=after, limit=limit),
+                lambda entry: entry.draft.date,
+                since,
+                after=after,
+            )
+    if request.tail != "":
+        line, entry = await store.find_tail(id, lines=tail, entries=tail)
+        start = max(start, line if isinstance(request, JobLog) else entry)
+    return start, limit

@@ -4,13 +4,11 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.config import Settings
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, TimedOut
-from scenarioctl.model.jobs import RUN_FAILED, SECOND, Retention
+from scenarioctl.model.jobs import EXECUTED, RUN_FAILED, SECOND, Retention
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
 
-#: The last line of every run; the line before it says whether something failed.
-EXECUTED = "workload executed"
 _DAY = 24 * 60 * 60 * SECOND
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError, shorten
-from scenarioctl.model.jobs import ClaimedJob, FinishedRun, Job, MempoolDraft, Overlap
+from scenarioctl.model.jobs import PAUSED, SLEEPING, ClaimedJob, FinishedRun, Job, MempoolDraft, Overlap
 from scenarioctl.operations.runs import carry_out, closing_lines, retention_of
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.schedules import COUNTED, Times, caught_up, next_times
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("scenarioctl.worker")
 
 STARTING = "Starting worker"
-SLEEPING = "Sleeping"
 #: Why a run is not stored, or canceled.
 NOT_OURS = "its scenario was deleted, it was restarted, or another worker has it"
 
@@ -158,7 +157,7 @@ class JobRun:
         failures = job.failures + 1
         if outcome.failure and 0 < job.schedule.pause_after <= failures:
             lines.append(
-                "Paused: the run failed" if failures == 1 else f"Paused: {failures} runs in a row failed"
+                f"{PAUSED}the run failed" if failures == 1 else f"{PAUSED}{failures} runs in a row failed"
             )
         else:
             # A skipped time must not be queued either.
@@ -168,7 +167,7 @@ class JobRun:
             except Exception as error:
                 # The machine may not have the time zone any more.
                 lines.append(self._report(job.id, error))
-                lines.append("Paused: there is no next time")
+                lines.append(f"{PAUSED}there is no next time")
         if times is not None:
             if outcome.ran and times.missed:
                 skipped = _planned_runs(times.missed, job)

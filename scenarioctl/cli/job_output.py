@@ -1,0 +1,89 @@
+"""How `scenarioctl job` prints logs and drafts, and the options that choose the newest of them."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from scenarioctl.cli.execution import asked_for_json, emit, print_table, warn
+from scenarioctl.cli.options import option, together
+from scenarioctl.cli.output import printable, short_time
+from scenarioctl.model.jobs import EXECUTED, PAUSED, SLEEPING
+
+newest_options = together(
+    option("--tail", metavar="N", default="", help="Only the last N."),
+    option(
+        "--since",
+        metavar="TIME",
+        default="",
+        help="Only those from this time on, like 2026-11-22T15:30 (local time), or in the last 2h or 30m.",
+    ),
+)
+
+
+def read_local(since: str) -> str:
+    """Return a moment without a zone as one of this machine's zone, which a daemon may not be in; else *since* as it is."""
+    if "-" not in since:
+        return since
+    from datetime import datetime
+
+    try:
+        moment = datetime.fromisoformat(since.strip())
+        return since if moment.tzinfo is not None else moment.astimezone().isoformat()
+    except (ValueError, OverflowError):
+        # The operation says what it expects.
+        return since
+
+
+class LogPrinter:
+    """Prints lines as they are; with times in front, if they were asked for, and then a blank line between two runs."""
+
+    def __init__(self) -> None:
+        #: The line printed before, and when it was written.
+        self._last = ("", "")
+
+    def __call__(self, answer: Mapping[str, Any]) -> None:
+        emit(answer, lambda: self._print(answer))
+
+    def _print(self, answer: Mapping[str, Any]) -> None:
+        times = answer.get("times")
+        for number, line in enumerate(answer["result"]):
+            if not times:
+                click.echo(printable(line))
+                continue
+            if self._is_between_runs(times[number]):
+                click.echo()
+            click.echo(f"{short_time(times[number])}  {printable(line)}")
+            self._last = (line, times[number])
+
+    def _is_between_runs(self, written: str) -> bool:
+        """Return whether a run ended with the last line, and one that was *written* now is of the next."""
+        line, before = self._last
+        # What follows on the end of the steps is written with it.
+        return line == SLEEPING or line.startswith(PAUSED) or (line == EXECUTED and written != before)
+
+
+def print_drafts(answer: Mapping[str, Any]) -> None:
+    """Print drafts as a table, and warn about the outdated ones; on a terminal with local times."""
+    on_terminal = sys.stdout.isatty()
+    print_table(
+        answer,
+        ("date", "type", "chain", "amount", "state", "transaction", "seq"),
+        (
+            (
+                short_time(each["Date"]) if on_terminal else each["Date"],
+                each["txType"],
+                each["chain"],
+                each["amount"],
+                each.get("state", ""),
+                each["tx"],
+                each.get("seq", ""),
+            )
+            for each in answer["mempool"]
+        ),
+    )
+    if not asked_for_json():
+        for each in answer["mempool"]:
+            if "flag" in each:
+                warn(f"{each['Date']}: {each['flag']}")
