@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -458,6 +459,21 @@ def test_a_log_and_drafts_have_local_times_and_gaps_between_runs(scenarioctl: Ru
     assert lines == [*written[:2], "", *written[2:]]
     assert _in_kathmandu(entries[1]["Date"]) in drafts
     assert len(drafts.splitlines()) == 2
+
+
+def test_followed_drafts_go_past_the_pager(scenarioctl: Run, tmp_path: Path) -> None:
+    here = ("--store", str(tmp_path / "s.db"))
+    id = ok(scenarioctl(*here, *CREATE_REMARK)).strip()
+    for _ in range(4):
+        ok(scenarioctl(*here, "--offline", "job", "run", id))
+
+    screen = Terminal(tmp_path, *here, "job", "mempool", id, "--follow", lines=2, PAGER="false", TZ="UTC")
+    shown = screen.read_until("  4\n")
+    screen.process.send_signal(signal.SIGINT)
+
+    drafts = [line for line in shown.splitlines() if "  Remark  polkadot  0  current  0x" in line]
+    assert [line.split()[-1] for line in drafts] == ["1", "2", "3", "4"]
+    assert screen.end() == 130
 
 
 def _in_kathmandu(moment: str) -> str:

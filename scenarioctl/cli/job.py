@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -223,7 +224,7 @@ def mempool(follow: bool, **fields: Any) -> None:
     fields["since"] = read_local(fields["since"])
     if follow:
         refuse_output_file("--follow")
-        _follow("mempool", print_drafts, **fields)
+        _follow("mempool", partial(print_drafts, line_by_line=True), **fields)
         return
     answer = perform(**fields).answer
     print_drafts(answer)

@@ -64,25 +64,33 @@ class LogPrinter:
         return line == SLEEPING or line.startswith(PAUSED) or (line == EXECUTED and written != before)
 
 
-def print_drafts(answer: Mapping[str, Any]) -> None:
-    """Print drafts as a table, and warn about the outdated ones; on a terminal with local times."""
+def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> None:
+    """Print drafts as a table, and warn about the outdated ones; on a terminal with local times.
+
+    *line_by_line*: as lines without a header, for more are to follow, and a pager must not stop them.
+    """
     on_terminal = sys.stdout.isatty()
-    print_table(
-        answer,
-        ("date", "type", "chain", "amount", "state", "transaction", "seq"),
+    rows = [
         (
-            (
-                short_time(each["Date"]) if on_terminal else each["Date"],
-                each["txType"],
-                each["chain"],
-                each["amount"],
-                each.get("state", ""),
-                each["tx"],
-                each.get("seq", ""),
-            )
-            for each in answer["mempool"]
-        ),
-    )
+            short_time(each["Date"]) if on_terminal else each["Date"],
+            each["txType"],
+            each["chain"],
+            each["amount"],
+            each.get("state", ""),
+            each["tx"],
+            each.get("seq", ""),
+        )
+        for each in answer["mempool"]
+    ]
+
+    def lines() -> None:
+        for row in rows:
+            click.echo(("  " if on_terminal else "\t").join(printable(cell) for cell in row))
+
+    if line_by_line:
+        emit(answer, lines)
+    else:
+        print_table(answer, ("date", "type", "chain", "amount", "state", "transaction", "seq"), rows)
     if not asked_for_json():
         for each in answer["mempool"]:
             if "flag" in each:
