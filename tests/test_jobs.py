@@ -358,6 +358,7 @@ def test_the_newest_lines_and_drafts_are_asked_for_by_number_and_by_time(tmp_pat
             ("since", "yesterday"),
             ("since", "2026-13-01"),
             ("since", "-2h"),
+            ("since", "367d"),
         ):
             given: dict[str, Any] = {"id": id, field: value}
             for asked in (job_log(app, JobLog(**given)), job_mempool(app, JobMempool(**given))):

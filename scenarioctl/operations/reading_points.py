@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.request_values import read_number
 
-_EXPECTED = "expected a moment like 2026-11-22T15:30:00Z, or a duration before now like 2h or 30m"
+_EXPECTED = "expected a moment like 2026-11-22T15:30:00Z, or a duration before now like 2h or 30m, up to 366d"
 #: Rows in a portion that is looked through.
 _PORTION = 1000
 
