@@ -2615,6 +2615,13 @@ def play(scenarioctl: Run, folder: Path, line: list[str], file: bytes) -> None:
 
     assert ended.code in {0, 2, 3, 4, 5, 6, 7}, (line, ended)
     assert "Traceback" not in ended.out + ended.err
+    if (
+        "doctor" in line
+        and ended.code in {2, 5}
+        and not any(text in ended.out + ended.err for text in ("Error: ", '"error": '))
+    ):
+        # What is broken is its answer.
+        return
     if ended.code and "--json" in line:
         assert set(json.loads(ended.out)) - {"success", "sucess", "warnings"} == {"error", "code"}
     elif ended.code:

@@ -32,6 +32,9 @@ LOCAL = {
     "store copy": "needs the rights of the tables' owner, and two stores that no daemon uses",
     "store migrate": "needs the rights of the tables' owner, which no daemon has",
     "daemon": "is what serves the others",
+    "doctor": "checks this machine; a daemon has /readyz and store check",
+    "help": "the help of this program; a daemon has /docs",
+    "version": "of this program; a daemon has /version",
 }
 
 #: Options that belong to the command line and not to the request, and why.

@@ -165,7 +165,7 @@ def check(chains: tuple[str, ...]) -> None:
     if app.settings.offline:
         raise ChainUnreachable("endpoints can't be asked offline", advice=app.settings.online_advice)
     probes = run(probe(asked))
-    rows = [_describe_state(app, each, [one for one in probes if one.chain == each.name]) for each in asked]
+    rows = [describe_state(app, each, [one for one in probes if one.chain == each.name]) for each in asked]
     print_table(
         {"chains": rows},
         ("chain", "endpoint", "latency", "block", "runtime", "table at hand", "state"),
@@ -242,7 +242,7 @@ def _bundled_words(row: dict[str, Any]) -> str:
     return f"{bundled}, {('older', 'the same', 'newer')[order + 1]}"
 
 
-def _describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> dict[str, Any]:
+def describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> dict[str, Any]:
     """Return what the endpoints of a chain told, and whether the table at hand is the one they run."""
     from scenarioctl.runtime.table_cache import load_cached
 

@@ -32,6 +32,8 @@ COMMANDS = {
     "contract": ("contract", "contract", "Describe ink! smart contracts."),
     "create": ("create", "create", "Create a scenario."),
     "daemon": ("daemon", "daemon", "Serve the HTTP API and run the jobs."),
+    "doctor": ("doctor", "doctor", "Check this installation, and tell what to do."),
+    "help": ("about", "help_", "Show the help of a command."),
     "hrmp": ("hrmp", "hrmp", "Show the HRMP channels between parachains."),
     "info": ("scenario", "info", "Summarize a scenario in one line."),
     "job": ("job", "job", "Run scenarios on a schedule; show their logs and drafts."),
@@ -41,6 +43,7 @@ COMMANDS = {
     "store": ("store", "store", "Create, check, copy and migrate the store."),
     "template": ("template", "template", "Count stored scenarios."),
     "tx": ("tx", "tx", "Decode, check and assemble transactions, and make signing payloads."),
+    "version": ("about", "version", "Print the version."),
     "webhook": ("webhook", "webhook", "Post and list the events of webhook steps."),
     "xcm": ("xcm", "xcm", "Build unsigned cross-chain transfers."),
 }

@@ -1,0 +1,282 @@
+"""`doctor` tells what is fine and what is not, and never fails itself; `version` and `help` tell what the options tell."""
+
+import json
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl import __version__
+from scenarioctl.cli import health_checks
+from scenarioctl.server.access import new_token
+from tests.canned import answers
+from tests.conftest import ROOT, Ended, Run
+from tests.messages import says
+from tests.node import Node
+from tests.serving import Serving
+
+NOWHERE = "ws://127.0.0.1:1/"
+#: Chains that are built in.
+CHAINS = (
+    *("polkadot", "assetHub", "hydraDx", "kusama", "assetHub_kusama"),
+    *("paseo", "assetHub_paseo", "pop", "passetHub"),
+)
+NOW = "0xf0c365c3cf59d671eb72da0e7a4113c49f1f0515f462cdcf84e0f1d6045dfcbb"
+
+
+@pytest.fixture(autouse=True)
+def _nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep a daemon of whoever runs the tests out of them."""
+    monkeypatch.setenv("SCENARIOCTL_LISTEN", "127.0.0.1:1")
+
+
+def configure(tmp_path: Path, text: str = "", **endpoints: str) -> str:
+    """Write a config.toml in which a chain has the given endpoint, or none."""
+    lines = [f'cache = "{tmp_path / "cache"}"', text]
+    for name in CHAINS:
+        lines += [
+            f"[chains.{name}]",
+            f"endpoints = {json.dumps([endpoints[name]] if name in endpoints else [])}",
+        ]
+    path = tmp_path / "config.toml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return str(path)
+
+
+def read(ended: Ended) -> dict[str, dict[str, Any]]:
+    """Return the checks by name, of an answer that tells its exit code too."""
+    answer = json.loads(ended.out)
+    checks = {each["name"]: each for each in answer["checks"]}
+    assert len(checks) == len(answer["checks"])
+    assert answer["ok"] is (ended.code == 0) is all(each["ok"] is not False for each in checks.values())
+    assert ended.err == ""
+    return checks
+
+
+def clock_at(moment: float) -> dict[str, str]:
+    return {NOW: "0x" + int(moment * 1000).to_bytes(8, "little").hex()}
+
+
+def test_offline_no_node_is_asked_and_each_line_has_its_mark(scenarioctl: Run, tmp_path: Path) -> None:
+    with Node(answers("polkadot")) as node:
+        config = configure(tmp_path, polkadot=node.url)
+        ended = scenarioctl("--config", config, "--offline", "doctor")
+        checks = read(scenarioctl("--config", config, "--offline", "doctor", "--json"))
+        assert node.asked == []
+
+    lines = ended.out.splitlines()
+    assert (len(lines), ended.err, ended.code) == (len(checks), "", 0)
+    marks = {True: "✓", False: "✗", None: "!"}
+    assert [line.split()[0] for line in lines] == [marks[each["ok"]] for each in checks.values()]
+    assert checks["polkadot"]["text"] == "runtime table 2000000 (bundled); endpoints not checked: offline"
+    assert checks["clock"]["ok"] is None
+    assert checks["python"]["ok"] is True
+    assert platform.python_version() in checks["python"]["text"]
+    assert "aiohttp " in checks["python"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("age", "ok", "word"), [(3, True, "s old"), (-600, False, "behind"), (3600, None, "stands still")]
+)
+def test_a_chain_that_answers_tells_its_height_and_the_time(
+    scenarioctl: Run, tmp_path: Path, age: int, ok: bool | None, word: str
+) -> None:
+    with Node(answers("polkadot", clock_at(time.time() - age))) as node:
+        ended = scenarioctl("--config", configure(tmp_path, polkadot=node.url), "--json", "doctor")
+
+    checks = read(ended)
+    assert checks["polkadot"]["ok"] is True
+    for said in (
+        "1 of 1 endpoints answer",
+        "block 20",
+        "genesis as expected",
+        "runs polkadot 2000000",
+        "current",
+    ):
+        assert said in checks["polkadot"]["text"]
+    assert checks["clock"]["ok"] is ok
+    assert word in checks["clock"]["text"] + checks["clock"]["advice"]
+    assert ended.code == (2 if ok is False else 0)
+
+
+def test_a_table_that_is_not_the_chains_is_a_warning(scenarioctl: Run, tmp_path: Path) -> None:
+    newer = {"specName": "polkadot", "specVersion": 2000001}
+    with Node(answers("polkadot", state_getRuntimeVersion=newer)) as node:
+        ended = scenarioctl("--config", configure(tmp_path, polkadot=node.url), "--json", "doctor")
+
+    check = read(ended)["polkadot"]
+    assert (check["ok"], ended.code) == (None, 0)
+    assert "stale" in check["text"]
+    assert "scenarioctl chain refresh polkadot" in check["advice"]
+
+
+def test_the_node_of_another_chain_is_none(scenarioctl: Run, tmp_path: Path) -> None:
+    with Node(answers("assetHub")) as node:
+        ended = scenarioctl("--config", configure(tmp_path, polkadot=node.url), "--json", "doctor")
+
+    assert (read(ended)["polkadot"]["ok"], ended.code) == (False, 5)
+    assert "genesis" in read(ended)["polkadot"]["text"]
+
+
+def test_what_cannot_be_reached_ends_with_5_and_anything_else_with_2(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    config = configure(tmp_path, polkadot=NOWHERE)
+    unreachable = scenarioctl("--config", config, "--json", "doctor")
+    broken = tmp_path / "broken.db"
+    broken.write_text("this is no store at all" * 1000, encoding="utf-8")
+    both = scenarioctl("--config", config, "--store", str(broken), "--json", "doctor")
+
+    assert (unreachable.code, both.code) == (5, 2)
+    assert read(unreachable)["store"]["ok"] is True
+    assert "--offline" in read(unreachable)["polkadot"]["advice"]
+    assert read(both)["store"]["ok"] is False
+    assert str(broken) in read(both)["store"]["text"]
+
+
+def test_a_store_tells_its_version_and_size(scenarioctl: Run, tmp_path: Path) -> None:
+    store = tmp_path / "kept.db"
+    line = ("--offline", "--config", configure(tmp_path), "--store", str(store))
+    absent = read(scenarioctl(*line, "--json", "doctor"))["store"]
+    assert not store.exists()
+    assert scenarioctl(*line, "create", "remark", "--chain", "polkadot", "--text", "hello").code == 0
+    there = read(scenarioctl(*line, "--json", "doctor"))["store"]
+
+    assert (absent["ok"], absent["text"]) == (True, f"{store}, created with the first scenario")
+    assert there["ok"] is True
+    for said in (str(store), "SQLite", "tables of version", "MiB", "writable"):
+        assert said in there["text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [("ofline = true", "ofline"), ("[[[", "not TOML"), ('offline = "maybe"', "maybe")]
+)
+def test_a_wrong_config_is_told_and_the_rest_is_still_checked(
+    scenarioctl: Run, tmp_path: Path, text: str, word: str
+) -> None:
+    ended = scenarioctl("--config", configure(tmp_path, text), "--json", "doctor")
+
+    checks = read(ended)
+    assert (checks["config"]["ok"], ended.code) == (False, 2)
+    assert word in checks["config"]["text"]
+    assert {"python", "completion", "man page"} < set(checks)
+
+
+def test_a_daemon_tells_its_version_and_whether_the_token_is_good(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, digest = new_token()
+    tokens = {"ops": {"sha256": digest, "scopes": ["read"]}}
+    line = ("--config", configure(tmp_path), "--offline", "--json", "doctor")
+    with Serving(tmp_path, tokens=tokens) as served:
+        monkeypatch.setenv("SCENARIOCTL_URL", f"http://127.0.0.1:{served.api}")
+        without = scenarioctl(*line)
+        monkeypatch.setenv("SCENARIOCTL_TOKEN", "sctl_wrong")
+        wrong = scenarioctl(*line)
+        monkeypatch.setenv("SCENARIOCTL_TOKEN", token)
+        good = scenarioctl(*line)
+    gone = scenarioctl(*line)
+
+    assert [each.code for each in (without, wrong, good, gone)] == [2, 2, 0, 5]
+    assert "it needs a token" in read(without)["daemon"]["text"]
+    assert "the token is refused" in read(wrong)["daemon"]["text"]
+    for said in (__version__, "role all", "the token is accepted"):
+        assert said in read(good)["daemon"]["text"]
+    assert read(good)["clock"]["ok"] is True
+    assert read(gone)["daemon"]["ok"] is False
+
+
+def test_a_daemon_where_one_listens_by_default_is_found_and_sent_no_token(
+    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = ("--config", configure(tmp_path), "--offline", "--json", "doctor")
+    assert read(scenarioctl(*line))["daemon"]["ok"] is None
+    with Serving(tmp_path) as served:
+        monkeypatch.setenv("SCENARIOCTL_LISTEN", f"127.0.0.1:{served.api}")
+        # One that could not be sent: it has a space.
+        monkeypatch.setenv("SCENARIOCTL_TOKEN", "not a token")
+        check = read(scenarioctl(*line))["daemon"]
+
+    assert check["ok"] is True
+
+
+@pytest.mark.parametrize(
+    ("shell", "place"),
+    [
+        ("bash", "bash-completion/completions/scenarioctl"),
+        ("zsh", "zsh/site-functions/_scenarioctl"),
+        ("fish", "fish/vendor_completions.d/scenarioctl.fish"),
+    ],
+)
+def test_completions_are_found_where_the_shell_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str, place: str
+) -> None:
+    monkeypatch.setenv("SHELL", f"/bin/{shell}")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "none"))
+    monkeypatch.setenv("FPATH", str(tmp_path / "zsh/site-functions"))
+    before = health_checks.check_completion()
+    (tmp_path / place).parent.mkdir(parents=True)
+    (tmp_path / place).write_text((ROOT / "completions" / f"scenarioctl.{shell}").read_text())
+
+    assert before.ok is None
+    assert before.advice
+    assert health_checks.check_completion() == health_checks.HealthCheck(
+        "completion", True, f"{shell} finds {tmp_path / place}"
+    )
+
+
+def test_a_man_page_is_found_beside_a_directory_of_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    before = health_checks.check_man_page()
+    page = tmp_path / "share/man/man1/scenarioctl.1"
+    page.parent.mkdir(parents=True)
+    page.write_text("")
+
+    assert (before.ok, health_checks.check_man_page().ok) == (None, True)
+
+
+def test_a_package_that_is_missing_or_too_old_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    needed = ["click>=99.1", "no-such-package>=1", "rich>=1.0", 'absent-one>=3; extra == "postgres"']
+    monkeypatch.setattr("importlib.metadata.requires", lambda _name: needed)
+    python, postgres = health_checks.check_python(), health_checks.check_postgres()
+
+    assert (python.ok, postgres.ok) == (False, None)
+    missing = python.text.partition("missing or too old: ")[2]
+    assert missing.startswith("click ")
+    assert missing.endswith("(needs 99.1), no-such-package")
+    assert "absent-one" in postgres.text
+
+
+def test_version_and_help_tell_what_the_options_tell(scenarioctl: Run) -> None:
+    assert scenarioctl("version") == scenarioctl("--version")
+    assert scenarioctl("help") == scenarioctl("--help")
+    assert scenarioctl("help", "create", "scenario") == scenarioctl("create", "scenario", "--help")
+    assert json.loads(scenarioctl("version", "--json").out) == {
+        "version": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (("creat",), ("creat", "create")),
+        (("tx", "dekode"), ("dekode", "decode")),
+        (("info", "x"), ("info", "x")),
+    ],
+    ids=" ".join,
+)
+def test_help_for_no_command_tells_what_may_be_meant(
+    scenarioctl: Run, line: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    ended = scenarioctl("help", *line)
+
+    assert (ended.out, ended.code) == ("", 2)
+    assert ended.err.splitlines()[0] == says(*words).within("Error: {}")
