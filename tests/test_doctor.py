@@ -222,7 +222,7 @@ def test_completions_are_found_where_the_shell_looks(
     (tmp_path / place).write_text((ROOT / "completions" / f"scenarioctl.{shell}").read_text())
 
     assert before.ok is None
-    assert before.advice
+    assert before.advice == f"to install it: scenarioctl completion install {shell}"
     assert health_checks.check_completion() == health_checks.HealthCheck(
         "completion", True, f"{shell} finds {tmp_path / place}"
     )

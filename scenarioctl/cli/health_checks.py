@@ -133,7 +133,7 @@ def check_store(app: "Application") -> HealthCheck:
             "store",
             False,
             str(error) if location in str(error) else f"{location}: {error}",
-            "scenarioctl store check tells more",
+            "for more: scenarioctl store check",
             unreachable=isinstance(error, StoreUnavailable),
         )
     if found.findings:
@@ -304,7 +304,7 @@ def check_completion() -> HealthCheck:
             "completion", None, text, f"if not, add above compinit: fpath=({own.parent} $fpath)"
         )
     text = f"{shell} finds none where it looks by default"
-    return HealthCheck("completion", None, text, f"scenarioctl completion install {shell}")
+    return HealthCheck("completion", None, text, f"to install it: scenarioctl completion install {shell}")
 
 
 #: Shell -> the name under which it looks for the completions.
@@ -334,9 +334,7 @@ def _completion_places(shell: str) -> Iterator[Path]:
 
 def check_man_page() -> HealthCheck:
     if shutil.which("man") is None:
-        return HealthCheck(
-            "man page", None, "there is no man on this machine", "scenarioctl help does as well"
-        )
+        return HealthCheck("man page", None, "there is no man on this machine", "use scenarioctl help")
     # As man-db does: beside each directory of programs.
     beside = [
         Path(each).parent / "share/man" for each in os.environ.get("PATH", "").split(os.pathsep) if each
