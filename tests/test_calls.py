@@ -128,7 +128,10 @@ def test_wrong_arguments_are_refused_with_the_right_ones(
     ("line", "sentence"),
     [
         (("call", "polkadot", "Balance", "transfer", "1"), says("pallet", "Balance", "Balances")),
-        (("call", "polkadot", "Balances", "transfr"), says("method", "transfr", "transfer_keep_alive")),
+        (
+            ("call", "polkadot", "Balances", "transfer_keepalve"),
+            says("method", "transfer_keepalve", "transfer_keep_alive"),
+        ),
         (("call", "polkadot", "Staking", "chill", "1"), says("Staking.chill", "1 argument", "none")),
         (("call", "nowhere", "System", "remark", "x"), says("nowhere")),
         (
@@ -149,7 +152,7 @@ def test_wrong_arguments_are_refused_with_the_right_ones(
         (("batch", "polkadot"), says("calls", "empty")),
         (("batch", "polkadot", HELLO, "0x12"), says("calls[1]", "0x12")),
         (("batch", "polkadot", HELLO, "12"), says("calls[1]", "12", "hex")),
-        (("batch", "polkadot", HELLO, "--kind", "each"), says("kind", "each", "batch-all")),
+        (("batch", "polkadot", HELLO, "--kind", "each"), says("kind", "each", "batch")),
         (("batch", "polkadot", HELLO, "--check"), says("sender")),
     ],
 )

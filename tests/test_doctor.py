@@ -13,6 +13,7 @@ from scenarioctl.cli import health_checks
 from scenarioctl.server.access import new_token
 from tests.canned import answers
 from tests.conftest import ROOT, Ended, Run
+from tests.drawing import make_app
 from tests.messages import says
 from tests.node import Node
 from tests.serving import Serving
@@ -184,7 +185,8 @@ def test_a_daemon_tells_its_version_and_whether_the_token_is_good(
     assert "the token is refused" in read(wrong)["daemon"]["text"]
     for said in (__version__, "role all", "the token is accepted"):
         assert said in read(good)["daemon"]["text"]
-    assert read(good)["clock"]["ok"] is True
+    # It is the same clock.
+    assert read(good)["clock"]["ok"] is None
     assert read(gone)["daemon"]["ok"] is False
 
 
@@ -280,3 +282,15 @@ def test_help_for_no_command_tells_what_may_be_meant(
 
     assert (ended.out, ended.code) == ("", 2)
     assert ended.err.splitlines()[0] == says(*words).within("Error: {}")
+
+
+@pytest.mark.parametrize(
+    ("ahead", "ok", "word"), [(0, True, "agrees"), (60, None, "ahead of"), (-60, None, "behind")]
+)
+def test_without_a_chain_the_clock_of_a_daemon_elsewhere_is_compared(
+    tmp_path: Path, ahead: float, ok: bool | None, word: str
+) -> None:
+    checked = health_checks.check_clock(make_app(tmp_path), None, time.time() - ahead)
+
+    assert checked.ok is ok
+    assert word in checked.text

@@ -1325,6 +1325,8 @@ def test_what_is_damaged_is_said_and_stops_nothing_else(ward: Ward, damage: Dama
 
     status, answer = ward.ask(damage.path, {"id": id})
     found = json.loads(json.dumps({name: answer.get(name) for name in damage.answer}).replace(id, "ID"))
+    for draft in found.get("mempool") or ():
+        del draft["seq"]
     assert (status, found) == (damage.status, damage.answer)
 
     # It can be got rid of.

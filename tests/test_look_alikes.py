@@ -33,6 +33,9 @@ DATA = (
     "actions/swap.py",
     "actions/form_text.py",
     "chains/assets.py",
+    # Answers with the id beside the symbol, and whether it is canonical.
+    "operations/assets.py",
+    "operations/chains.py",
 )
 
 
