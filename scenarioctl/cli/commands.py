@@ -79,9 +79,9 @@ class Command(click.Command):
             raise InvalidRequest(
                 f"--url cannot be combined with {ctx.command_path.partition(' ')[2]}, which acts on this machine: omit --url"
             )
-        if ctx.find_root().obj.get("verbose"):
-            _log_to_stderr()
         flags = ctx.find_root().obj
+        if flags.get("verbose"):
+            _log_to_stderr()
         output = flags.get("output_file")
         if output in (None, "-"):
             return super().invoke(ctx)

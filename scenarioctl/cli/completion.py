@@ -51,7 +51,8 @@ def user_path(shell: str) -> Path:
     """Return where *shell* finds the completion scripts of this user; zsh needs to be told."""
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     if shell == "bash":
-        return data / "bash-completion" / "completions" / "scenarioctl"
+        own = os.environ.get("BASH_COMPLETION_USER_DIR") or data / "bash-completion"
+        return Path(own) / "completions" / "scenarioctl"
     if shell == "zsh":
         return data / "zsh" / "site-functions" / "_scenarioctl"
     config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")

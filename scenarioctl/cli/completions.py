@@ -93,27 +93,23 @@ def assets(context: click.Context, incomplete: str) -> list[Offer]:
 
 def pallets(context: click.Context, _: str) -> list[Offer]:
     table = _typed_runtime(context)
-    if table is None:
-        return []
-    return [
-        *((name, "pallet") for name in table.pallets),
-        *((name, "runtime API") for name in table.apis),
-    ]
+    return [] if table is None else _pallets(table)
 
 
 def items(context: click.Context, incomplete: str) -> list[Offer]:
     """Offer pallets and runtime APIs, and behind a dot what they have."""
     pallet, dot, _ = incomplete.partition(".")
     table = _typed_runtime(context)
-    if table is None or not dot:
-        return pallets(context, incomplete)
-    if pallet in table.apis:
-        return [(f"{pallet}.{name}", "runtime API") for name in table.api_methods(pallet)]
-    return [
-        *((f"{pallet}.{name}", "call") for name in table.methods(pallet)),
-        *((f"{pallet}.{name}", "storage") for name in table.storage_entries(pallet)),
-        *((f"{pallet}.{name}", "constant") for name in table.constants(pallet)),
-    ]
+    if table is None:
+        return []
+    if not dot:
+        return _pallets(table)
+    own = (
+        _readable(table, pallet)
+        if pallet in table.apis
+        else [*_calls(table, pallet), *_readable(table, pallet)]
+    )
+    return [(f"{pallet}.{name}", kind) for name, kind in own]
 
 
 def call_pallets(context: click.Context, _: str) -> list[Offer]:
@@ -125,20 +121,30 @@ def call_pallets(context: click.Context, _: str) -> list[Offer]:
 def readable_methods(context: click.Context, _: str) -> list[Offer]:
     """Offer what can be read of the pallet or runtime API that is typed already."""
     table, pallet = _typed_runtime(context), _typed_pallet(context)
-    if table is None or not pallet:
-        return []
+    return [] if table is None or not pallet else _readable(table, pallet)
+
+
+def calls(context: click.Context, _: str) -> list[Offer]:
+    """Offer the calls of the pallet that is typed already."""
+    table, pallet = _typed_runtime(context), _typed_pallet(context)
+    return [] if table is None or not pallet else _calls(table, pallet)
+
+
+def _pallets(table: "RuntimeTable") -> list[Offer]:
+    return [*((name, "pallet") for name in table.pallets), *((name, "runtime API") for name in table.apis)]
+
+
+def _calls(table: "RuntimeTable", pallet: str) -> list[Offer]:
+    return [(name, "call") for name in table.methods(pallet)]
+
+
+def _readable(table: "RuntimeTable", pallet: str) -> list[Offer]:
     if pallet in table.apis:
         return [(name, "runtime API") for name in table.api_methods(pallet)]
     return [
         *((name, "storage") for name in table.storage_entries(pallet)),
         *((name, "constant") for name in table.constants(pallet)),
     ]
-
-
-def calls(context: click.Context, _: str) -> list[Offer]:
-    """Offer the calls of the pallet that is typed already."""
-    table, pallet = _typed_runtime(context), _typed_pallet(context)
-    return [] if table is None or not pallet else [(name, "call") for name in table.methods(pallet)]
 
 
 def time_zones(_context: click.Context, _: str) -> list[Offer]:
@@ -172,7 +178,8 @@ def _paths(kind: Any, levels: int) -> Iterator[str]:
         yield "*"
         if levels > 1:
             yield from (f"*.{path}" for path in _paths(get_args(kind)[0], levels - 1))
-    elif origin is not None and not isinstance(origin, type(Mapping)):
+    elif not (isinstance(origin, type) and issubclass(origin, Mapping)):
+        # Unions and markers like NotRequired; the keys of a mapping are not known.
         yield from joined.from_iterable(_paths(each, levels) for each in get_args(kind))
 
 

@@ -86,7 +86,9 @@ def perform(*, waits: bool = False, **fields: Any) -> Any:
     kind = get_type_hints(handler)["request"]
     settings = read_settings()
     judges = "strict" in kind.__dataclass_fields__
-    request = kind(**fields, strict=True) if judges and settings.strict else kind(**fields)
+    if judges:
+        fields["strict"] = settings.strict
+    request = kind(**fields)
     started = perf_counter()
     result: Any
     if settings.url:
@@ -104,12 +106,11 @@ def perform(*, waits: bool = False, **fields: Any) -> Any:
         say(printable(f"{command.operation} took {perf_counter() - started:.3f} s, {answered}"))
     for note in result.notes:
         tell(note)
-    if settings.strict and not judges:
-        from scenarioctl.operations.results import refuse_warnings
-
-        refuse_warnings(result.warnings)
-    for warning in result.warnings:
-        warn(warning)
+    if judges:
+        for warning in result.warnings:
+            warn(warning)
+    else:
+        warn_or_refuse(result.warnings)
     return result
 
 
@@ -117,6 +118,16 @@ def tell(note: str) -> None:
     """Print a note on stderr, unless `--quiet` forbids it."""
     if not _flags().get("quiet"):
         say(printable(note))
+
+
+def warn_or_refuse(warnings: Iterable[str]) -> None:
+    """Print warnings of what was only looked at or built; with `--strict` raise Warned instead."""
+    if read_settings().strict:
+        from scenarioctl.operations.results import refuse_warnings
+
+        refuse_warnings(warnings)
+    for warning in warnings:
+        warn(warning)
 
 
 def warn(warning: str) -> None:
@@ -158,6 +169,11 @@ def asked_for_field() -> bool:
     return _flags().get("field") is not None
 
 
+def asked_for_data() -> bool:
+    """Return whether JSON or one field of it is wanted, and no drawing."""
+    return asked_for_json() or asked_for_field()
+
+
 def print_answer(
     result: Any, plain: str | None = None, draw: Callable[[], Any] | None = None, *, is_id: bool = False
 ) -> None:
@@ -175,7 +191,7 @@ def print_answer(
         else:
             click.echo(dump_json(result.answer, indent=2))
 
-    emit(result.answer, otherwise, id_at=plain or "" if is_id else "")
+    emit(result.answer, otherwise, id_at=plain if is_id else None)
 
 
 def print_table(answer: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -189,7 +205,7 @@ def print_table(answer: Mapping[str, Any], columns: Sequence[str], rows: Iterabl
     emit(answer, otherwise)
 
 
-def emit(answer: Mapping[str, Any], otherwise: Callable[[], object], *, id_at: str = "") -> None:
+def emit(answer: Mapping[str, Any], otherwise: Callable[[], object], *, id_at: str | None = None) -> None:
     """Print the field that `--field` names, or with `--json` the answer; else do what prints it *otherwise*.
 
     JSON has the id of the scenario under `id`, whatever the interface calls it (*id_at*), and the warnings.
@@ -207,12 +223,12 @@ def emit(answer: Mapping[str, Any], otherwise: Callable[[], object], *, id_at: s
         otherwise()
 
 
-def _with_id(answer: Mapping[str, Any], id_at: str) -> Mapping[str, Any]:
+def _with_id(answer: Mapping[str, Any], id_at: str | None) -> Mapping[str, Any]:
     """Return *answer* with the `id` of the scenario that was created or named."""
-    context = click.get_current_context()
-    named = next((context.params[name] for name in ("id", "scenario_id") if context.params.get(name)), None)
     if "id" in answer:
         return answer
-    if named is None and id_at:
+    params = click.get_current_context().params
+    named = params.get("id") or params.get("scenario_id")
+    if not named and id_at is not None:
         named = reduce(getitem, id_at.split("."), answer)
-    return answer if named is None else {**answer, "id": named}
+    return {**answer, "id": named} if named else answer

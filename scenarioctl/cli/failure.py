@@ -21,6 +21,9 @@ def fail(error: Exception, *, as_json: bool, operation: str = "") -> NoReturn:
     details: Mapping[str, object] = {}
     if isinstance(error, ScenarioctlError):
         code, sentence, details = error.code, str(error), error.details
+        # What a user should know of what was done before.
+        for note in getattr(error, "__notes__", ()):
+            say(f"Warning: {note}")
     elif isinstance(error, OSError) and error.filename is None:
         # Not of a file: of what the answer is written to. What it still holds can be written nowhere.
         code, sentence = "invalid_request", f"the answer cannot be written: {error.strerror}"

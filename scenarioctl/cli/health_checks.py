@@ -291,15 +291,16 @@ def check_clock(app: "Application", block: tuple[str, float] | None, date: float
 
 def check_completion() -> HealthCheck:
     from scenarioctl.cli.completion import user_path
+    from scenarioctl.cli.completion_scripts import SHELLS
 
     shell = Path(os.environ.get("SHELL", "")).name
-    if shell not in _COMPLETIONS:
+    if shell not in SHELLS:
         return HealthCheck("completion", None, f"unknown shell {shorten(shell)}, expected bash, zsh or fish")
-    name = _COMPLETIONS[shell]
-    found = next((path for each in _completion_places(shell) if (path := each / name).is_file()), None)
+    own = user_path(shell)
+    places = _completion_places(shell, own.parent)
+    found = next((path for each in places if (path := each / own.name).is_file()), None)
     if found is not None:
         return HealthCheck("completion", True, f"{shell} finds {found}")
-    own = user_path(shell)
     if own.is_file():
         text = f"{own} is there; whether fpath in ~/.zshrc has its directory is unknown"
         return HealthCheck(
@@ -309,19 +310,14 @@ def check_completion() -> HealthCheck:
     return HealthCheck("completion", None, text, f"to install it: scenarioctl completion install {shell}")
 
 
-#: Shell -> the name under which it looks for the completions.
-_COMPLETIONS = {"bash": "scenarioctl", "zsh": "_scenarioctl", "fish": "scenarioctl.fish"}
-
-
-def _completion_places(shell: str) -> Iterator[Path]:
-    """Yield the directories that *shell* searches without being told."""
+def _completion_places(shell: str, own: Path) -> Iterator[Path]:
+    """Yield the directories that *shell* searches without being told; *own* is the user's, which zsh isn't told of."""
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")
     system = [
         Path(each) for each in (os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
     ]
     if shell == "bash":
-        own = os.environ.get("BASH_COMPLETION_USER_DIR")
-        yield Path(own or data / "bash-completion") / "completions"
+        yield own
         yield from (each / "bash-completion/completions" for each in system)
     elif shell == "zsh":
         # A shell rarely exports its fpath; these are in it by default.
@@ -329,8 +325,7 @@ def _completion_places(shell: str) -> Iterator[Path]:
         for each in (Path("/usr/local/share"), Path("/usr/share")):
             yield from (each / "zsh/site-functions", each / "zsh/vendor-completions")
     else:
-        config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-        yield config / "fish/completions"
+        yield own
         yield from (each / "fish/vendor_completions.d" for each in (data, *system))
 
 

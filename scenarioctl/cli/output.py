@@ -19,13 +19,11 @@ def find_values(answer: Mapping[str, Any], path: str) -> list[Any]:
     """
     first = path.partition(".")[0]
     inner = next((value for value in answer.values() if isinstance(value, Mapping)), {})
-    if first not in answer and first != "*":
-        known = {**inner, **answer}
-        return _find(known, path.split("."), path, known=[*answer, *inner])
-    return _find(answer, path.split("."), path)
+    level = answer if first in answer or first == "*" else {**answer, **inner}
+    return _find(level, path.split("."), path)
 
 
-def _find(value: Any, names: Sequence[str], path: str, known: Iterable[str] = ()) -> list[Any]:
+def _find(value: Any, names: Sequence[str], path: str) -> list[Any]:
     if not names:
         return [value]
     name, rest = names[0], names[1:]
@@ -34,7 +32,7 @@ def _find(value: Any, names: Sequence[str], path: str, known: Iterable[str] = ()
             return [found for each in value.values() for found in _find(each, rest, path)]
         if name in value:
             return _find(value[name], rest, path)
-        expected = f"expected one of: {', '.join(known or value) or 'nothing, it is empty'}"
+        expected = f"expected one of: {', '.join(value) or 'nothing, it is empty'}"
     elif isinstance(value, Sequence) and not isinstance(value, str):
         if name == "*":
             return [found for each in value for found in _find(each, rest, path)]

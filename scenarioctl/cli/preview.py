@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from scenarioctl.cli.commands import Command
-from scenarioctl.cli.execution import asked_for_field, asked_for_json, emit, perform, tell
+from scenarioctl.cli.execution import asked_for_data, emit, perform, tell
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.pictures import WAYS, find_way, show, text_for, write_whole
 from scenarioctl.errors import InvalidRequest, shorten
@@ -65,7 +65,7 @@ def preview(output: str | None, format: str | None, draw: str | None, **fields: 
         answer = ask(form or "png")
         write_whole(output, b64decode(answer["img"]), field="output")
         emit(answer, lambda: tell(f"Wrote {output}"))
-    elif asked_for_json() or asked_for_field():
+    elif asked_for_data():
         if output is not None:
             raise InvalidRequest("output '-' and --json both write to stdout: omit one of them")
         emit(ask(form or "png"), lambda: None)

@@ -10,8 +10,7 @@ import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import (
-    asked_for_field,
-    asked_for_json,
+    asked_for_data,
     emit,
     open_application,
     perform,
@@ -90,7 +89,7 @@ def query(watch: bool, count: str, **fields: Any) -> None:
         )
     result = perform(**fields)
     text = result.answer["result"]
-    shown = _drawable(text) if sys.stdout.isatty() and not (asked_for_json() or asked_for_field()) else None
+    shown = _drawable(text) if sys.stdout.isatty() and not asked_for_data() else None
     if shown is not None:
         draw_json(shown)
     else:

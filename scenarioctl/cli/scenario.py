@@ -10,16 +10,15 @@ import click
 from scenarioctl.cli.check_report import check_option, show_check
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import (
-    asked_for_field,
+    asked_for_data,
     asked_for_json,
     confirms,
     emit,
     perform,
     print_answer,
     print_table,
-    read_settings,
     tell,
-    warn,
+    warn_or_refuse,
 )
 from scenarioctl.cli.input import read_text
 from scenarioctl.cli.options import argument, option
@@ -138,7 +137,7 @@ def full(every: bool, **fields: Any) -> None:
     result = perform(**fields)
     show_check(result)
     answer = result.answer["result"]
-    if every and not (asked_for_json() or asked_for_field()):
+    if every and not asked_for_data():
         _print_all(answer.get("transactions", [answer]))
         return
 
@@ -155,12 +154,7 @@ def _print_all(transactions: Sequence[Mapping[str, Any]]) -> None:
     """Print the transactions of all steps; fail with the first error if a step could not draft."""
     # Those of the first one are told already.
     warnings = [f"{each['node']}: {text}" for each in transactions[1:] for text in each.get("warnings", ())]
-    if read_settings().strict:
-        from scenarioctl.operations.results import refuse_warnings
-
-        refuse_warnings(warnings)
-    for warning in warnings:
-        warn(warning)
+    warn_or_refuse(warnings)
     drafted = [each for each in transactions if "error" not in each]
     if sys.stdout.isatty():
         for number, each in enumerate(drafted):

@@ -18,7 +18,6 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, printable, say
-from scenarioctl.errors import ScenarioctlError
 
 if TYPE_CHECKING:
     from scenarioctl.stores.copying import CopiedTable
@@ -95,13 +94,8 @@ async def _copy(source: str, target: str, *, stop_jobs: bool) -> "tuple[list[str
         # At once: when an interrupted copy is continued, these jobs are not running any more.
         for id in stopped:
             tell(f"Stopped job {id}.")
-        try:
-            with shown_bar() as progress:
-                return stopped, await copy.perform(progress)
-        except ScenarioctlError as error:
-            for note in getattr(error, "__notes__", ()):
-                say(f"Warning: {note}")
-            raise
+        with shown_bar() as progress:
+            return stopped, await copy.perform(progress)
 
 
 @store.command(example="scenarioctl store migrate")

@@ -29,7 +29,7 @@ def find_ids(path: Path, beginning: str, *, jobs: bool = False) -> list[tuple[st
     try:
         location = f"{path.absolute().as_uri()}?mode=ro"
         # Without a beginning, no condition: it would keep SQLite from reading in the order of the index by date.
-        condition = f"{'j' if jobs else 's'}.id >= ? AND {'j' if jobs else 's'}.id < ?" if beginning else "1"
+        condition = "s.id >= ? AND s.id < ?" if beginning else "1"
         bounds = (beginning, f"{beginning}\x7f") if beginning else ()
         query = (_JOBS if jobs else _SCENARIOS).format(condition)
         with closing(sqlite3.connect(location, uri=True, timeout=0.01)) as database:

@@ -7,7 +7,7 @@ import click
 
 from scenarioctl.cli.check_report import draw_check, show_meaning
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import asked_for_field, asked_for_json, perform, print_answer, tell
+from scenarioctl.cli.execution import asked_for_data, perform, print_answer, tell
 from scenarioctl.cli.input import TX_LIMIT, read_text, read_tx
 from scenarioctl.cli.options import argument, complete_jobs, option
 from scenarioctl.cli.output import draw_json
@@ -100,7 +100,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
         # Hex needs its chain, so that this can only be an id.
         tx, fields["scenario"] = "", tx
     result = perform(tx=read_tx(tx), **fields)
-    structured = asked_for_json() or asked_for_field()
+    structured = asked_for_data()
     frames: Sequence[bytes] = ()
     if qr or qr_file is not None:
         from scenarioctl.transactions.signing.wallet_formats import vault_frames
