@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.cli.options import GLOBAL_OPTIONS
-from tests.conftest import Run
+from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.test_cli import CREATE_REMARK, CREATE_SWAP, OMNIPOOL_NOTE, OMNIPOOL_WARNING, PROGRAM, ok
 from tests.test_parity import commands
@@ -175,6 +175,15 @@ def test_quiet_prints_no_notes_but_warnings(scenarioctl: Run) -> None:
     assert quiet.err == f"Warning: {OMNIPOOL_WARNING}\n"
 
 
+def test_quiet_does_not_say_what_a_call_does(scenarioctl: Run) -> None:
+    line = ("--offline", "call", "polkadot", "System", "remark", "hello")
+
+    loud, quiet = scenarioctl(*line), scenarioctl(*line, "-q")
+
+    assert loud.err.startswith("What it does: ")
+    assert (quiet.out, quiet.err) == (loud.out, "")
+
+
 def test_verbose_says_what_was_asked(scenarioctl: Run) -> None:
     ended = scenarioctl("-v", *CREATE_REMARK)
 
@@ -213,6 +222,14 @@ def test_strict_prints_no_transaction_there_is_a_warning_about(scenarioctl: Run)
 
     assert (ended.out, ended.code) == ("", 7)
     assert says("warning", "Omnipool", "--strict").printed == ended.err
+
+
+def test_a_refusal_reads_as_one_sentence(scenarioctl: Run) -> None:
+    line = ("--offline", "create", "scenario", "--from", "assetHub", "--to", "hydraDx", "--asset", "DOT")
+
+    ended = scenarioctl(*line, "--amount", "1.5", "--destination-address", BOB, "--strict")
+
+    assert (ended.out, ended.err, ended.code) == ("", says("(FeesNotMet); --strict was asked for").printed, 7)
 
 
 def test_strict_lets_pass_what_has_no_warning(scenarioctl: Run) -> None:

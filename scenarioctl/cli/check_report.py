@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.execution import asked_for_json
+from scenarioctl.cli.execution import asked_for_json, tell
 from scenarioctl.cli.options import option
 from scenarioctl.cli.output import describe_amount, printable, say
 
@@ -33,7 +33,7 @@ _WORDS = {
 def show_meaning(result: Any, *, printed: bool = False) -> None:
     """Say on stderr what a transaction does, unless the answer is *printed* whole, or JSON, and no person looks."""
     if not asked_for_json() and (not printed or sys.stderr.isatty()):
-        say(f"What it does: {printable(result.answer['says'])}")
+        tell(f"What it does: {result.answer['says']}")
 
 
 def show_check(result: Any) -> None:

@@ -27,7 +27,7 @@ def refuse_warnings(warnings: Iterable[str]) -> None:
     found = [warning for warning in warnings if warning]
     if found:
         raise Warned(
-            f"refused because of a warning: {'; '.join(found)}",
+            f"refused because of a warning: {'; '.join(each.rstrip('.') for each in found)}",
             advice="; --strict was asked for",
             details={"warnings": found},
         )
