@@ -99,17 +99,8 @@ def accessible_types(types: "TypeTable", start: Iterable[int]) -> set[int]:
         if type_id in found:
             continue
         found.add(type_id)
-        _, _, kind, definition = types[type_id]
-        if kind == "composite":
-            waiting.extend(field[1] for field in definition)
-        elif kind == "variant":
-            waiting.extend(field[1] for variant in definition for field in variant[2])
-        elif kind == "sequence":
-            waiting.append(definition)
-        elif kind == "array":
-            waiting.append(definition[1])
-        elif kind == "tuple":
-            waiting.extend(definition)
+        if types[type_id][2] != "compact":
+            waiting.extend(types.parts(type_id))
     return found
 
 

@@ -111,6 +111,19 @@ class TypeTable:
                 return (kind in ("composite", "tuple") and not definition) or self.is_option(type_id)
         return False
 
+    def parts(self, type_id: int) -> list[int]:
+        """Return the types that values of this type are made of; none for bits."""
+        _, _, kind, definition = self[type_id]
+        if kind == "composite":
+            return [field[1] for field in definition]
+        if kind == "variant":
+            return [field[1] for _, _, fields in definition for field in fields]
+        if kind == "array":
+            return [definition[1]]
+        if kind in ("sequence", "compact"):
+            return [definition]
+        return list(definition) if kind == "tuple" else []
+
     def _takes_nothing(self, type_id: int, outer: tuple[int, ...]) -> bool:
         _, _, kind, definition = self[type_id]
         if kind == "composite":

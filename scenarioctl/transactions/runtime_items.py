@@ -89,7 +89,7 @@ def describe_types(table: "RuntimeTable", type_ids: Iterable[int]) -> list[tuple
             found.append((table.type_name(type_id), path, _define(table, kind, definition)))
         if name in _WHOLE_RUNTIME or name == "AccountId32":
             continue
-        for inner in _parts(kind, definition):
+        for inner in table.types.parts(type_id):
             if inner not in seen:
                 seen.add(inner)
                 waiting.append(inner)
@@ -188,16 +188,3 @@ def _fields(table: "RuntimeTable", fields: list[Any]) -> str:
     if fields[0][0] is None:
         return f"({', '.join(table.type_name(field[1]) for field in fields)})"
     return " { " + ", ".join(f"{field[0]}: {table.type_name(field[1])}" for field in fields) + " }"
-
-
-def _parts(kind: str, definition: Any) -> list[int]:
-    """Return the types that a type is made of."""
-    if kind == "composite":
-        return [field[1] for field in definition]
-    if kind == "variant":
-        return [field[1] for _, _, fields in definition for field in fields]
-    if kind == "array":
-        return [definition[1]]
-    if kind in ("sequence", "compact"):
-        return [definition]
-    return list(definition) if kind == "tuple" else []

@@ -81,19 +81,7 @@ def _can_hold(table: "RuntimeTable", type_id: int, seen: set[int]) -> bool:
     seen.add(type_id)
     if _kind(table, type_id):
         return True
-    _, _, kind, definition = table.types[type_id]
-    inner: list[int] = []
-    if kind in ("compact", "sequence"):
-        inner = [definition]
-    elif kind == "array":
-        inner = [definition[1]]
-    elif kind == "tuple":
-        inner = definition
-    elif kind == "composite":
-        inner = [field[1] for field in definition]
-    elif kind == "variant":
-        inner = [field[1] for variant in definition for field in variant[2]]
-    return any(_can_hold(table, each, seen) for each in inner)
+    return any(_can_hold(table, each, seen) for each in table.types.parts(type_id))
 
 
 def _find(table: "RuntimeTable", type_id: int, value: Any) -> Iterator[tuple[str, Any]]:
