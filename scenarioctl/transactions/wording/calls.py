@@ -8,12 +8,11 @@ call, add a row to the WORDS of `transfers.py`, `nested_calls.py` or `xcm_calls.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import shorten
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.wording import nested_calls, transfers, xcm_calls
-from scenarioctl.transactions.wording.nested_calls import Words, say_named
-from scenarioctl.transactions.wording.phrases import MISFITS, Phrases, Tables
+from scenarioctl.transactions.wording.nested_calls import say_named
+from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Tables, Words
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -31,26 +30,24 @@ def say_call(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> st
 
 def say_extrinsic(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets", tables: Tables) -> str:
     """Return what *extrinsic* does, and what its signer pays beside the plain fee: a tip, or the fee in another asset."""
-    said = say_call(extrinsic.call, chain, assets, tables)
+    phrases = Phrases(chain, assets, tables, _say)
+    said = _say(phrases, extrinsic.call)
     for identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
         value = extrinsic.extensions.get(identifier)
         tip = value.get("tip") if isinstance(value, Mapping) else value
         if isinstance(tip, int) and tip:
-            said += f", with a tip of {assets.native(chain).amount(tip)}"
+            said += f", with a tip of {phrases.native(tip)}"
         paid_in = value.get("asset_id") if isinstance(value, Mapping) else None
         if paid_in is not None:
-            said += f", with its fee paid in {_fee_asset(paid_in, chain, assets)}"
+            said += f", with its fee paid in {_fee_asset(phrases, paid_in)}"
     return said
 
 
-def _fee_asset(identity: Any, chain: "Chain", assets: "Assets") -> str:
-    asset = assets.named(chain, identity)
-    if asset is not None:
-        return asset.display_name
-    if isinstance(identity, int):
-        return f"asset {identity}"
-    place = write_location(identity)
-    return f"the asset at {place}" if place else "an unknown asset"
+def _fee_asset(phrases: Phrases, identity: Any) -> str:
+    try:
+        return phrases.asset(identity)
+    except NoPhrase:
+        return "an unknown asset"
 
 
 def _say(phrases: Phrases, call: Call) -> str:

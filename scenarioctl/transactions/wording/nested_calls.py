@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases
+from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words
 from scenarioctl.transactions.wording.xcm_programs import NamedPlace, say_encoded, say_program, unversioned
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _batch_all(phrases: Phrases, args: Mapping[str, Any]) -> str:
     return phrases.list(args["calls"], _say_value, "call")
 
 
-def _batch(beside: str) -> "Words":
+def _batch(beside: str) -> Words:
     def say(phrases: Phrases, args: Mapping[str, Any]) -> str:
         said = _batch_all(phrases, args)
         return f"[{said}], and {beside}" if args["calls"] else said
@@ -251,8 +251,6 @@ def _note_preimage(phrases: Phrases, args: Mapping[str, Any]) -> str:
         pass
     return f"stores {len(data)} bytes on {phrases.chain.name} that are not a call"
 
-
-Words = Callable[[Phrases, Mapping[str, Any]], str]
 
 #: (pallet, method) -> how it is said.
 WORDS: Mapping[tuple[str, str], Words] = {

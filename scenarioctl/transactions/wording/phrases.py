@@ -98,14 +98,15 @@ class Phrases:
 
     def asset(self, identity: Any) -> str:
         """Return what an asset is called, by its number or its location seen from this chain."""
+        asset = self.assets.named(self.chain, identity)
+        if asset is not None:
+            return asset.display_name
         if isinstance(identity, int):
-            asset = self.assets.listed(self.chain, identity)
-            return asset.display_name if asset else f"asset {identity}"
+            return f"asset {identity}"
         place = write_location(identity)
         if not place:
             raise NoPhrase
-        asset = self.assets.at(self.chain, place)
-        return asset.display_name if asset else f"the asset at {place}"
+        return f"the asset at {place}"
 
     def account(self, value: Any) -> str:
         """Return an account of this chain, bare or in a MultiAddress, as text."""
@@ -124,3 +125,7 @@ class Phrases:
         if len(value) == 32:
             return format_account(value, self.chain.ss58_prefix)
         raise NoPhrase
+
+
+#: Says a call, from its arguments.
+Words = Callable[[Phrases, Mapping[str, Any]], str]

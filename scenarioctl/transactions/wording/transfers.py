@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scenarioctl.transactions.wording.phrases import NoPhrase, Phrases
+from scenarioctl.transactions.wording.phrases import NoPhrase, Phrases, Words
 
-Words = Callable[[Phrases, Mapping[str, Any]], str]
 Amount = Callable[[Phrases, Mapping[str, Any], int], str]
 
 

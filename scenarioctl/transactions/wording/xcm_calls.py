@@ -1,10 +1,10 @@
 """Words for the calls that send assets or programs to other chains.  To word another one, add a row to WORDS."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from scenarioctl.chains.locations import interior, junctions_of
-from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases
+from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words
 from scenarioctl.transactions.wording.xcm_programs import (
     NamedPlace,
     say_asset_id,
@@ -15,8 +15,6 @@ from scenarioctl.transactions.wording.xcm_programs import (
     unversioned,
 )
 from scenarioctl.transactions.xcm_programs import XCM_PALLETS
-
-Words = Callable[[Phrases, Mapping[str, Any]], str]
 
 #: Currencies of one transfer that are named.
 _SHOWN = 5
