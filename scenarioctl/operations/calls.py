@@ -90,10 +90,7 @@ async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall
     table = await app.runtime(chain)
     calls = []
     for place, data in enumerate(given):
-        try:
-            call, _ = await read_aside(app, data, read_unsigned, table, chain, data)
-        except InvalidRequest as error:
-            raise InvalidRequest(f"calls[{place}] {str(error).removeprefix('tx ')}") from None
+        call, _ = await read_aside(app, data, read_unsigned, table, chain, data, field=f"calls[{place}]")
         calls.append(call)
     transaction = await draft_batch(app, chain=chain, kind=kind, calls=calls)
     return await _answer(app, transaction, request, sender)

@@ -159,17 +159,21 @@ async def transaction_payload(app: Application, request: TransactionPayload) -> 
     )
 
 
-def read_unsigned(table: "RuntimeTable", chain: "Chain", data: bytes) -> tuple[Call, bytes]:
+def read_unsigned(
+    table: "RuntimeTable", chain: "Chain", data: bytes, *, field: str = "tx"
+) -> tuple[Call, bytes]:
     """Return the call of an unsigned transaction, and its call data."""
-    extrinsic = read_transaction(table, chain, data)
+    extrinsic = read_transaction(table, chain, data, field=field)
     if isinstance(extrinsic, Call):
         return extrinsic, data
     if extrinsic.signer is not None:
-        raise InvalidRequest("tx is already signed, expected an unsigned extrinsic or call data")
+        raise InvalidRequest(f"{field} is already signed, expected an unsigned extrinsic or call data")
     return extrinsic.call, table.encode_call(extrinsic.call)
 
 
-def read_transaction(table: "RuntimeTable", chain: "Chain", data: bytes) -> "Extrinsic | Call":
+def read_transaction(
+    table: "RuntimeTable", chain: "Chain", data: bytes, *, field: str = "tx"
+) -> "Extrinsic | Call":
     """Return what *data* says: an extrinsic where it begins as one, else a call."""
     from scenarioctl.transactions.extrinsic import decode_extrinsic, looks_like_extrinsic
 
@@ -177,19 +181,19 @@ def read_transaction(table: "RuntimeTable", chain: "Chain", data: bytes) -> "Ext
         try:
             return decode_extrinsic(table, data)
         except InvalidRequest as error:
-            raise InvalidRequest(f"tx is not a valid extrinsic of {chain.name}: {error}") from None
+            raise InvalidRequest(f"{field} is not a valid extrinsic of {chain.name}: {error}") from None
     try:
         return table.decode_call(data)
     except InvalidRequest as error:
         if not _is_versioned(data):
-            raise InvalidRequest(f"tx is not a valid call of {chain.name}: {error}") from None
+            raise InvalidRequest(f"{field} is not a valid call of {chain.name}: {error}") from None
         as_call = error
     try:
         # Its length does not fit, so it cannot be one; but the sentence tells whoever cut it.
         return decode_extrinsic(table, data)
     except InvalidRequest as error:
         raise InvalidRequest(
-            f"tx is neither a valid extrinsic of {chain.name} ({error}) nor a valid call ({as_call})"
+            f"{field} is neither a valid extrinsic of {chain.name} ({error}) nor a valid call ({as_call})"
         ) from None
 
 
