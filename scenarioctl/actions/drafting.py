@@ -113,16 +113,16 @@ def find_step_place(step: int | str, nodes: "Sequence[str]") -> int:
     """Return the place of *step* among the *nodes* that draft a transaction."""
     text = str(step)
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    if not 1 <= number <= len(nodes) and step in nodes:
+    if 1 <= number <= len(nodes):
+        return number - 1
+    if step in nodes:
         return nodes.index(text)
-    if isinstance(step, bool) or not 1 <= number <= len(nodes):
-        known = ", ".join(map(shorten, nodes[:_SHOWN])) + (", …" if len(nodes) > _SHOWN else "")
-        several = len(nodes) > 1
-        raise InvalidRequest(
-            f"step {shorten(step)} does not exist: this scenario drafts {len(nodes)} transaction{'s' * several}, "
-            f"expected {'a number from 1 to ' if several else ''}{len(nodes)}, or the id of a node: {known}"
-        )
-    return number - 1
+    known = ", ".join(map(shorten, nodes[:_SHOWN])) + (", …" if len(nodes) > _SHOWN else "")
+    several = len(nodes) > 1
+    raise InvalidRequest(
+        f"step {shorten(step)} does not exist: this scenario drafts {len(nodes)} transaction{'s' * several}, "
+        f"expected {'a number from 1 to ' if several else ''}{len(nodes)}, or the id of a node: {known}"
+    )
 
 
 async def draft_each(
