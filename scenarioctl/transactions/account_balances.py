@@ -27,12 +27,17 @@ class Figures:
 
     free: int
     #: This and the others are None if they are unknown.
-    reserved: int | None
+    reserved: int | None = None
     #: As the chain stores it: what locks and freezes keep, of the free balance or of free and reserved together.
-    frozen: int | None
+    frozen: int | None = None
     #: What can be sent if the account may be closed, and what if it must stay alive.
-    transferable: int | None
-    transferable_keep_alive: int | None
+    transferable: int | None = None
+    transferable_keep_alive: int | None = None
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> "Figures":
+        """Return what a row of orml-tokens tells, which is not what can be sent."""
+        return cls(free=int(row["free"]), reserved=int(row["reserved"]), frozen=int(row["frozen"]))
 
     @property
     def is_zero(self) -> bool:
@@ -188,11 +193,8 @@ def _asset_holding(
     keepers = [f"{_PALLETS[asset.kind]}{suffix}" for suffix in ("Freezer", "Holder")]
     for keeper in keepers:
         if keeper in table.pallets:
-            unknown = Figures(
-                free=balance, reserved=None, frozen=None, transferable=None, transferable_keep_alive=None
-            )
             reason = f"the pallet {keeper} can keep some of it, and is not read"
-            return Holding(asset=asset, figures=unknown, reason=reason)
+            return Holding(asset=asset, figures=Figures(free=balance), reason=reason)
     stopped = ""
     # Before its status, an account had a flag.
     if row.get("status", "Liquid") != "Liquid" or row.get("is_frozen"):
@@ -221,17 +223,13 @@ def _token_holding(
     """Return what orml-tokens lets an account send: its `reducible_balance`."""
     if _is_empty(row):
         return Holding(asset=asset, figures=_NOTHING)
-    free, reserved, frozen = int(row["free"]), int(row["reserved"]), int(row["frozen"])
-    liquid = max(free - frozen, 0)
     if details is None:
         # Only what is beyond doubt: without the deposit nobody knows what has to stay.
         return Holding(
-            asset=asset,
-            figures=Figures(
-                free=free, reserved=reserved, frozen=frozen, transferable=None, transferable_keep_alive=None
-            ),
-            reason="the chain doesn't tell its existential deposit",
+            asset=asset, figures=Figures.read(row), reason="the chain doesn't tell its existential deposit"
         )
+    free, reserved, frozen = int(row["free"]), int(row["reserved"]), int(row["frozen"])
+    liquid = max(free - frozen, 0)
     stays = max(details.existential_deposit - (free + reserved - liquid), 0)
     alive = max(liquid - stays, 0)
     # The tokens of an account that something on chain needs cannot be its last.
@@ -272,18 +270,7 @@ def _contract_holding(asset: "Asset", contracts: Mapping[int, Mapping[str, Any]]
     row = contracts.get(int(asset.id))
     if row is None:
         return Holding(asset=asset, figures=_NOTHING)
-    free = int(row["free"])
-    return Holding(
-        asset=asset,
-        figures=Figures(
-            free=free,
-            reserved=int(row["reserved"]),
-            frozen=int(row["frozen"]),
-            transferable=None,
-            transferable_keep_alive=None,
-        ),
-        reason="a contract decides what can be sent",
-    )
+    return Holding(asset=asset, figures=Figures.read(row), reason="a contract decides what can be sent")
 
 
 def _unlisted_holding(chain: str, number: int, row: Mapping[str, Any]) -> Holding:
@@ -292,12 +279,6 @@ def _unlisted_holding(chain: str, number: int, row: Mapping[str, Any]) -> Holdin
 
     return Holding(
         asset=Asset(chain=chain, id=str(number), symbol="", decimals=None, kind="tokens"),
-        figures=Figures(
-            free=int(row["free"]),
-            reserved=int(row["reserved"]),
-            frozen=int(row["frozen"]),
-            transferable=None,
-            transferable_keep_alive=None,
-        ),
+        figures=Figures.read(row),
         reason="the asset is not listed here",
     )
