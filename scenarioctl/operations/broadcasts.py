@@ -106,7 +106,7 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         raise _kind_of(error)(f"{str(error).removesuffix(_BUILDING)}; nothing was sent") from None
     warnings.append(check_nonce(chain, signed, standing))
     if request.strict:
-        refuse_warnings(filter(None, warnings))
+        refuse_warnings(warnings)
     from scenarioctl.transactions.submission.submit import Submission
 
     submission = Submission(
