@@ -63,6 +63,12 @@ ACCOUNT_FORMATS: Mapping[int, AccountFormat] = {
 }
 
 
+def format_of(text: str) -> AccountFormat:
+    """Return the format in which *text* can be an account: that of 20 bytes if it is as long in hex."""
+    is_short = len(text) == 42 and text[:2] in ("0x", "0X")
+    return ACCOUNT_KEY_20 if is_short else ACCOUNT_ID_32
+
+
 def parse_account(value: object, *, field: str) -> bytes:
     """Return the 32-byte AccountId32 that *value* names.
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.model.json_types import Hex
 from scenarioctl.operations.results import Result
+
+if TYPE_CHECKING:
+    from scenarioctl.transactions.keyless_accounts import AccountKind
 
 __all__ = ["show_address"]
 
@@ -54,26 +57,22 @@ class AddressDetails(TypedDict):
 
 
 async def show_address(app: Application, request: ShowAddress) -> Result[AddressDetails]:
-    from scenarioctl.chains.addresses import ACCOUNT_ID_32, ACCOUNT_KEY_20, decode_ss58
+    from scenarioctl.chains.addresses import decode_ss58, format_of
     from scenarioctl.transactions.keyless_accounts import kind_of
 
     given, prefix = request.address.strip(), None
     if given[:2] not in ("0x", "0X"):
         account, prefix = decode_ss58(given, "address")
-    elif len(given) == 42:
-        account = ACCOUNT_KEY_20.parse(given, field="address")
     else:
-        account = ACCOUNT_ID_32.parse(given, field="address")
+        account = format_of(given).parse(given, field="address")
     kind = kind_of(account)
-    keys = [] if kind.is_keyless or kind.name == "ethereum" else _possible_keys(account)
-    if kind.name == "ethereum":
-        keys = ["ecdsa"]
+    keys = _possible_keys(account, kind)
     return Result(
         answer={
             "account": "0x" + account.hex(),
             "prefix": prefix,
             "kind": kind.name,  # type: ignore[typeddict-item]
-            "description": _describe(app, kind.words, kind.id if kind.name == "parachain" else "", keys),
+            "description": _describe(app, kind, keys),
             "id": kind.id or None,
             "keyless": kind.is_keyless,
             "possible_keys": keys,
@@ -82,8 +81,12 @@ async def show_address(app: Application, request: ShowAddress) -> Result[Address
     )
 
 
-def _possible_keys(account: bytes) -> list[Literal["sr25519", "ed25519", "ecdsa"]]:
+def _possible_keys(account: bytes, kind: "AccountKind") -> list[Literal["sr25519", "ed25519", "ecdsa"]]:
     """Return the schemes whose public key these bytes can be; one of ecdsa is hashed, which can be any bytes."""
+    if kind.is_keyless:
+        return []
+    if kind.name == "ethereum":
+        return ["ecdsa"]
     import sr25519
     from ecdsa import Ed25519, VerifyingKey
     from ecdsa.errors import MalformedPointError
@@ -103,12 +106,12 @@ def _possible_keys(account: bytes) -> list[Literal["sr25519", "ed25519", "ecdsa"
     return [*found, "ecdsa"]
 
 
-def _describe(app: Application, words: str, para_id: str, keys: Sequence[str]) -> str:
-    if para_id:
-        named = [chain.name for chain in app.registry.all() if str(chain.para_id) == para_id]
-        return f"{words} ({' or '.join(named)})" if named else words
-    if words:
-        return words
+def _describe(app: Application, kind: "AccountKind", keys: Sequence[str]) -> str:
+    if kind.name == "parachain":
+        named = [chain.name for chain in app.registry.all() if str(chain.para_id) == kind.id]
+        return f"{kind.words} ({' or '.join(named)})" if named else kind.words
+    if kind.words:
+        return kind.words
     if list(keys) == ["ecdsa"]:
         return "an account that is not an sr25519 or ed25519 key: a multisig, a proxy, a derived account, or the hash of an ecdsa key"
     return "an account; its bytes don't tell whether a key, a multisig or a proxy controls it"

@@ -101,7 +101,7 @@ async def read_balances(app: Application, request: ReadBalances) -> Result[Accou
 
 def _read_request(app: Application, request: ReadBalances) -> tuple[bytes, list["Chain"]]:
     """Return the account, and the chains to ask, none twice."""
-    from scenarioctl.chains.addresses import ACCOUNT_ID_32, ACCOUNT_KEY_20
+    from scenarioctl.chains.addresses import format_of
 
     address = request.address.strip()
     if request.chains:
@@ -109,7 +109,7 @@ def _read_request(app: Application, request: ReadBalances) -> tuple[bytes, list[
         accounts = {chain.account_format.parse(address, field="address") for chain in chains}
         if len(accounts) == 1:
             return accounts.pop(), chains
-    written = ACCOUNT_KEY_20 if len(address) == 42 and address[:2] in ("0x", "0X") else ACCOUNT_ID_32
+    written = format_of(address)
     account = written.parse(address, field="address")
     chains = [
         chain
