@@ -59,13 +59,18 @@ def kind_of(account: bytes) -> AccountKind:
         address = account[:20] if account[20:] == _EVM_PADDING else account[12:]
         words = "an Ethereum address padded with zeros"
         return AccountKind(name="padded", words=words, id="0x" + address.hex())
-    if account[:4] == b"ETH\0" and account[24:] == bytes(8):
+    if is_evm_account(account):
         words = "the account of an Ethereum address on Hydration"
         return AccountKind(name="ethereum", words=words, id="0x" + account[4:24].hex())
     if account[20:] == _REVIVE_PADDING:
         words = "the account of an Ethereum address on chains with pallet-revive, like Asset Hub"
         return AccountKind(name="ethereum", words=words, id="0x" + account[:20].hex())
     return AccountKind(name="account")
+
+
+def is_evm_account(account: bytes) -> bool:
+    """Tell whether *account*, of 32 bytes, is the one that Hydration gives an Ethereum address."""
+    return account.startswith(b"ETH\0") and account.endswith(bytes(8))
 
 
 def describe_keyless(account: bytes) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import read_location, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.transactions.keyless_accounts import is_evm_account
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, query_runtime_api, read_storage
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ async def fee_currency(client: "Client", assets: "Assets", call: "Call", sender:
     if number is None:
         number = await read_storage(client, _PALLET, "AccountCurrencyMap", sender)
     if number is None:
-        number = int(table.constant(_PALLET, "EvmAssetId")) if _is_evm_account(sender) else core
+        number = int(table.constant(_PALLET, "EvmAssetId")) if is_evm_account(sender) else core
     asset = native if number == core else assets.listed(client.chain, number)
     return FeeCurrency(asset=asset or await _unlisted(client, number), number=number)
 
@@ -110,7 +111,3 @@ def _currency_set_by(call: "Call") -> int | None:
         arguments = found.get("set_currency")
         return None if arguments is None else int(arguments["currency"])
     return None
-
-
-def _is_evm_account(account: bytes) -> bool:
-    return account.startswith(b"ETH\0") and account.endswith(bytes(8))
