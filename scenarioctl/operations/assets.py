@@ -157,7 +157,7 @@ def _native_deposit(app: Application, chain: "Chain") -> int | None:
 
 
 def _detail(app: Application, chain: "Chain", asset: "Asset") -> AssetDetails:
-    from scenarioctl.transactions.transfer.routes import destinations
+    from scenarioctl.transactions.transfer.routes import can_send
 
     others = [app.assets.counterpart(asset, other) for other in app.registry.all() if other != chain]
     return {
@@ -165,5 +165,5 @@ def _detail(app: Application, chain: "Chain", asset: "Asset") -> AssetDetails:
         "elsewhere": [
             {"chain": each.chain, "id": each.id, "symbol": each.symbol} for each in others if each is not None
         ],
-        "sends_to": [other.name for other in destinations(asset, app.assets)],
+        "sends_to": [other.name for other in app.registry.all() if can_send(asset, other, app.assets)],
     }

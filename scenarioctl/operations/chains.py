@@ -136,8 +136,9 @@ def _host(endpoint: str) -> str:
     """Return scheme and host of an endpoint: its path or user may be a key, and a daemon sends this to its clients."""
     from urllib.parse import urlsplit
 
-    parts = urlsplit(endpoint)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    from scenarioctl.chains.metadata_fetch import host_of
+
+    return f"{urlsplit(endpoint).scheme}://{host_of(endpoint)}"
 
 
 def _describe_runtime(table: "RuntimeTable", chain: "Chain") -> RuntimeRow:
@@ -155,14 +156,14 @@ def _describe_runtime(table: "RuntimeTable", chain: "Chain") -> RuntimeRow:
 
 def _routes(ends: list[tuple["Chain", "Chain", "Chain"]], assets: "Assets") -> list[RouteRow]:
     """Return a row for each source, destination and the name of the row's chain between which assets go."""
-    from scenarioctl.transactions.transfer.routes import destinations
+    from scenarioctl.transactions.transfer.routes import can_send
 
     found: list[RouteRow] = []
     for source, destination, named in ends:
         sent: list[RouteAsset] = [
             {"id": asset.id, "symbol": asset.symbol}
             for asset in assets.all(source)
-            if destinations(asset, assets, only=destination)
+            if can_send(asset, destination, assets)
         ]
         if sent:
             found.append({"chain": named.name, "assets": sent})

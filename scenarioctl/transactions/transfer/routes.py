@@ -145,21 +145,20 @@ def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
     return hub
 
 
-def destinations(asset: "Asset", assets: "Assets", *, only: "Chain | None" = None) -> tuple["Chain", ...]:
-    """Return the chains that hold *asset* too and to which it can be sent from its own, or *only* that one if it can."""
+def can_send(asset: "Asset", destination: "Chain", assets: "Assets") -> bool:
+    """Tell whether *destination* holds *asset* too, and it can be sent there from its own chain, another one."""
     source = assets.registry.find(asset.chain)
-    found = []
-    for chain in assets.registry.all() if only is None else (only,):
-        if chain == source or assets.counterpart(asset, chain) is None:
-            continue
-        beneficiary = bytes(chain.account_format.length)
-        transfer = Transfer(source=source, destination=chain, asset=asset, amount=1, beneficiary=beneficiary)
-        try:
-            find_route(transfer, assets, fee_settled=True)
-        except InvalidRequest:
-            continue
-        found.append(chain)
-    return tuple(found)
+    if destination == source or assets.counterpart(asset, destination) is None:
+        return False
+    beneficiary = bytes(destination.account_format.length)
+    transfer = Transfer(
+        source=source, destination=destination, asset=asset, amount=1, beneficiary=beneficiary
+    )
+    try:
+        find_route(transfer, assets, fee_settled=True)
+    except InvalidRequest:
+        return False
+    return True
 
 
 def candidate_types(transfer: Transfer, assets: "Assets") -> tuple[TransferType, ...]:
