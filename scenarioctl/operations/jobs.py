@@ -450,17 +450,11 @@ async def _read_cursor(app: Application, request: JobLog | JobMempool) -> tuple[
         since = read_since(request.since, now=app.clock())
         if isinstance(request, JobLog):
             start = await before_moment(
-                lambda after, limit: store.read_log(id, after=after, limit=limit),
-                lambda line: line.written,
-                since,
-                after=after,
+                partial(store.read_log, id), lambda line: line.written, since, after=after
             )
         else:
             start = await before_moment(
-                lambda after, limit: store.read_mempool(id, after=after, limit=limit),
-                lambda entry: entry.draft.date,
-                since,
-                after=after,
+                partial(store.read_mempool, id), lambda entry: entry.draft.date, since, after=after
             )
     if request.tail != "":
         line, entry = await store.find_tail(id, lines=tail, entries=tail)

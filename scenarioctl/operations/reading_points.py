@@ -42,14 +42,14 @@ def read_since(value: object, *, now: int) -> int:
 
 
 async def before_moment(
-    read: Callable[[int, int], Awaitable[Sequence[R]]],
+    read: Callable[..., Awaitable[Sequence[R]]],
     moment_of: Callable[[R], int],
     since: int,
     *,
     after: int,
 ) -> int:
     """Return the cursor before the first row at *since* or later; that of the last row if there is none."""
-    while rows := await read(after, _PORTION):
+    while rows := await read(after=after, limit=_PORTION):
         for row in rows:
             if moment_of(row) >= since:
                 return after

@@ -184,7 +184,7 @@ class ListScenarios:
     search: str = ""
     #: `created`, `id` or `summary`.
     sort: str = "created"
-    #: Last first; where left out, the newest first, and otherwise from A to Z.
+    #: Last first. Default: the newest first if sorted by `created`, else from A to Z.
     descending: bool | None = None
 
 
