@@ -320,12 +320,17 @@ def _read_store(setting: Setting, value: object, origin: str) -> str:
 
 
 def _read_server(setting: Setting, value: object, origin: str) -> str:
-    if isinstance(value, str) and value.isprintable() and value.startswith(("postgresql://", "postgres://")):
+    if isinstance(value, str) and value.isprintable() and is_server(value):
         return value
     # It may hold a password.
     raise InvalidRequest(
         f"{setting.name} ({origin}) is not the URL of a PostgreSQL server, expected one like {setting.example}"
     )
+
+
+def is_server(location: str) -> bool:
+    """Return whether the store at *location* is a PostgreSQL server."""
+    return location.startswith(("postgresql://", "postgres://"))
 
 
 def without_password(store: str) -> str:
@@ -351,7 +356,7 @@ def has_password(location: str) -> bool:
     """Return whether the URL of a server has a password in it."""
     from urllib.parse import unquote
 
-    if not location.startswith(("postgresql://", "postgres://")):
+    if not is_server(location):
         return False
     address, _, query = location.partition("://")[2].partition("?")
     keys = {unquote(pair.partition("=")[0]) for pair in query.split("&")}

@@ -47,9 +47,9 @@ def preload(store: str = "") -> None:
     """Import everything that handlers, the worker, the pages and *store* need, and read the program's own data files."""
     import scenarioctl
     from scenarioctl.chains.assets import read_listing
+    from scenarioctl.config import is_server
     from scenarioctl.server.endpoints import ENDPOINTS
     from scenarioctl.server.openapi import describe
-    from scenarioctl.stores import is_server
 
     _import_all(scenarioctl)
     for library in _LIBRARIES:

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
+from scenarioctl.config import is_server
 from scenarioctl.server.acceptor import Acceptor
 from scenarioctl.server.access import Access
 from scenarioctl.server.bodies import expect_nothing
@@ -24,7 +25,6 @@ from scenarioctl.server.pages import page_routes
 from scenarioctl.server.paths import Paths
 from scenarioctl.server.pipeline import RequestPipeline
 from scenarioctl.server.streams import Follower
-from scenarioctl.stores import is_server
 
 if TYPE_CHECKING:
     from scenarioctl.worker.worker import Worker

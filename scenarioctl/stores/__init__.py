@@ -18,6 +18,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from scenarioctl.config import is_server
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.jobs import (
     Claim,
@@ -446,11 +447,6 @@ def file_path(location: str) -> Path:
     if not location or "\0" in location:
         raise InvalidRequest(f"store {shorten(location)} is not a path, expected one like scenarios.db")
     return Path(location)
-
-
-def is_server(location: str) -> bool:
-    """Return whether *location* is the URL of a PostgreSQL server."""
-    return location.startswith(("postgresql://", "postgres://"))
 
 
 def _open_postgres(url: str, **server: Any) -> Store:

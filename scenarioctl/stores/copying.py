@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from scenarioctl.config import without_password
+from scenarioctl.config import is_server, without_password
 from scenarioctl.errors import (
     Conflict,
     InvalidRequest,
@@ -26,7 +26,7 @@ from scenarioctl.errors import (
     shorten,
 )
 from scenarioctl.model.jobs import LEASE_SECONDS, JobState
-from scenarioctl.stores import Store, file_path, is_server, open_store
+from scenarioctl.stores import Store, file_path, open_store
 from scenarioctl.stores.copied_tables import TABLES, DamagedRow, Row, Table, checked
 
 #: The most rows, and about the most bytes, that are read or added at once.
