@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any
 
+from scenarioctl.errors import Conflict
+
 Row = tuple[Any, ...]
 
 
@@ -144,6 +146,12 @@ TABLES = (
 
 class DamagedRow(Exception):
     """A row has a value in the column *args[0]* that not every store can keep."""
+
+
+def refused_row(table: Table, reason: object) -> Conflict:
+    return Conflict(
+        f"the copy's table {table.name} refuses a row ({reason}): let nobody else use the stores meanwhile"
+    )
 
 
 def checked(table: Table, row: Row) -> Row:

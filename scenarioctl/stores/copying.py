@@ -28,6 +28,7 @@ from scenarioctl.errors import (
 from scenarioctl.model.jobs import LEASE_SECONDS, JobState
 from scenarioctl.stores import Store, file_path, open_store
 from scenarioctl.stores.copied_tables import TABLES, DamagedRow, Row, Table, checked
+from scenarioctl.stores.validation import no_tables, older_tables
 
 #: The most rows, and about the most bytes, that are read or added at once.
 ROWS = 1000
@@ -278,11 +279,9 @@ def _check_file(location: str, name: str, *, is_source: bool) -> None:
     if version is None and is_source:
         raise NotFound(f"store {name} does not exist, expected a store to copy")
     if version is None:
-        raise file.no_tables()
+        raise no_tables(file.name)
     if version < len(MIGRATIONS):
-        raise StoreFailed(
-            f"store {name} has tables of version {version}, expected version {len(MIGRATIONS)}: run scenarioctl store migrate"
-        )
+        raise older_tables(name, version, len(MIGRATIONS))
 
 
 class _DamagedStore(StoreFailed):

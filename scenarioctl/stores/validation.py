@@ -116,3 +116,15 @@ def no_event(id: int) -> NotFound:
 
 def damaged_event(id: int, uuid: str) -> StoreFailed:
     return StoreFailed(f"event {id} of webhook {shorten(uuid)} is damaged in the store, send it again")
+
+
+def no_tables(store: str) -> StoreFailed:
+    return StoreFailed(
+        f"store {store} has no tables of scenarioctl, create them with: scenarioctl store init"
+    )
+
+
+def older_tables(store: str, version: int, expected: int) -> StoreFailed:
+    return StoreFailed(
+        f"store {store} has tables of version {version}, expected version {expected}: run scenarioctl store migrate"
+    )

@@ -17,6 +17,7 @@ from scenarioctl.errors import InvalidRequest, StoreBusy
 from scenarioctl.stores.figures import PoolUsage
 from scenarioctl.stores.postgres.errors import Explainer
 from scenarioctl.stores.postgres.schema import NEEDED, SCHEMA, VERSION
+from scenarioctl.stores.validation import no_tables, older_tables
 
 if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool
@@ -257,13 +258,13 @@ class Connections:
             raise
         found = await asked.fetchone()
         if found is None:
-            raise self.explainer.no_tables()
+            raise no_tables(self.explainer.name)
         version, compatible, engine, removed, process = found
         adapt_to_pooler(connection, process)
         if compatible > VERSION:
             raise self.explainer.newer_tables(version, VERSION)
         if version < NEEDED:
-            raise self.explainer.older_tables(version, NEEDED)
+            raise older_tables(self.explainer.name, version, NEEDED)
         if self.settings.pool:
             # A daemon. Most commands don't need the engine, whose import takes longer than they do.
             from scenarioctl.stores.postgres.engine_tables import check_engine

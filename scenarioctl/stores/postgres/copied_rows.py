@@ -7,8 +7,7 @@ from typing import Any
 
 import psycopg
 
-from scenarioctl.errors import Conflict
-from scenarioctl.stores.copied_tables import TABLES, Row, Table
+from scenarioctl.stores.copied_tables import TABLES, Row, Table, refused_row
 from scenarioctl.stores.postgres.connections import Connection, Connections
 from scenarioctl.stores.postgres.errors import Explainer
 from scenarioctl.stores.postgres.schema import VERSION
@@ -123,10 +122,7 @@ async def _add(connection: Connection, table: Table, rows: Sequence[Row]) -> Non
                 values = [list(value) if isinstance(value, tuple) else value for value in row]
                 await stream.write_row((*values, *table.fixed.values()))
     except psycopg.IntegrityError as error:
-        reason = error.diag.message_primary
-        raise Conflict(
-            f"the copy's table {table.name} refuses a row ({reason}): let nobody else use the stores meanwhile"
-        ) from error
+        raise refused_row(table, error.diag.message_primary) from error
 
 
 async def _last_numbers(connection: Connection) -> dict[str, int]:

@@ -12,6 +12,7 @@ from scenarioctl.errors import (
     StoreUnavailable,
     shorten,
 )
+from scenarioctl.stores.validation import no_tables
 
 #: Seconds after which a client may try again.
 RETRY_AFTER = 2
@@ -68,7 +69,7 @@ class Explainer:
                 " scenarioctl store check"
             )
         if isinstance(error, _NO_TABLES):
-            return self.no_tables()
+            return no_tables(self.name)
         if isinstance(error, _GONE) or _is_lost(error):
             return self.unavailable("the connection was lost")
         if (error.sqlstate or "").startswith(_CONNECTION):
@@ -79,11 +80,6 @@ class Explainer:
         return StoreUnavailable(
             f"store {self.name} is not available: {reason}; try again later",
             details={"retry_after": RETRY_AFTER},
-        )
-
-    def no_tables(self) -> StoreFailed:
-        return StoreFailed(
-            f"store {self.name} has no tables of scenarioctl, create them with: scenarioctl store init"
         )
 
     def cannot_listen(self) -> StoreFailed:
@@ -101,11 +97,6 @@ class Explainer:
         return StoreFailed(
             f"store {self.name} has tables of version {version}, made by a newer scenarioctl; this one knows version"
             f" {ours}: upgrade it"
-        )
-
-    def older_tables(self, version: int, ours: int) -> StoreFailed:
-        return StoreFailed(
-            f"store {self.name} has tables of version {version}, expected version {ours}: run scenarioctl store migrate"
         )
 
     def older_engine(self, engine: str, needed: str) -> StoreFailed:

@@ -24,6 +24,7 @@ from scenarioctl.stores.postgres.connections import (
 )
 from scenarioctl.stores.postgres.engine_tables import engine_migrations, removes
 from scenarioctl.stores.postgres.errors import Explainer
+from scenarioctl.stores.validation import no_tables
 
 #: How long a migration waits for transactions that use its table: others wait behind it meanwhile.
 _LOCK_TIMEOUT = "1s"
@@ -100,7 +101,7 @@ async def read_meta(connection: Connection, explainer: Explainer) -> Meta:
     found = await connection.execute("SELECT version, compatible, engine FROM meta")
     row = await found.fetchone()
     if row is None:
-        raise explainer.no_tables()
+        raise no_tables(explainer.name)
     version, compatible, engine = row
     if compatible > len(schema.MIGRATIONS):
         raise explainer.newer_tables(version, len(schema.MIGRATIONS))

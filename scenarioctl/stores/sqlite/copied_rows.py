@@ -9,8 +9,7 @@ from functools import partial
 from sqlite3 import Connection
 from typing import Any
 
-from scenarioctl.errors import Conflict
-from scenarioctl.stores.copied_tables import Row, Table
+from scenarioctl.stores.copied_tables import Row, Table, refused_row
 from scenarioctl.stores.sqlite.database_file import DatabaseFile
 
 #: Columns that are in tables of their own here.
@@ -116,9 +115,7 @@ def _add(database: Connection, table: Table, rows: Sequence[Row]) -> None:
         if table.name == "scenarios":
             _add_beside(database, dicts)
     except sqlite3.IntegrityError as error:
-        raise Conflict(
-            f"the copy's table {table.name} refuses a row ({error}): let nobody else use the stores meanwhile"
-        ) from error
+        raise refused_row(table, error) from error
 
 
 def _add_beside(database: Connection, scenarios: Sequence[Mapping[str, Any]]) -> None:

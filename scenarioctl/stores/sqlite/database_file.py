@@ -12,6 +12,7 @@ from pathlib import Path
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreFailed, shorten
 from scenarioctl.stores import Migrated
 from scenarioctl.stores.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from scenarioctl.stores.validation import no_tables
 
 #: How long a process waits for another one's write.
 BUSY_SECONDS = 10.0
@@ -113,16 +114,11 @@ class DatabaseFile:
         """Migrate the file, as opening it does, and return what was done."""
         version = self.find_version()
         if version is None:
-            raise self.no_tables()
+            raise no_tables(self.name)
         self.open().close()
         newest = len(MIGRATIONS)
         applied = tuple(f"version {number}" for number in range(version + 1, newest + 1))
         return Migrated(version=newest, newest=newest, applied=applied)
-
-    def no_tables(self) -> StoreFailed:
-        return StoreFailed(
-            f"store {self.name} has no tables of scenarioctl, create them with: scenarioctl store init"
-        )
 
     def find_version(self) -> int | None:
         """Return the version of the file's tables, and change nothing; None if it has none, or if there is no file."""
