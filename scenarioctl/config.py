@@ -72,9 +72,7 @@ class Settings:
     )
     offline: bool = _setting(False, help="never connect to a node", everywhere=True)
     json: bool = _setting(False, help="print the JSON that the HTTP endpoint answers", everywhere=True)
-    strict: bool = _setting(
-        False, help="refuse what there is a warning about, with exit code 7", everywhere=True
-    )
+    strict: bool = _setting(False, help="treat warnings as errors, with exit code 7", everywhere=True)
     url: str = _setting(
         "",
         help="run the commands on the daemon at this URL",

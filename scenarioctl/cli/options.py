@@ -159,7 +159,7 @@ GLOBAL_OPTIONS = (
         ["--strict"],
         is_flag=True,
         default=None,
-        help="Refuse what there is a warning about, with exit code 7.",
+        help="Treat warnings as errors, with exit code 7.",
     ),
     click.Option(
         ["--offline/--no-offline"],

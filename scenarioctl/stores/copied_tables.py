@@ -150,7 +150,7 @@ class DamagedRow(Exception):
 
 def refused_row(table: Table, reason: object) -> Conflict:
     return Conflict(
-        f"the copy's table {table.name} refuses a row ({reason}): let nobody else use the stores meanwhile"
+        f"the copy's table {table.name} refuses a row ({reason}): stop all other users of the stores during the copy"
     )
 
 

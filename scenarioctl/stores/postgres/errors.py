@@ -84,7 +84,7 @@ class Explainer:
 
     def cannot_listen(self) -> StoreFailed:
         return StoreFailed(
-            f"store {self.name} is behind PgBouncer, which passes no notifications on. Set store_listen to a URL of the server itself"
+            f"store {self.name} is behind PgBouncer, which does not forward notifications. Set store_listen to a URL of the server itself"
         )
 
     def no_search_path(self) -> StoreFailed:
@@ -127,7 +127,7 @@ class Explainer:
             return StoreFailed(f"store {self.name} names an unknown host, expected one that can be resolved")
         if "definition of service" in words:
             return InvalidRequest(
-                f"store {self.name} has no settings of its service ({_first_line(error)}): add it to ~/.pg_service.conf"
+                f"store {self.name} names an unknown service ({_first_line(error)}): add it to ~/.pg_service.conf"
             )
         if "no password supplied" in words:
             return StoreFailed(f"store {self.name} needs a password: put it into ~/.pgpass")
@@ -140,7 +140,9 @@ class Explainer:
         if "does not exist" in words and "role" in words:
             return StoreFailed(f"store {self.name} names an unknown role, create it with: createuser")
         if "pg_hba.conf" in words and "no encryption" in words:
-            return StoreFailed(f"store {self.name} lets no client in without TLS: set sslmode=verify-full")
+            return StoreFailed(
+                f"store {self.name} accepts only connections with TLS: set sslmode=verify-full"
+            )
         if "pg_hba.conf" in words:
             return StoreFailed(
                 f"store {self.name} does not let this client in, expected a line for it in the server's pg_hba.conf"

@@ -136,7 +136,7 @@ async def _of_jobs(connection: Connection) -> AsyncIterator[str]:
     lost = await find_lost(connection)
     if lost:
         yield (
-            f"Jobs are late without a run to come, like {lost[0][0]}. A worker dispatches them: start one with"
+            f"Jobs are late without a run in the queue, like {lost[0][0]}. A worker dispatches them: start one with"
             " scenarioctl daemon"
         )
     running = await _one(connection, "SELECT count(*) FROM jobs WHERE state = 'running'")

@@ -159,7 +159,7 @@ async def _apply(connection: Connection, step: Step, explainer: Explainer) -> No
         except psycopg.errors.LockNotAvailable as error:
             if attempt == _ATTEMPTS:
                 raise StoreBusy(
-                    f"store {explainer.name} cannot apply {step.name}, since another transaction uses its tables for long: end"
+                    f"store {explainer.name} cannot apply {step.name}, since another transaction still uses its tables: end"
                     " it (pg_stat_activity shows it), and run scenarioctl store migrate again"
                 ) from error
         await asyncio.sleep(_PAUSE)
