@@ -19,6 +19,13 @@ PATIENCE = 30.0
 PROGRAM = (sys.executable, "-m", "scenarioctl")
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 def wait_until(holds: Callable[[], Any]) -> Any:
     """Return what *holds* returns, once that is true."""
     deadline = time.monotonic() + PATIENCE

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+
+from tests.daemons import free_port
 
 #: A daemon as users start it, with the lease and the migrations that a test wants.
 PROGRAM = """
@@ -47,13 +49,6 @@ _LEFT = 1
 
 #: Statements, and the oldest version that still works after them.
 Migrations = Sequence[tuple[Sequence[str], int]]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def environment(home: Path, store: str, *, lease: float = 0.0, migrations: Migrations = ()) -> dict[str, str]:
@@ -131,11 +126,6 @@ class Member:
         if self.frozen_until:
             self.process.send_signal(signal.SIGCONT)
             self.frozen_until = 0.0
-
-    def stop(self) -> int:
-        """Stop it gracefully, and return its exit code."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
 
     def close(self) -> None:
         self.kill()
@@ -222,19 +212,6 @@ class Proxy:
                 continue
 
 
-@dataclass
-class Faults:
-    """What was done to the fleet."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def count(self, name: str) -> None:
-        self.counts[name] = self.counts.get(name, 0) + 1
-
-    def __getitem__(self, name: str) -> int:
-        return self.counts.get(name, 0)
-
-
 class Fleet:
     """Workers, of which every second is behind a proxy, and APIs."""
 
@@ -258,7 +235,8 @@ class Fleet:
             for number, each in enumerate(stores)
         ]
         self.apis = [Member(home / f"api-{number}", "api", store, lease=lease) for number in range(apis)]
-        self.faults = Faults()
+        #: What was done to it, and how often.
+        self.faults: Counter[str] = Counter()
         #: Called with a worker that was just killed.
         self.on_kill: Callable[[int], None] = lambda pid: None
         self.dice = random.Random(workers)
@@ -288,7 +266,7 @@ class Fleet:
             if member.process.poll() is not None:
                 # It found no server when it started.
                 member.start()
-                self.faults.count("start without a server")
+                self.faults["start without a server"] += 1
             if member.frozen_until and (everything or now > member.frozen_until):
                 member.thaw()
         for proxy in self.proxies:
@@ -316,14 +294,14 @@ class Fleet:
         worker.kill()
         self.on_kill(pid)
         worker.start()
-        self.faults.count("SIGKILL of a worker")
+        self.faults["SIGKILL of a worker"] += 1
 
     def _freeze_worker(self) -> bool:
         able = self._able()
         if len(able) <= _LEFT:
             return False
         self.dice.choice(able).freeze(self.dice.uniform(0.2, 2.5) * self.lease)
-        self.faults.count("SIGSTOP of a worker")
+        self.faults["SIGSTOP of a worker"] += 1
         return True
 
     def _cut_off(self) -> bool:
@@ -332,21 +310,21 @@ class Fleet:
         if not far or len(able) <= _LEFT:
             return False
         self.dice.choice(far).cut(self.dice.uniform(1.2, 2.5) * self.lease)
-        self.faults.count("partition")
+        self.faults["partition"] += 1
         return True
 
     def _kill_api(self) -> bool:
         api = self.dice.choice(self.apis)
         api.kill()
         api.start()
-        self.faults.count("SIGKILL of an API")
+        self.faults["SIGKILL of an API"] += 1
         return True
 
     def _freeze_api(self) -> bool:
         if any(api.frozen_until for api in self.apis):
             return False
         self.dice.choice(self.apis).freeze(self.dice.uniform(0.5, 1.0) * self.lease)
-        self.faults.count("SIGSTOP of an API")
+        self.faults["SIGSTOP of an API"] += 1
         return True
 
     # -- the end

@@ -10,7 +10,6 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -25,6 +24,7 @@ import pytest
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
+from tests.daemons import free_port
 from tests.runner import finish as run
 
 #: PostgreSQL refuses to run as root.
@@ -164,11 +164,8 @@ class Server:
 def start_server(*, durable: bool = False) -> Server:
     """Return a new server, which runs until the process ends."""
     need_programs()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     folder = Path(tempfile.mkdtemp(prefix="scenarioctl-postgres-"))
-    server = Server(folder=folder, port=port, durable=durable)
+    server = Server(folder=folder, port=free_port(), durable=durable)
     # The process that started it, and not the workers that it forks.
     pid = os.getpid()
     atexit.register(lambda: server.remove() if os.getpid() == pid else None)

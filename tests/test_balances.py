@@ -17,8 +17,6 @@ from tests.serving import Serving
 
 WHO = bytes.fromhex(BOB_HEX[2:])
 DOT = 10**10
-#: Existential deposit of the native asset on Polkadot.
-DEPOSIT = DOT
 
 
 @pytest.fixture

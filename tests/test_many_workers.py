@@ -140,7 +140,7 @@ def trouble(folder: Path, size: Size) -> None:
             delays = [sorted(delay for stream in streams for delay in stream.between(*when)) for when in calm]
             show(
                 "many workers",
-                **fleet.faults.counts,
+                **fleet.faults,
                 runs=found.runs,
                 left_out=found.left_out,
                 created_and_started=len(load.once),
@@ -163,7 +163,7 @@ def trouble(folder: Path, size: Size) -> None:
             assert size.judged(undisturbed) <= 2 * fleet.lease
             # Other work on the machine may hold up one of the two.
             assert min(nearly_all(each) for each in delays) < 1
-            assert set(fleet.faults.counts) >= FAULTS
+            assert set(fleet.faults) >= FAULTS
         finally:
             for stream in streams:
                 stream.close()

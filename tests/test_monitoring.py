@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from scenarioctl.errors import StoreBusy, StoreUnavailable
+from scenarioctl.errors import Conflict, NotFound, StoreBusy, StoreUnavailable
 from scenarioctl.model.jobs import JobState
-from scenarioctl.stores.postgres import figures
+from scenarioctl.stores import create_store
+from scenarioctl.stores.postgres import connections, figures
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
 from tests import postgres
@@ -49,24 +50,11 @@ def scrape(answer: bytes) -> dict[str, dict[tuple[str, ...], float]]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PostgresStore]:
-    with closing_store(tmp_path, pool=2) as store:
-        yield store
-
-
-class closing_store:  # noqa: N801 - a context manager
     """The shared database, emptied, as a daemon uses it."""
-
-    def __init__(self, folder: Path, *, pool: int) -> None:
-        run(postgres.open_store(folder).close())
-        self._store = PostgresStore(
-            ServerSettings(url=shared_server().url("shared", user=RUNTIME), pool=pool, role="api")
-        )
-
-    def __enter__(self) -> PostgresStore:
-        return self._store
-
-    def __exit__(self, *_: object) -> None:
-        run(self._store.close())
+    run(postgres.open_store(tmp_path).close())
+    store = PostgresStore(ServerSettings(url=shared_server().url("shared", user=RUNTIME), pool=2, role="api"))
+    yield store
+    run(store.close())
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +100,6 @@ class TestMetrics:
     def test_failures_of_the_store_are_counted_while_it_is_away(self, tmp_path: Path) -> None:
         server = start_server()
         url = server.create_database("away")
-        from scenarioctl.stores import create_store
-
         run(create_store(url, grant=RUNTIME))
         with Serving(tmp_path, role="api", store=server.url("away", user=RUNTIME)) as serving:
             before = scrape(serving.get("/metrics").body)
@@ -129,8 +115,6 @@ class TestMetrics:
         assert "scenarioctl_jobs" not in after
 
     def test_a_refused_request_is_no_failure_of_the_store(self, store: PostgresStore) -> None:
-        from scenarioctl.errors import Conflict, NotFound
-
         run(store.put_scenario(FIRST))
 
         message(Conflict, store.put_scenario(FIRST))
@@ -140,8 +124,6 @@ class TestMetrics:
     def test_requests_that_wait_for_a_connection_are_counted(
         self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from scenarioctl.stores.postgres import connections
-
         monkeypatch.setattr(connections, "_BUSY_SECONDS", 1.0)
 
         async def hold(connection: Connection) -> None:

@@ -27,7 +27,7 @@ from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import Run
-from tests.daemons import daemon, wait_until
+from tests.daemons import daemon, free_port, wait_until
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, start_server
 from tests.runner import finish as run
@@ -76,9 +76,7 @@ class Bouncer:
 def start_bouncer(server: Server, ini: str) -> Iterator[Bouncer]:
     folder = server.folder / f"bouncer{len(list(server.folder.glob('bouncer*')))}"
     folder.mkdir()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     users = "".join(f'"{role}" "{server.password}"\n' for role in (OWNER, RUNTIME, BARE, PATIENT))
     (folder / "users").write_text(users)
     (folder / "pgbouncer.ini").write_text(

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet import PATIENCE, PROGRAM, Member, Migrations, environment, free_port, stop
+from tests.daemons import free_port
+from tests.fleet import PATIENCE, PROGRAM, Member, Migrations, environment, stop
 from tests.fleet_load import Load, check, killable_server, wait_for_daemons, wait_until_all_ran
 from tests.messages import says
 
