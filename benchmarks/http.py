@@ -18,7 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 ACCOUNT = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 CONNECTIONS = 32
@@ -141,6 +144,13 @@ async def serve_echo() -> None:
 
     app = web.Application()
     app.router.add_post("/echo", echo)
+    await serve_bare(app)
+
+
+async def serve_bare(app: "web.Application") -> None:
+    """Serve *app* on a free port, which is printed."""
+    from aiohttp import web
+
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -174,11 +184,9 @@ async def serve_site(folder: Path) -> None:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[tuple[int, int]]:
-    """Start this module as a server in a process of its own; gives its port and process id."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.http", *arguments], stdout=subprocess.PIPE, text=True
-    ) as process:
+def server_process(*arguments: str) -> Iterator[tuple[int, int]]:
+    """Start a Python process that prints the port it listens on; gives the port and the process id."""
+    with subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             yield int(process.stdout.readline()), process.pid
@@ -211,7 +219,8 @@ def ask(server: tuple[int, int], path: str, fields: Any, seconds: float) -> Load
 def measure(rounds: int, seconds: float, folder: Path) -> dict[str, Load]:
     import urllib.request
 
-    with serving("echo") as echo, serving("site", str(folder)) as site:
+    ours = ("-m", "benchmarks.http")
+    with server_process(*ours, "echo") as echo, server_process(*ours, "site", str(folder)) as site:
         wanted = urllib.request.Request(
             f"http://127.0.0.1:{site[0]}/api/create/scenario",
             data=json.dumps(SCENARIO).encode(),

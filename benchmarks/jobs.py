@@ -60,7 +60,8 @@ async def run_jobs(path: Path, jobs: int, spread: float) -> dict[str, float]:
     }
 
 
-async def prepare(app: Application, jobs: int, spread: float) -> None:
+async def put_remarks(app: Application, count: int) -> None:
+    """Store *count* remarks, from `job-0` on."""
     made = await create_remark(app, CreateRemark(chain="polkadot", text="hello"))
     blob = (await app.store.get_scenario(made.answer["result"])).blob
     await app.store.put_scenarios(
@@ -72,8 +73,12 @@ async def prepare(app: Application, jobs: int, spread: float) -> None:
             created=number,
             updated=number,
         )
-        for number in range(jobs)
+        for number in range(count)
     )
+
+
+async def prepare(app: Application, jobs: int, spread: float) -> None:
+    await put_remarks(app, jobs)
     # By then all are started.
     start = app.clock() + SECOND // 2 + jobs * SECOND // 2000
     await asyncio.gather(

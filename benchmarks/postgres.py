@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import postgres_bare, postgres_runs
-from benchmarks.http import CONNECTIONS, Load, ask
+from benchmarks.http import CONNECTIONS, Load, ask, server_process
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
 from tests import daemons
@@ -138,7 +138,7 @@ def creations(given: argparse.Namespace) -> bool:
                 *("--role", "api", "--offline", "--store", ours),
                 listen=("--listen", "127.0.0.1:0"),
             ) as api,
-            bare_server(server.create_database("bare")) as bare,
+            server_process("-c", postgres_bare.PROGRAM, "server", server.create_database("bare")) as bare,
         ):
             daemon = (api.port(), api.process.pid)
             _, made, _ = api.ask("/api/create/remark", REMARK)
@@ -173,18 +173,6 @@ def creations(given: argparse.Namespace) -> bool:
         cpu = statistics.median(load.cpu for load in loads)
         print(f"{'':8}CPU of the server process: {cpu:.0f} us a request", flush=True)
     return reached
-
-
-@contextmanager
-def bare_server(url: str) -> Iterator[tuple[int, int]]:
-    """Start the yardstick of creations; gives its port and process id."""
-    command = [sys.executable, "-c", postgres_bare.PROGRAM, "server", url]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield int(process.stdout.readline()), process.pid
-        finally:
-            process.kill()
 
 
 def cold(given: argparse.Namespace) -> bool:

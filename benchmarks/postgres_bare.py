@@ -14,6 +14,8 @@ import time
 from procrastinate import App, PsycopgConnector
 from procrastinate.types import JSONDict
 
+from benchmarks.http import serve_bare
+
 #: Tasks at once; procrastinate's own default is one.
 CONCURRENCY = 20
 #: Connections of the server's pool, as many as a daemon has.
@@ -78,11 +80,7 @@ async def serve(url: str) -> None:
 
     app = web.Application()
     app.router.add_post("/insert", insert)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    print(runner.addresses[0][1], flush=True)
-    await asyncio.Event().wait()
+    await serve_bare(app)
 
 
 def main() -> None:

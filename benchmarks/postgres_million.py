@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -153,7 +153,7 @@ def report(url: str, path: Path, questions: dict[str, Ask]) -> None:
         print(f"{question:40}{ours!s:>20}{yardstick!s:>20}{ours.median / yardstick.median:>8.1f}", flush=True)
 
 
-async def measure(url: str, path: Path, ask: Ask, rounds: int) -> Iterator[Latency]:
+async def measure(url: str, path: Path, ask: Ask, rounds: int) -> list[Latency]:
     """Ask both stores in turns."""
     stores = (open_store(url, pool=2), open_store(path))
     taken: tuple[list[float], ...] = ([], [])
@@ -167,7 +167,7 @@ async def measure(url: str, path: Path, ask: Ask, rounds: int) -> Iterator[Laten
             times.append((time.perf_counter() - begun) * 1000)
     for store in stores:
         await store.close()
-    return iter([_latency(times) for times in taken])
+    return [_latency(times) for times in taken]
 
 
 def _latency(times: list[float]) -> Latency:

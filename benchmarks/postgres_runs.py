@@ -12,11 +12,11 @@ from pathlib import Path
 
 from benchmarks import postgres_bare
 from benchmarks.http import cpu_seconds
+from benchmarks.jobs import put_remarks
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.model.jobs import SECOND, Job, JobState, Schedule
-from scenarioctl.operations.creation import CreateRemark, create_remark
-from scenarioctl.stores import StoredScenario, open_store
+from scenarioctl.stores import open_store
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
 from tests import daemons
@@ -136,19 +136,7 @@ async def prepare(url: str, jobs: int) -> int:
     """Start *jobs* remarks, and return when all are due."""
     app = Application(load_settings({"offline": True, "store": url}, {}))
     app.resources.store = store = open_store(url, pool=8)
-    made = await create_remark(app, CreateRemark(chain="polkadot", text="hello"))
-    blob = (await store.get_scenario(made.answer["result"])).blob
-    await store.put_scenarios(
-        StoredScenario(
-            id=f"job-{number}",
-            blob=blob,
-            summary="Remark",
-            chains=("polkadot",),
-            created=number,
-            updated=number,
-        )
-        for number in range(jobs)
-    )
+    await put_remarks(app, jobs)
     start = app.clock() + 5 * SECOND + jobs * SECOND // 20
     each = asyncio.Semaphore(8)
 
