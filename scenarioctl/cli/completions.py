@@ -57,8 +57,10 @@ def job_ids(context: click.Context, incomplete: str) -> Iterable[Offer]:
 
 
 def _ids(context: click.Context, incomplete: str, *, jobs: bool) -> list[Offer]:
+    from scenarioctl.config import is_server
+
     settings = _settings(context)
-    if settings.url or "://" in settings.store:
+    if settings.url or is_server(settings.store):
         return []
     from scenarioctl.cli.stored_ids import find_ids
 

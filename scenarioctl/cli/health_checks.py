@@ -106,14 +106,14 @@ def check_config(settings: "Settings") -> HealthCheck:
 
 
 def check_store(app: "Application") -> HealthCheck:
-    from scenarioctl.config import without_password
+    from scenarioctl.config import is_server, without_password
 
     location = without_password(app.settings.store)
-    is_server = "://" in app.settings.store
-    if is_server and app.settings.offline:
+    on_server = is_server(app.settings.store)
+    if on_server and app.settings.offline:
         return HealthCheck("store", None, f"{location}, not checked: offline")
     try:
-        path = None if is_server else Path(app.settings.store)
+        path = None if on_server else Path(app.settings.store)
         if path is not None and not path.exists():
             parent = next(each for each in path.absolute().parents if each.exists())
             if not os.access(parent, os.W_OK | os.X_OK):
