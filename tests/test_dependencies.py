@@ -1,10 +1,10 @@
-"""setup.cfg declares exactly the distributions that the program imports."""
+"""pyproject.toml declares exactly the distributions that the program imports."""
 
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
-from configparser import ConfigParser
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -31,15 +31,14 @@ def normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def read_requirements(section: str, key: str) -> set[str]:
-    setup = ConfigParser()
-    setup.read(ROOT / "setup.cfg", encoding="utf-8")
-    return {normalize(re.split(r"[<>=!~;\[ ]", line)[0]) for line in setup[section][key].split("\n") if line}
+def distributions(requirements: list[str]) -> set[str]:
+    return {normalize(re.split(r"[<>=!~;\[ ]", line)[0]) for line in requirements}
 
 
 def test_the_requirements_are_the_distributions_that_are_imported() -> None:
-    declared = read_requirements("options", "install_requires")
-    extra = read_requirements("options.extras_require", "postgres")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = distributions(project["dependencies"])
+    extra = distributions(project["optional-dependencies"]["postgres"])
     known = packages_distributions()
 
     # `_typeshed` is what type checkers know of the standard library.

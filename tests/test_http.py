@@ -532,8 +532,8 @@ def test_body_and_query_string_of_a_get_may_not_contradict(served: Serving, stor
             says("/web/..%2f..%2fetc%2fpasswd", "lists"),
         ),
         (
-            "/web/%2e%2e/%2e%2e/setup.cfg",
-            says("/web/%2e%2e/%2e%2e/setup.cfg", "lists"),
+            "/web/%2e%2e/%2e%2e/pyproject.toml",
+            says("/web/%2e%2e/%2e%2e/pyproject.toml", "lists"),
         ),
         ("/" + "x/" * 500, says("x/" * 38, "lists")),
     ],
