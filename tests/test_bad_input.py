@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.cli.main import COMMANDS
+from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from tests.conftest import BOB, BOB_HEX, Run, examples
 from tests.messages import Says, says
 from tests.test_parity import commands
@@ -2424,7 +2425,7 @@ def test_a_damaged_scenario_is_named(scenarioctl: Run, damage: bytes, error: str
     [
         (
             "PRAGMA user_version = 99",
-            "store '{store}' was written by a newer scenarioctl (store version 99, this one knows 5): "
+            f"store '{{store}}' was written by a newer scenarioctl (store version 99, this one knows {len(MIGRATIONS)}): "
             "upgrade scenarioctl, or name another store",
         ),
         (

@@ -32,6 +32,7 @@ from scenarioctl.chains.connection import Timeouts
 from scenarioctl.schedules import DAY, HOUR
 from scenarioctl.server import streams
 from scenarioctl.stores.sqlite import database_file
+from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from tests.canned import GENESIS, answers
 from tests.conftest import DATA
 from tests.daemons import Daemon, daemon, start, wait_until
@@ -1479,7 +1480,7 @@ NO_STARTS = {
             home / "newer.db", f"PRAGMA application_id = {0x5363656E}", "PRAGMA user_version = 99"
         ),
         code=2,
-        error=says("store", "HOME/newer.db", "99", "5"),
+        error=says("store", "HOME/newer.db", "99", ours=f"knows {len(MIGRATIONS)}"),
     ),
     "a store that is a folder": NoStart(
         line=(*API, "--store", "HOME"),

@@ -13,6 +13,7 @@ from tests.daemons import free_port
 from tests.fleet import PATIENCE, PROGRAM, Member, Migrations, environment, stop
 from tests.fleet_load import Load, check, killable_server, wait_for_daemons, wait_until_all_ran
 from tests.messages import says
+from tests.test_store_migrations import LAST, NEXT, OURS, TODAY
 
 #: What a newer version adds to tables that daemons write all the time, and what it removes: the daemons of the version
 #: before must not write any more by then.
@@ -24,7 +25,7 @@ NEWER: Migrations = (
         ),
         1,
     ),
-    (("DROP INDEX jobs_by_state",), 2),
+    (("DROP INDEX jobs_by_state",), TODAY + 1),
 )
 LEASE = 2.0
 EVERY = "3s"
@@ -79,7 +80,7 @@ def upgrade(folder: Path, size: Size) -> list[str]:
 
             time.sleep(size.stage)
             migrated = run_program(folder, owner, "store", "migrate", migrations=NEWER)
-            assert migrated[:2] == (0, "version 2\n")
+            assert migrated[:2] == (0, f"{NEXT}\n")
 
             # An older daemon can still be started.
             late = start(folder / "late", url, ["worker"])
@@ -94,7 +95,7 @@ def upgrade(folder: Path, size: Size) -> list[str]:
 
             time.sleep(size.stage)
             contracted = run_program(folder, owner, "store", "migrate", "--contract", migrations=NEWER)
-            assert contracted == (0, "version 3\n", "")
+            assert contracted == (0, f"{LAST}\n", "")
             refused = run_program(folder, url, *daemon)
             assert refused[:2] == (2, "")
 
@@ -118,9 +119,9 @@ def test_daemons_of_two_versions_run_side_by_side_over_a_migration(tmp_path: Pat
     said = upgrade(tmp_path, Size(workers=1, jobs=10, stage=0.5))
 
     assert said == [
-        says("version 1", "version 2", "store migrate").within("Error: {}\n"),
-        says("version 3", "--contract").within("{}\n"),
-        says("version 3", "newer", "upgrade").within("Error: {}\n"),
+        says("store migrate", ours=OURS, newer=NEXT).within("Error: {}\n"),
+        says("--contract", last=LAST).within("{}\n"),
+        says("newer", "upgrade", ours=OURS, newer=LAST).within("Error: {}\n"),
     ]
 
 

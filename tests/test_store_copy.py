@@ -24,7 +24,9 @@ from scenarioctl.stores import ClaimingStore, Store, create_store, open_store
 from scenarioctl.stores import copying as copying_module
 from scenarioctl.stores.copying import CopiedTable, StoreCopy
 from scenarioctl.stores.postgres import copied_rows
+from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.sqlite import database_file
+from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from tests import postgres
 from tests.conftest import Run
 from tests.messages import says
@@ -37,6 +39,7 @@ THIRD = replace(
     FIRST,
     id="third",
     name="DOT for Ada – «täglich»",
+    tags=("ä", "daily"),
     webhooks=(WEBHOOK,),
     digest=b"0123456789abcdef",
     created=SECOND.created + 1,
@@ -385,18 +388,27 @@ class TestRefusals:
 
     def test_tables_of_another_version(self, locations: dict[str, str], tmp_path: Path) -> None:
         file, url = locations["sqlite"], locations["postgres"]
+        ours, theirs = len(MIGRATIONS), VERSION
         change_rows(file, "PRAGMA user_version = 4")
-        assert refusal(StoreFailed, file, url) == says("version 4", "store migrate", store=file)
+        assert refusal(StoreFailed, file, url) == says(
+            "version 4", "store migrate", store=file, ours=f"version {ours}"
+        )
         change_rows(file, "PRAGMA user_version = 99")
-        assert refusal(InvalidRequest, file, url) == says("version 99", "newer", store=file)
-        change_rows(file, "PRAGMA user_version = 5")
+        assert refusal(InvalidRequest, file, url) == says(
+            "version 99", "newer", store=file, ours=f"knows {ours}"
+        )
+        change_rows(file, f"PRAGMA user_version = {ours}")
         try:
             # This program could use them, and would leave out what it does not know.
-            change_rows(url, "UPDATE meta SET version = 9")
-            assert refusal(StoreFailed, url, file) == says("version 9", "newer", store=without_password(url))
-            assert refusal(StoreFailed, file, url) == says("version 9", "newer", store=without_password(url))
+            change_rows(url, "UPDATE meta SET version = 99")
+            assert refusal(StoreFailed, url, file) == says(
+                "version 99", "newer", store=without_password(url), ours=f"version {theirs}"
+            )
+            assert refusal(StoreFailed, file, url) == says(
+                "version 99", "newer", store=without_password(url), ours=f"version {theirs}"
+            )
         finally:
-            change_rows(url, "UPDATE meta SET version = 1")
+            change_rows(url, f"UPDATE meta SET version = {theirs}")
 
     def test_a_role_that_may_not_set_numbers(self, locations: dict[str, str]) -> None:
         occupy(locations["sqlite"])

@@ -793,6 +793,30 @@ class TestEveryStore:
 
     # -- deleting
 
+    def test_a_scenario_that_is_changed_keeps_its_job_whose_next_run_is_of_the_new_version(
+        self, store: Store
+    ) -> None:
+        run(store.start_job(JOB))
+        (first,) = claim(store)
+        changed = replace(FIRST, blob=b"new", summary="new", updated=NOW)
+        run(store.change_scenario(changed, revision=FIRST.revision, line="scenario changed"))
+        finish(store, ended(first, lines=("of the first",), due=NOW, next_planned=NOW))
+        (second,) = claim(store)
+
+        assert (first.blob, second.blob, second.summary) == (FIRST.blob, b"new", "new")
+        assert texts(store) == ["scenario changed", "of the first"]
+        assert get_job(store).runs == 1
+
+    def test_a_change_that_is_refused_or_concerns_no_job_writes_no_line(self, store: Store) -> None:
+        changed = replace(FIRST, blob=b"new")
+        run(store.change_scenario(changed, revision=FIRST.revision, line="scenario changed"))
+        run(store.start_job(JOB))
+        with pytest.raises(Conflict):
+            run(store.change_scenario(FIRST, revision=FIRST.revision, line="scenario changed"))
+        run(store.change_scenario(FIRST, revision=changed.revision))
+
+        assert texts(store) == []
+
     def test_a_scenario_whose_job_runs_cannot_be_deleted(self, store: Store) -> None:
         run(store.start_job(JOB))
 

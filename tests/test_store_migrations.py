@@ -19,6 +19,7 @@ from scenarioctl.stores.postgres import administration, connections, engine_tabl
 from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.stores.postgres.schema import Migration, needed_version
 from scenarioctl.stores.postgres.store import PostgresStore
+from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from tests.conftest import Run
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, shared_server
@@ -26,8 +27,12 @@ from tests.runner import finish as run
 from tests.test_store_jobs import JOB
 from tests.test_stores import FIRST, SECOND, message
 
+#: The version of the tables today, and what messages call it and those after it.
+TODAY = len(schema.MIGRATIONS)
+OURS, NEXT, LAST = (f"version {TODAY + number}" for number in range(3))
+
 ADD = Migration(statements=("ALTER TABLE scenarios ADD COLUMN note text NOT NULL DEFAULT ''",), compatible=1)
-REMOVE = Migration(statements=("ALTER TABLE scenarios DROP COLUMN summary",), compatible=2)
+REMOVE = Migration(statements=("ALTER TABLE scenarios DROP COLUMN summary",), compatible=TODAY + 1)
 INDEX = Migration(index=("scenarios_by_size", "ON scenarios (size)"), compatible=1)
 ENGINE = ("CREATE TABLE engine_more (id integer)", "DROP TABLE engine_more")
 
@@ -101,7 +106,7 @@ async def _counting(url: str, *, pool: int = 0) -> int:
 
 class TestOurs:
     def test_nothing_to_do(self, url: str) -> None:
-        assert run(migrate_store(url)) == Migrated(version=1, newest=1, applied=())
+        assert run(migrate_store(url)) == Migrated(version=TODAY, newest=TODAY, applied=())
 
     def test_what_only_adds_is_done_while_older_daemons_run(
         self, url: str, monkeypatch: pytest.MonkeyPatch
@@ -109,9 +114,9 @@ class TestOurs:
         older = PostgresStore(ServerSettings(url=shared_server().url("migrated", user=RUNTIME), pool=2))
         run(older.put_scenario(FIRST))
         with program_with(ADD, monkeypatch=monkeypatch):
-            assert message(StoreFailed, _counting(url)) == says("version 1", "version 2", "store migrate")
-            assert run(migrate_store(url)) == Migrated(version=2, newest=2, applied=("version 2",))
-            assert run(migrate_store(url)) == Migrated(version=2, newest=2, applied=())
+            assert message(StoreFailed, _counting(url)) == says("store migrate", ours=OURS, newer=NEXT)
+            assert run(migrate_store(url)) == Migrated(version=TODAY + 1, newest=TODAY + 1, applied=(NEXT,))
+            assert run(migrate_store(url)) == Migrated(version=TODAY + 1, newest=TODAY + 1, applied=())
             assert count(url) == 1
         run(older.put_scenario(SECOND))
 
@@ -125,47 +130,47 @@ class TestOurs:
     ) -> None:
         with program_with(ADD, REMOVE, monkeypatch=monkeypatch):
             first = run(migrate_store(url))
-            assert first == Migrated(version=2, newest=3, applied=("version 2",), waiting=("version 3",))
+            assert first == Migrated(version=TODAY + 1, newest=TODAY + 2, applied=(NEXT,), waiting=(LAST,))
             # A second time too: nobody has said that the older daemons have gone.
-            assert run(migrate_store(url)).waiting == ("version 3",)
+            assert run(migrate_store(url)).waiting == (LAST,)
             # The newer program doesn't need the removal.
             assert count(url) == 0
-            assert run(migrate_store(url, contract=True)).applied == ("version 3",)
-            assert meta()[:2] == (3, 2)
+            assert run(migrate_store(url, contract=True)).applied == (LAST,)
+            assert meta()[:2] == (TODAY + 2, TODAY + 1)
 
-        assert message(StoreFailed, _counting(url)) == says("version 3", "newer")
-        assert message(StoreFailed, migrate_store(url)) == says("version 3", "newer")
+        assert message(StoreFailed, _counting(url)) == says("newer", ours=OURS, newer=LAST)
+        assert message(StoreFailed, migrate_store(url)) == says("newer", ours=OURS, newer=LAST)
 
     def test_of_two_at_once_one_does_it(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         async def both() -> tuple[Migrated, Migrated]:
             return await asyncio.gather(migrate_store(url), migrate_store(url))
 
         with program_with(ADD, monkeypatch=monkeypatch):
-            assert sorted(done.applied for done in run(both())) == [(), ("version 2",)]
+            assert sorted(done.applied for done in run(both())) == [(), (NEXT,)]
 
     def test_what_is_needed_may_wait_behind_a_removal(
         self, url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with program_with(REMOVE, replace(ADD, compatible=2), monkeypatch=monkeypatch):
+        with program_with(REMOVE, replace(ADD, compatible=TODAY + 1), monkeypatch=monkeypatch):
             done = run(migrate_store(url))
-            assert (done.waiting, done.is_usable) == (("version 2", "version 3"), False)
-            assert message(StoreFailed, _counting(url)) == says("version 1", "version 3")
+            assert (done.waiting, done.is_usable) == ((NEXT, LAST), False)
+            assert message(StoreFailed, _counting(url)) == says("store migrate", ours=OURS, newer=LAST)
             done = run(migrate_store(url, contract=True))
-            assert (done.applied, done.is_usable) == (("version 2", "version 3"), True)
+            assert (done.applied, done.is_usable) == ((NEXT, LAST), True)
 
     def test_a_check_says_what_to_do(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         with program_with(ADD, REMOVE, monkeypatch=monkeypatch):
             run(migrate_store(url))
-            assert findings(url)[0] == says("version 3", "--contract")
+            assert findings(url)[0] == says("--contract", last=LAST)
 
     def test_an_entry_that_fails_changes_nothing(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         broken = Migration(statements=(*ADD.statements, "SELECT 1 / 0"), compatible=1)
         with program_with(broken, monkeypatch=monkeypatch), pytest.raises(psycopg.errors.DivisionByZero):
             run(migrate_store(url))
-        assert meta()[:2] == (1, 1)
+        assert meta()[:2] == (TODAY, 1)
 
         with program_with(ADD, monkeypatch=monkeypatch):
-            assert run(migrate_store(url)).version == 2
+            assert run(migrate_store(url)).version == TODAY + 1
 
     def test_it_waits_for_a_transaction_that_uses_the_table(
         self, url: str, monkeypatch: pytest.MonkeyPatch
@@ -187,7 +192,7 @@ class TestOurs:
             return await migrated
 
         with program_with(ADD, monkeypatch=monkeypatch):
-            assert run(meanwhile()).applied == ("version 2",)
+            assert run(meanwhile()).applied == (NEXT,)
         run(older.close())
 
     def test_it_gives_up_if_a_transaction_uses_the_table_for_long(
@@ -197,8 +202,8 @@ class TestOurs:
         monkeypatch.setattr(migrating, "_PAUSE", 0.0)
         with psycopg.connect(url) as other, program_with(ADD, monkeypatch=monkeypatch):
             other.execute("SELECT FROM scenarioctl.scenarios")
-            assert message(StoreBusy, migrate_store(url)) == says("version 2", "pg_stat_activity")
-        assert meta()[:2] == (1, 1)
+            assert message(StoreBusy, migrate_store(url)) == says("pg_stat_activity", newer=NEXT)
+        assert meta()[:2] == (TODAY, 1)
 
     def test_a_role_that_does_not_own_the_tables(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         runtime = shared_server().url("migrated", user=RUNTIME)
@@ -239,7 +244,7 @@ class TestIndexes:
             return await migrated
 
         with program_with(INDEX, monkeypatch=monkeypatch):
-            assert run(meanwhile()).applied == ("version 2",)
+            assert run(meanwhile()).applied == (NEXT,)
         run(store.close())
         assert is_valid("scenarios_by_size")
 
@@ -251,10 +256,10 @@ class TestIndexes:
                 other.execute("CREATE INDEX CONCURRENTLY scenarios_by_size ON scenarios (size)")
         assert not is_valid("scenarios_by_size")
         with program_with(INDEX, monkeypatch=monkeypatch):
-            assert run(migrate_store(url)).version == 2
+            assert run(migrate_store(url)).version == TODAY + 1
 
         assert is_valid("scenarios_by_size")
-        assert meta()[:2] == (2, 1)
+        assert meta()[:2] == (TODAY + 1, 1)
 
     def test_of_two_at_once_one_builds_it(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         async def all() -> tuple[Migrated, Migrated, bool]:
@@ -263,7 +268,7 @@ class TestIndexes:
 
         with program_with(INDEX, monkeypatch=monkeypatch):
             *migrated, created = run(all())
-        assert sorted(done.applied for done in migrated) == [(), ("version 2",)]
+        assert sorted(done.applied for done in migrated) == [(), (NEXT,)]
         assert created is False
 
     def test_new_tables_have_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,7 +276,7 @@ class TestIndexes:
         fresh = server.create_database("fresh")
         with program_with(INDEX, monkeypatch=monkeypatch):
             run(create_store(fresh))
-            assert run(migrate_store(fresh)) == Migrated(version=2, newest=2, applied=())
+            assert run(migrate_store(fresh)) == Migrated(version=TODAY + 1, newest=TODAY + 1, applied=())
         assert is_valid("scenarios_by_size", database="fresh")
         server.execute("DROP DATABASE fresh")
 
@@ -302,7 +307,7 @@ class TestTheEngines:
         assert meta()[2] == "99.00.00_01_pre_more"
 
         assert run(migrate_store(url, contract=True)).applied == ("procrastinate 99.00.00_50_post_more",)
-        assert run(migrate_store(url)) == Migrated(version=1, newest=1, applied=())
+        assert run(migrate_store(url)) == Migrated(version=TODAY, newest=TODAY, applied=())
 
     def test_a_daemon_says_that_it_is_too_new_or_too_old(
         self, url: str, monkeypatch: pytest.MonkeyPatch
@@ -332,7 +337,7 @@ class TestTheEngines:
         assert done.out == "procrastinate 99.00.00_01_pre_more\n"
         assert done.err == says("50_post", "--contract").within("{}\n")
         assert json.loads(told.out)["applied"] == ["procrastinate 99.00.00_50_post_more"]
-        assert (again.out, again.err) == ("", says("version 1").within("{}\n"))
+        assert (again.out, again.err) == ("", says("Nothing to do", ours=OURS).within("{}\n"))
 
 
 class TestOlderTablesOfTheEngine:
@@ -403,9 +408,10 @@ class TestFiles:
     def test_a_file_is_migrated(self, scenarioctl: Run, tmp_path: Path) -> None:
         path = tmp_path / "scenarios.db"
         run(open_store(path).close())
-        # Version 5 adds only this column.
+        # Versions 5 and 6 add only this column and this table.
         with closing(sqlite3.connect(path)) as database:
             database.executescript(
+                "DROP TRIGGER scenario_tags_removed; DROP TABLE scenario_tags;"
                 "ALTER TABLE leases DROP COLUMN granted;"
                 "CREATE TABLE scenarios_unindexed (id TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;"
                 "PRAGMA user_version = 4;"
@@ -413,8 +419,15 @@ class TestFiles:
         done = scenarioctl("--store", str(path), "store", "migrate")
         again = scenarioctl("--store", str(path), "store", "migrate")
 
-        assert (done.code, done.out, done.err) == (0, "version 5\n", "")
-        assert (again.out, again.err) == ("", says("version 5").within("{}\n"))
+        assert (done.code, done.out, done.err) == (
+            0,
+            "".join(f"version {each}\n" for each in range(5, len(MIGRATIONS) + 1)),
+            "",
+        )
+        assert (again.out, again.err) == (
+            "",
+            says("Nothing to do", ours=f"version {len(MIGRATIONS)}").within("{}\n"),
+        )
 
     def test_no_file_is_created(self, tmp_path: Path) -> None:
         path = tmp_path / "absent.db"

@@ -30,6 +30,7 @@ from scenarioctl.stores import create_store, open_store
 from scenarioctl.stores.postgres import connections, errors, event_rows, run_rows
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connection_info
 from scenarioctl.stores.postgres.scenario_rows import COUNT, count, list_page
+from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.postgres.store import PostgresStore
 from tests import postgres
 from tests.conftest import Run
@@ -141,7 +142,9 @@ class TestRefusals:
         statement = f"UPDATE scenarioctl.meta SET version = {version}, compatible = {compatible}"
         server.execute(statement, database=f"version{version}")
 
-        assert refusal(StoreFailed, url) == says(f"version{version}", f"version {version}")
+        assert refusal(StoreFailed, url) == says(
+            f"version{version}", f"version {version}", ours=f"version {VERSION}"
+        )
 
     def test_newer_tables_that_this_version_can_use_are_used(self, server: Server) -> None:
         url = server.create_database("expanded")
@@ -475,7 +478,13 @@ class TestRows:
         ]
         run(store.put_scenarios(scenarios))
         server.execute("ANALYZE", database="shared")
-        question: dict[str, Any] = {"chain": "", "search": "", "sort": sort, "descending": descending}
+        question: dict[str, Any] = {
+            "chain": "",
+            "tag": "",
+            "search": "",
+            "sort": sort,
+            "descending": descending,
+        }
         page = run(store.list_scenarios(limit=10, **question))
 
         async def read(connection: Connection) -> None:
@@ -675,8 +684,8 @@ class TestCommands:
         findings = answer.pop("findings")
         assert answer == {
             "store": location,
-            "version": 1,
-            "newest": 1,
+            "version": VERSION,
+            "newest": VERSION,
             "extensions": ["pg_trgm"],
             "stalled_runs": 0,
         }

@@ -200,6 +200,74 @@ class TestEveryStore:
         run(store.put_scenario(SECOND))
         assert names() == [(FIRST.id, ""), (SECOND.id, "")]
 
+    def test_tags_are_listed_selected_replaced_and_forgotten(self, store: Store) -> None:
+        run(
+            store.put_scenarios(
+                [replace(FIRST, tags=("rent", "dao", "rent")), replace(SECOND, tags=("dao",))]
+            )
+        )
+
+        def tagged(**fields: Any) -> list[tuple[str, tuple[str, ...]]]:
+            page = run(store.list_scenarios(**fields))
+            assert page.total == len(page.items)
+            return [(row.id, row.tags) for row in page.items]
+
+        assert run(store.get_scenario(FIRST.id)).tags == ("dao", "rent")
+        assert tagged(tag="rent") == [(FIRST.id, ("dao", "rent"))]
+        assert tagged(tag="dao", sort="id") == [(SECOND.id, ("dao",)), (FIRST.id, ("dao", "rent"))]
+        assert tagged(tag="dao", chain="hydraDx") == [(SECOND.id, ("dao",))]
+        assert tagged(tag="dao", search="xtransfer") == [(FIRST.id, ("dao", "rent"))]
+        assert tagged(tag="da") == tagged(tag="Dao") == tagged(tag="d%") == tagged(tag="\0") == []
+        run(store.put_scenario(replace(FIRST, tags=("paid",)), replace=True))
+        assert tagged(tag="rent") == []
+        run(store.delete_scenario(SECOND.id))
+        run(store.put_scenario(SECOND))
+        assert tagged() == [(FIRST.id, ("paid",)), (SECOND.id, ())]
+
+    def test_the_pages_of_a_tag_are_those_of_its_list(self, store: Store) -> None:
+        run(store.put_scenarios([replace(each, tags=("all",)) for each in fill(store, 5)], replace=True))
+        run(store.put_scenario(FIRST))
+        everything = [row.id for row in run(store.list_scenarios(tag="all", limit=100)).items]
+
+        assert len(everything) == 5
+        assert all_pages(store, tag="all", limit=2) == everything
+
+    def test_a_scenario_is_changed_in_place(self, store: Store) -> None:
+        run(store.put_scenario(FIRST))
+        changed = replace(
+            FIRST, blob=b"new", name="New", tags=("a",), chains=("hydraDx",), created=5, updated=9
+        )
+        run(store.change_scenario(changed, revision=FIRST.revision))
+
+        assert changed.revision != FIRST.revision
+        assert run(store.get_scenario(FIRST.id)) == replace(changed, created=FIRST.created)
+        assert run(store.get_scenario(FIRST.id)).revision == changed.revision
+        assert run(store.count_scenarios("polkadot")) == 0
+
+    def test_a_change_of_another_version_than_the_stored_one_is_refused(self, store: Store) -> None:
+        run(store.put_scenario(FIRST))
+        theirs, mine = replace(FIRST, blob=b"theirs"), replace(FIRST, blob=b"mine")
+        run(store.change_scenario(theirs, revision=FIRST.revision))
+
+        assert message(Conflict, store.change_scenario(mine, revision=FIRST.revision)) == says(
+            "lnr8CfoQX", "changed"
+        )
+        assert run(store.get_scenario(FIRST.id)) == theirs
+        assert message(NotFound, store.change_scenario(SECOND, revision=SECOND.revision)) == says("hLhmE6m0j")
+        assert run(store.count_scenarios()) == 1
+
+    def test_of_two_changes_at_once_one_is_refused(self, store: Store) -> None:
+        run(store.put_scenario(FIRST))
+
+        async def both() -> list[type]:
+            changes = [
+                store.change_scenario(replace(FIRST, blob=blob), revision=FIRST.revision)
+                for blob in (b"one", b"two")
+            ]
+            return [type(each) for each in await gather(*changes, return_exceptions=True)]
+
+        assert sorted(run(both()), key=str) == sorted([type(None), Conflict], key=str)
+
     @pytest.fixture
     def store(self, kind: str, tmp_path: Path) -> Iterator[Store]:
         with opened(kind, tmp_path) as store:
@@ -749,7 +817,7 @@ class TestSqlite:
 
         with pytest.raises(InvalidRequest) as caught:
             open_store(path)
-        assert str(caught.value) == says("store", "99", len(MIGRATIONS), path=path)
+        assert str(caught.value) == says("store", "99", path=path, ours=f"knows {len(MIGRATIONS)}")
 
     def test_a_store_that_a_newer_version_migrates_meanwhile_says_so(self, path: Path) -> None:
         with opened("sqlite", path.parent) as store:

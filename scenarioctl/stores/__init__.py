@@ -14,6 +14,7 @@ Nothing here assumes that all processes run on one machine.  What any store must
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -51,8 +52,15 @@ class StoredScenario:
     webhooks: tuple[str, ...] = ()
     #: What its author calls it; empty where it has no name.
     name: str = ""
+    #: Words that its author sorts it by; read back sorted, each once.
+    tags: tuple[str, ...] = ()
     #: Hash of the diagram, the same for the same diagram; empty where nobody looks for it.  Not read back.
     digest: bytes = field(default=b"", compare=False)
+
+    @property
+    def revision(self) -> str:
+        """What distinguishes the versions of a scenario: of the same blob, the same."""
+        return sha256(self.blob).hexdigest()[:16]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +76,7 @@ class ListedScenario:
     size: int
     #: Empty where it has none.
     name: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +163,13 @@ class Store(Protocol):
     async def get_scenario(self, id: str) -> StoredScenario:
         """Return the scenario, or raise NotFound."""
 
+    async def change_scenario(self, scenario: StoredScenario, *, revision: str, line: str = "") -> None:
+        """Replace the scenario that has this id and *revision*; `created` stays, and so do its job, log and drafts.
+
+        Conflict if it has another revision by now, NotFound if it is gone.  *line* is added to the log of its job, if there
+        is one.  A run in progress goes on with the version that it was begun with.
+        """
+
     async def delete_scenario(self, id: str) -> None:
         """Delete the scenario with its job, log, drafts and runs, or raise NotFound; Conflict while its job is running.
 
@@ -166,13 +182,14 @@ class Store(Protocol):
         limit: int = 50,
         after: str = "",
         chain: str = "",
+        tag: str = "",
         search: str = "",
         sort: str = "created",
         descending: bool = False,
     ) -> ScenarioPage:
         """Return up to *limit* scenarios that follow the cursor *after*.
 
-        *chain* selects the scenarios that use it.  *search* selects those with this text in their id, summary or name;
+        *chain* selects the scenarios that use it, *tag* those that have it.  *search* selects those with this text in their id, summary or name;
         ASCII letters match in either case.  A damaged scenario is named in the page, and hides no other.  Scenarios that
         are stored or deleted between two pages make the second page neither repeat nor skip any other.
         """

@@ -54,6 +54,7 @@ TABLES = (
             "size": int,
             "chains": tuple,
             "webhooks": tuple,
+            "tags": tuple,
             "digest": bytes | None,
             "blob": bytes,
         },

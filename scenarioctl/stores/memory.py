@@ -34,6 +34,7 @@ from scenarioctl.stores.memory_state import MemoryState, list_page, normal, trim
 from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import (
     INTEGER_MAX,
+    changed_meanwhile,
     check_id,
     check_job,
     check_limit,
@@ -87,6 +88,15 @@ class MemoryStore:
         self._changed()
         return count
 
+    async def change_scenario(self, scenario: StoredScenario, *, revision: str, line: str = "") -> None:
+        check_scenario(scenario)
+        if self._find(scenario.id).revision != revision:
+            raise changed_meanwhile(scenario.id)
+        await self.put_scenario(scenario, replace=True)
+        if line and scenario.id in self._state.jobs:
+            self._log(scenario.id, [line], scenario.updated)
+            self._trim(scenario.id, DEFAULT_RETENTION)
+
     async def keep_scenario(self, scenario: StoredScenario) -> str:
         for id in sorted(self._state.scenarios, key=self._state.numbers.__getitem__):
             if scenario.digest and self._state.scenarios[id].digest == scenario.digest:
@@ -128,17 +138,20 @@ class MemoryStore:
         limit: int = 50,
         after: str = "",
         chain: str = "",
+        tag: str = "",
         search: str = "",
         sort: str = "created",
         descending: bool = False,
     ) -> ScenarioPage:
         check_listing(limit=limit, after=after, search=search, sort=sort)
         check_text(chain, field="chain")
+        check_text(tag, field="tag")
         return list_page(
             self._state,
             limit=limit,
             after=after,
             chain=chain,
+            tag=tag,
             search=search,
             sort=sort,
             descending=descending,

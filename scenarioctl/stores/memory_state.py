@@ -44,6 +44,7 @@ def normal(scenario: StoredScenario, before: StoredScenario | None) -> StoredSce
         scenario,
         chains=tuple(sorted(set(scenario.chains))),
         webhooks=tuple(sorted(set(scenario.webhooks))),
+        tags=tuple(sorted(set(scenario.tags))),
         created=before.created if before else scenario.created,
     )
 
@@ -54,6 +55,7 @@ def list_page(
     limit: int,
     after: str,
     chain: str,
+    tag: str,
     search: str,
     sort: str,
     descending: bool,
@@ -71,7 +73,7 @@ def list_page(
     found = [
         one
         for one in state.scenarios.values()
-        if (not chain or chain in one.chains) and _matches(one, search)
+        if (not chain or chain in one.chains) and (not tag or tag in one.tags) and _matches(one, search)
     ]
     found.sort(key=key, reverse=descending)
     rest = found
@@ -109,6 +111,7 @@ def _listed(scenario: StoredScenario) -> ListedScenario:
         updated=scenario.updated,
         size=len(scenario.blob),
         name=scenario.name,
+        tags=scenario.tags,
     )
 
 

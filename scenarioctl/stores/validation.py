@@ -26,6 +26,9 @@ def check_scenario(scenario: StoredScenario) -> None:
     for uuid in scenario.webhooks:
         if not check_storable(uuid, field="webhook"):
             raise InvalidRequest("webhook '' is empty, expected a webhook's uuid")
+    for tag in scenario.tags:
+        if not check_storable(tag, field="tag"):
+            raise InvalidRequest("tag '' is empty, expected a word")
     check_moment(scenario.created, field="created")
     check_moment(scenario.updated, field="updated")
 
@@ -94,6 +97,12 @@ def unknown(id: str) -> NotFound:
 
 def taken(id: str) -> Conflict:
     return Conflict(f"scenario {id!r} is already in the store")
+
+
+def changed_meanwhile(id: str) -> Conflict:
+    return Conflict(
+        f"scenario {id!r} was changed since you read it. Read it again, and repeat your change on the new version."
+    )
 
 
 def still_running(id: str) -> Conflict:

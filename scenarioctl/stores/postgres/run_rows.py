@@ -410,6 +410,13 @@ async def flag_drafts(
     )
 
 
+async def note(connection: Connection, job: str, line: str, *, now: int) -> None:
+    """Add a line to the log of the job, if there is one."""
+    found = await connection.execute("SELECT FROM jobs WHERE id = %s", (job,))
+    if await found.fetchone() is not None:
+        await _log(connection, [Lines(job=job, texts=[line], written=now, retention=DEFAULT_RETENTION)])
+
+
 async def prune_some(connection: Connection, *, now: int, retention: Retention) -> int:
     """Remove some rows that are too old or too many; return how many, 0 at the end."""
     return await prune(

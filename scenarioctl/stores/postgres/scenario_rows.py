@@ -12,15 +12,15 @@ from scenarioctl.stores.cursors import read_cursor, write_cursor
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.locks import lock_digest, lock_webhooks
-from scenarioctl.stores.validation import check_scenario, still_running, taken, unknown
+from scenarioctl.stores.validation import changed_meanwhile, check_scenario, still_running, taken, unknown
 
 #: Rows that one statement inserts.
 _ROWS_AT_ONCE = 500
 #: Characters of a summary by which it is sorted.
 _SORTED = 600
 
-_COLUMNS = "id, summary, name, chains, webhooks, created, updated, size, digest, blob"
-_MARKS = f"({', '.join(['%s'] * 10)})"
+_COLUMNS = "id, summary, name, chains, webhooks, tags, created, updated, size, digest, blob"
+_MARKS = f"({', '.join(['%s'] * 11)})"
 
 #: What a list is sorted by; the order of creation decides between equal rows.
 _ORDERS = {
@@ -42,6 +42,7 @@ def _row(scenario: StoredScenario) -> tuple[Any, ...]:
         scenario.name,
         sorted(set(scenario.chains)),
         sorted(set(scenario.webhooks)),
+        sorted(set(scenario.tags)),
         scenario.created,
         scenario.updated,
         len(scenario.blob),
@@ -78,8 +79,14 @@ async def put_all_new(connection: Connection, scenarios: Sequence[StoredScenario
                 raise taken(scenario.id)
 
 
-async def replace(connection: Connection, scenario: StoredScenario) -> None:
+async def change(connection: Connection, scenario: StoredScenario, *, revision: str) -> None:
+    """Replace the scenario if its revision is still *revision*."""
     check_scenario(scenario)
+    await replace(connection, scenario, revision=revision)
+
+
+async def replace(connection: Connection, scenario: StoredScenario, *, revision: str = "") -> None:
+    """Store *scenario* in place of the one with its id; with *revision*, only in place of that one."""
     former = await (
         await connection.execute("SELECT webhooks FROM scenarios WHERE id = %s", (scenario.id,))
     ).fetchone()
@@ -90,14 +97,18 @@ async def replace(connection: Connection, scenario: StoredScenario) -> None:
         )
     ).fetchone()
     if found is None:
+        if revision:
+            raise unknown(scenario.id)
         await put_new(connection, scenario)
         return
+    if revision and (await get(connection, scenario.id)).revision != revision:
+        raise changed_meanwhile(scenario.id)
     seq, webhooks = found
-    _, summary, name, chains, named, _, updated, size, digest, blob = _row(scenario)
+    _, summary, name, chains, named, tags, _, updated, size, digest, blob = _row(scenario)
     await connection.execute(
-        "UPDATE scenarios SET summary = %s, name = %s, chains = %s, webhooks = %s, updated = %s, size = %s, digest = %s,"
+        "UPDATE scenarios SET summary = %s, name = %s, chains = %s, webhooks = %s, tags = %s, updated = %s, size = %s, digest = %s,"
         " blob = %s WHERE seq = %s",
-        (summary, name, chains, named, updated, size, digest, blob, seq),
+        (summary, name, chains, named, tags, updated, size, digest, blob, seq),
     )
     await _forget_events(connection, webhooks)
 
@@ -119,13 +130,13 @@ async def keep(connection: Connection, scenario: StoredScenario) -> str:
 async def get(connection: Connection, id: str) -> StoredScenario:
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute(
-            "SELECT blob, summary, created, updated, chains, webhooks, name FROM scenarios WHERE id = %s",
+            "SELECT blob, summary, created, updated, chains, webhooks, name, tags FROM scenarios WHERE id = %s",
             (id,),
         )
         row = await cursor.fetchone()
     if row is None:
         raise unknown(id)
-    blob, summary, created, updated, chains, webhooks, name = row
+    blob, summary, created, updated, chains, webhooks, name, tags = row
     return StoredScenario(
         id=id,
         blob=blob,
@@ -135,6 +146,7 @@ async def get(connection: Connection, id: str) -> StoredScenario:
         updated=updated,
         webhooks=tuple(webhooks),
         name=name,
+        tags=tuple(tags),
     )
 
 
@@ -178,11 +190,12 @@ async def list_page(
     limit: int,
     after: str,
     chain: str,
+    tag: str,
     search: str,
     sort: str,
     descending: bool,
 ) -> ScenarioPage:
-    conditions, values = _filter(chain, search)
+    conditions, values = _filter(chain, tag, search)
     order = _CHAIN_BY_CREATED if chain and sort == "created" else _ORDERS[sort]
     ordering = ", ".join(f"{column} DESC" if descending else column for column in order)
     page_conditions, page_values = list(conditions), list(values)
@@ -192,7 +205,7 @@ async def list_page(
         page_conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({marks})")
         page_values += key
     source = _OF_A_CHAIN if chain else "scenarios s"
-    if search:
+    if search or tag:
         total, total_values = f"SELECT count(*) FROM {source}{_where(conditions)}", values  # noqa: S608
     else:
         total, total_values = COUNT, [chain]
@@ -200,7 +213,7 @@ async def list_page(
     rows = await (
         await connection.execute(
             f"SELECT ({total}), page.* FROM (SELECT) one LEFT JOIN LATERAL"  # noqa: S608
-            " (SELECT s.id, s.summary, s.name, s.chains, s.created, s.updated, s.size, s.seq"
+            " (SELECT s.id, s.summary, s.name, s.chains, s.tags, s.created, s.updated, s.size, s.seq"
             f" FROM {source}{_where(page_conditions)} ORDER BY {ordering} LIMIT %s) page ON true",
             (*total_values, *page_values, limit + 1),
         )
@@ -208,7 +221,7 @@ async def list_page(
     found = [row[1:] for row in rows if row[1] is not None]
     following = ""
     if len(found) > limit:
-        id, summary, _, _, created, _, _, seq = found[limit - 1]
+        id, summary, _, _, _, created, _, _, seq = found[limit - 1]
         following = write_cursor(
             id=id, summary=summary, created=created, seq=seq, sort=sort, descending=descending
         )
@@ -219,11 +232,12 @@ async def list_page(
                 summary=summary,
                 name=name,
                 chains=tuple(chains),
+                tags=tuple(tags),
                 created=created,
                 updated=updated,
                 size=size,
             )
-            for id, summary, name, chains, created, updated, size, _ in found[:limit]
+            for id, summary, name, chains, tags, created, updated, size, _ in found[:limit]
         ),
         total=rows[0][0],
         next=following,
@@ -253,12 +267,16 @@ def _read_key(after: str, *, sort: str, descending: bool) -> list[Any]:
     return [key[0][:_SORTED], key[1]] if sort == "summary" else key
 
 
-def _filter(chain: str, search: str) -> tuple[list[str], list[Any]]:
+def _filter(chain: str, tag: str, search: str) -> tuple[list[str], list[Any]]:
     conditions: list[str] = []
     values: list[Any] = []
     if chain:
         conditions.append("c.chain = %s")
         values.append(chain)
+    if tag:
+        # The first condition is that of the index.
+        conditions.append("s.tags <> '{}' AND s.tags @> ARRAY[%s::text]")
+        values.append(tag)
     if search:
         # `lower` of bytes, as of the collation "C", changes ASCII letters alone.
         wanted = search.encode().lower().decode()

@@ -235,8 +235,14 @@ _JOBS = (
     """,
 )
 
+_TAGS = ("""ALTER TABLE scenarios ADD COLUMN tags text[] COLLATE "C" NOT NULL DEFAULT '{}'""",)
+
 #: Each entry takes the tables from the version of its position to the next.  The engine's tables come before the first.
-MIGRATIONS = (Migration(statements=(_META, *_SCENARIOS, *_JOBS), compatible=1),)
+MIGRATIONS = (
+    Migration(statements=(_META, *_SCENARIOS, *_JOBS), compatible=1),
+    Migration(statements=_TAGS, compatible=1),
+    Migration(index=("scenarios_by_tag", "ON scenarios USING gin (tags) WHERE tags <> '{}'"), compatible=1),
+)
 VERSION = len(MIGRATIONS)
 
 

@@ -157,6 +157,14 @@ class PostgresStore:
 
         return await self._write(put)
 
+    async def change_scenario(self, scenario: StoredScenario, *, revision: str, line: str = "") -> None:
+        async def change(connection: Connection) -> None:
+            await scenario_rows.change(connection, scenario, revision=revision)
+            if line:
+                await run_rows.note(connection, scenario.id, line, now=scenario.updated)
+
+        await self._write(change, tell=True)
+
     async def keep_scenario(self, scenario: StoredScenario) -> str:
         check_scenario(scenario)
         return await self._write(partial(scenario_rows.keep, scenario=scenario))
@@ -175,13 +183,15 @@ class PostgresStore:
         limit: int = 50,
         after: str = "",
         chain: str = "",
+        tag: str = "",
         search: str = "",
         sort: str = "created",
         descending: bool = False,
     ) -> ScenarioPage:
         check_listing(limit=limit, after=after, search=search, sort=sort)
         check_text(chain, field="chain")
-        if "\0" in search or "\0" in chain:
+        check_text(tag, field="tag")
+        if any("\0" in text for text in (search, chain, tag)):
             # No text of the store has it.
             return ScenarioPage(items=(), total=0)
         return await self._read(
@@ -190,6 +200,7 @@ class PostgresStore:
                 limit=limit,
                 after=after,
                 chain=chain,
+                tag=tag,
                 search=search,
                 sort=sort,
                 descending=descending,

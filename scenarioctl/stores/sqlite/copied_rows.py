@@ -16,6 +16,7 @@ from scenarioctl.stores.sqlite.database_file import DatabaseFile
 _ELSEWHERE = {
     "name": "coalesce((SELECT name FROM scenario_names WHERE scenario = t.seq), '')",
     "chains": "(SELECT json_group_array(chain) FROM chains_of_scenarios WHERE scenario = t.seq)",
+    "tags": "(SELECT json_group_array(tag) FROM scenario_tags WHERE scenario = t.seq)",
     "webhooks": "(SELECT json_group_array(uuid) FROM scenario_webhooks WHERE scenario = t.id)",
 }
 
@@ -126,6 +127,10 @@ def _add_beside(database: Connection, scenarios: Sequence[Mapping[str, Any]]) ->
     database.executemany(
         "INSERT INTO chains_of_scenarios (chain, created, scenario) VALUES (?, ?, ?)",
         [(chain, each["created"], each["seq"]) for each in scenarios for chain in each["chains"]],
+    )
+    database.executemany(
+        "INSERT INTO scenario_tags (tag, scenario) VALUES (?, ?)",
+        [(tag, each["seq"]) for each in scenarios for tag in each["tags"]],
     )
     database.executemany(
         "INSERT INTO scenario_webhooks (uuid, scenario) VALUES (?, ?)",

@@ -201,6 +201,12 @@ def flag_drafts(
             _log(database, job, texts, now, DEFAULT_RETENTION)
 
 
+def note(database: Connection, job: str, line: str, *, now: int) -> None:
+    """Add a line to the log of the job, if there is one."""
+    if database.execute("SELECT 1 FROM jobs WHERE id = ?", (job,)).fetchone():
+        _log(database, job, [line], now, DEFAULT_RETENTION)
+
+
 def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
     """Remove some rows that are too old or too many; return how many, 0 at the end."""
     return prune(database, LINES, now=now, age=retention.log_age, limit=retention.log_lines) or prune(

@@ -11,7 +11,14 @@ from scenarioctl.stores import (
 )
 from scenarioctl.stores.cursors import Value, read_cursor, write_cursor
 from scenarioctl.stores.sqlite.database_file import one_moment
-from scenarioctl.stores.validation import check_scenario, damaged, still_running, taken, unknown
+from scenarioctl.stores.validation import (
+    changed_meanwhile,
+    check_scenario,
+    damaged,
+    still_running,
+    taken,
+    unknown,
+)
 
 #: The columns a list is sorted by; the order of creation decides between equal rows.
 _ORDERS = {"created": ("s.created", "s.seq"), "id": ("s.id",), "summary": ("s.summary", "s.seq")}
@@ -28,6 +35,7 @@ _ALL_OF_A_CHAIN = "scenarios s CROSS JOIN chains_of_scenarios c ON c.scenario = 
 Row = tuple[str, str, int, int, int, int]
 
 _ADD_CHAIN = "INSERT INTO chains_of_scenarios (chain, created, scenario) VALUES (?, ?, ?)"
+_ADD_TAG = "INSERT INTO scenario_tags (tag, scenario) VALUES (?, ?)"
 _ADD_NAME = "INSERT INTO scenario_names (scenario, name) VALUES (?, ?)"
 
 
@@ -60,11 +68,14 @@ def put(database: Connection, scenario: StoredScenario, *, replace: bool) -> Non
             (scenario.summary, scenario.updated, len(blob), blob, digest, seq),
         )
         database.execute("DELETE FROM scenario_names WHERE scenario = ?", (seq,))
+        database.execute("DELETE FROM scenario_tags WHERE scenario = ?", (seq,))
         database.execute("DELETE FROM chains_of_scenarios WHERE scenario = ?", (seq,))
         former = _webhooks_of(database, scenario.id)
     database.executemany(_ADD_CHAIN, [(chain, created, seq) for chain in sorted(set(scenario.chains))])
     if scenario.name:
         database.execute(_ADD_NAME, (seq, scenario.name))
+    if scenario.tags:
+        database.executemany(_ADD_TAG, [(tag, seq) for tag in sorted(set(scenario.tags))])
     if scenario.webhooks or not inserted.rowcount:
         _put_webhooks(database, scenario.id, scenario.webhooks)
         _forget_events(database, former)
@@ -80,18 +91,26 @@ def keep(database: Connection, scenario: StoredScenario) -> str:
     return scenario.id
 
 
+def change(database: Connection, scenario: StoredScenario, *, revision: str) -> None:
+    check_scenario(scenario)
+    if get(database, scenario.id).revision != revision:
+        raise changed_meanwhile(scenario.id)
+    put(database, scenario, replace=True)
+
+
 def get(database: Connection, id: str) -> StoredScenario:
     # In one statement, which sees one state of the store.
     row = database.execute(
         "SELECT blob, summary, created, updated,"
         " (SELECT json_group_array(chain) FROM chains_of_scenarios WHERE scenario = s.seq),"
         " (SELECT json_group_array(uuid) FROM scenario_webhooks WHERE scenario = s.id),"
-        " (SELECT name FROM scenario_names WHERE scenario = s.seq) FROM scenarios s WHERE id = ?",
+        " (SELECT name FROM scenario_names WHERE scenario = s.seq),"
+        " (SELECT json_group_array(tag) FROM scenario_tags WHERE scenario = s.seq) FROM scenarios s WHERE id = ?",
         (id,),
     ).fetchone()
     if row is None:
         raise unknown(id)
-    blob, summary, created, updated, chains, webhooks, name = row
+    blob, summary, created, updated, chains, webhooks, name, tags = row
     if not isinstance(blob, bytes) or tuple(map(type, (summary, created, updated))) != (str, int, int):
         raise damaged(id)
     return StoredScenario(
@@ -103,6 +122,7 @@ def get(database: Connection, id: str) -> StoredScenario:
         updated=updated,
         webhooks=tuple(sorted(json.loads(webhooks))),
         name=str(name or ""),
+        tags=tuple(sorted(json.loads(tags))),
     )
 
 
@@ -122,11 +142,12 @@ def list_page(
     limit: int,
     after: str,
     chain: str,
+    tag: str,
     search: str,
     sort: str,
     descending: bool,
 ) -> ScenarioPage:
-    conditions, values = _filter(chain, search)
+    conditions, values = _filter(chain, tag, search)
     order = _CHAIN_BY_CREATED if chain and sort == "created" else _ORDERS[sort]
     ordering = ", ".join(f"{column} DESC" if descending else column for column in order)
     page_conditions, page_values = list(conditions), list(values)
@@ -136,7 +157,8 @@ def list_page(
         page_values += read_cursor(after, sort=sort, descending=descending)
     with one_moment(database):
         source = walked = _OF_A_CHAIN if chain else _ALL
-        total = 0 if search else count(database, chain)
+        is_counted = not search and not tag
+        total = count(database, chain) if is_counted else 0
         if chain and sort != "created" and total * total > limit * count(database, ""):
             walked = _ALL_OF_A_CHAIN
         # These statements are made of constants of this module; values of users are bound.
@@ -145,7 +167,7 @@ def list_page(
             f" ORDER BY {ordering} LIMIT ?",
             (*page_values, limit + 1),
         ).fetchall()
-        if search:
+        if not is_counted:
             counting = f"SELECT count(*) FROM {source}{_where(conditions)}"  # noqa: S608
             (total,) = database.execute(counting, values).fetchone()
         more = len(rows) > limit
@@ -153,6 +175,7 @@ def list_page(
         sound = [row for row in rows if _is_sound(row)]
         numbers = [row[5] for row in sound]
         chains, names = _chains_of(database, numbers), _names_of(database, numbers)
+        tags = _tags_of(database, numbers)
     return ScenarioPage(
         items=tuple(
             ListedScenario(
@@ -163,6 +186,7 @@ def list_page(
                 updated=updated,
                 size=size,
                 name=names.get(seq, ""),
+                tags=tags.get(seq, ()),
             )
             for id, summary, created, updated, size, seq in sound
         ),
@@ -233,12 +257,27 @@ def _names_of(database: Connection, numbers: list[int]) -> dict[int, str]:
     return {seq: str(name) for seq, name in rows}
 
 
-def _filter(chain: str, search: str) -> tuple[list[str], list[Value]]:
+def _tags_of(database: Connection, numbers: list[int]) -> dict[int, tuple[str, ...]]:
+    marks = ", ".join("?" * len(numbers))
+    rows = database.execute(
+        f"SELECT scenario, tag FROM scenario_tags WHERE scenario IN ({marks}) ORDER BY scenario, tag",  # noqa: S608
+        numbers,
+    )
+    found: dict[int, tuple[str, ...]] = {}
+    for seq, tag in rows:
+        found[seq] = (*found.get(seq, ()), str(tag))
+    return found
+
+
+def _filter(chain: str, tag: str, search: str) -> tuple[list[str], list[Value]]:
     conditions: list[str] = []
     values: list[Value] = []
     if chain:
         conditions.append("c.chain = ?")
         values.append(chain)
+    if tag:
+        conditions.append("s.seq IN (SELECT scenario FROM scenario_tags WHERE tag = ?)")
+        values.append(tag)
     if search:
         # Not LIKE, which needs escaping and can take forever.
         conditions.append(

@@ -315,6 +315,23 @@ _LEASES_OF_THIS_BOOT = (
     "UPDATE leases SET granted = max(0, deadline - 10000000000)",
 )
 
+_TAGS = (
+    # Beside the scenarios, like names: few have tags, and a column would come after the blob.
+    """
+    CREATE TABLE scenario_tags (
+        tag TEXT NOT NULL,
+        scenario INTEGER NOT NULL,
+        PRIMARY KEY (tag, scenario)
+    ) WITHOUT ROWID
+    """,
+    "CREATE UNIQUE INDEX scenario_tags_by_scenario ON scenario_tags (scenario, tag)",
+    """
+    CREATE TRIGGER scenario_tags_removed AFTER DELETE ON scenarios BEGIN
+        DELETE FROM scenario_tags WHERE scenario = old.seq;
+    END
+    """,
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
 MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _CHAINS,
@@ -322,4 +339,5 @@ MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _IN_ORDER_OF_CREATION,
     _BY_CONTENT,
     _LEASES_OF_THIS_BOOT,
+    _TAGS,
 )

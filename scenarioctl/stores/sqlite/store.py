@@ -166,6 +166,14 @@ class SqliteStore:
         scenarios = tuple(all)
         return await self._write(partial(scenario_rows.put_all, scenarios=scenarios, replace=replace))
 
+    async def change_scenario(self, scenario: StoredScenario, *, revision: str, line: str = "") -> None:
+        def change(database: sqlite3.Connection) -> None:
+            scenario_rows.change(database, scenario, revision=revision)
+            if line:
+                run_rows.note(database, scenario.id, line, now=scenario.updated)
+
+        await self._write(change)
+
     async def keep_scenario(self, scenario: StoredScenario) -> str:
         return await self._write(partial(scenario_rows.keep, scenario=scenario))
 
@@ -183,6 +191,7 @@ class SqliteStore:
         limit: int = 50,
         after: str = "",
         chain: str = "",
+        tag: str = "",
         search: str = "",
         sort: str = "created",
         descending: bool = False,
@@ -193,12 +202,13 @@ class SqliteStore:
             limit=limit,
             after=after,
             chain=check_text(chain, field="chain"),
+            tag=check_text(tag, field="tag"),
             search=search,
             sort=sort,
             descending=descending,
         )
         # Some lists are sorted, picked or searched row by row.
-        row_by_row = bool(search) or (bool(chain) and sort != "created")
+        row_by_row = bool(search or tag) or (bool(chain) and sort != "created")
         return await self._read(action, long=limit > _SHORT or row_by_row)
 
     async def count_scenarios(self, chain: str = "") -> int:
