@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -85,6 +86,16 @@ class Ended:
     out: str
     err: str
     code: int
+
+    @property
+    def said(self) -> str:
+        """What stderr has beside the line that says which scenario was created."""
+        return without_created(self.err)
+
+
+def without_created(err: str) -> str:
+    """Return stderr without its first line if that says which scenario was created."""
+    return re.sub(r"\ACreated [A-Za-z0-9_-]+: .+\n", "", err)
 
 
 Run = Callable[..., Ended]

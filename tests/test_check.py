@@ -251,9 +251,24 @@ def test_a_scenario_is_created_only_if_its_transfer_passes(network: FakeNetwork,
     stored = scenarioctl("--json", "--config", str(network.config), "scenario", "list")
 
     assert created.code == 0
+    assert "(valid address, new account)" in created.err
     assert json.loads(full.out)["check"]["verdict"] == "ok"
     assert refused.code == 6
     assert json.loads(stored.out)["total"] == 1
+
+
+def test_a_checked_transfer_to_an_account_that_exists_says_so(network: FakeNetwork, scenarioctl: Run) -> None:
+    hub = network.chains["assetHub"]
+    hub.store("System", "Account", BOB_KEY, value=account(5 * DOT))
+
+    created = scenarioctl(
+        *("--config", str(network.config), "create", "scenario", "--from", "polkadot", "--to", "assetHub"),
+        *("--assetid", "DOT", "--amount", "1.5", "--destination-address", BOB, "--check", "--sender", ALICE),
+    )
+
+    assert created.code == 0
+    assert created.err.startswith(f"Created {created.out.strip()}: 1.5 DOT, Polkadot → Asset Hub, to ")
+    assert created.err.splitlines()[0].endswith(" (valid address, existing account)")
 
 
 @pytest.mark.parametrize(
@@ -814,7 +829,7 @@ def test_a_remark_is_tried_for_its_sender(network: FakeNetwork, scenarioctl: Run
 
     answer = json.loads(as_json.out)
     check = answer["check"]
-    assert (plain.err, plain.code, len(plain.out)) == ("", 0, 10)
+    assert (plain.said, plain.code, len(plain.out)) == ("", 0, 10)
     assert (check["verdict"], check["reasons"], check["warnings"]) == ("ok", [], [])
     assert [(step["chain"], step["what"], step["human"]) for step in check["steps"]] == [
         ("polkadot", "transaction fee", "0.016 DOT")
@@ -862,7 +877,7 @@ def test_each_step_of_a_flow_is_tried_before_it_is_stored(network: FakeNetwork, 
 
     answer = json.loads(ended.out)
     assert ended.code == 0
-    assert ended.err == says("checked", "chains")
+    assert ended.said == says("checked", "chains")
     assert [(each["summary"], each["verdict"]) for each in answer["checks"]] == [
         ("polkadot > xTransfer > assetHub", "ok"),
         ("polkadot > Remark > polkadot", "ok"),
@@ -897,7 +912,7 @@ def test_a_step_that_waits_for_data_is_said_not_to_be_checked(network: FakeNetwo
 
     answer = json.loads(ended.out)
     assert [each["summary"] for each in answer["checks"]] == ["polkadot > Remark > polkadot"]
-    assert ended.err == says("steps[1]", "destination_address")
+    assert ended.said == says("steps[1]", "destination_address")
     assert [each["step"] for each in answer["checks"]] == ["steps[2]"]
     assert count_stored(network, scenarioctl) == 1
 
@@ -907,7 +922,7 @@ def test_a_flow_without_transactions_says_that_nothing_was_checked(
 ) -> None:
     ended = create_flow(network, scenarioctl, '[[steps]]\ntype = "delay"\nseconds = 1\n')
 
-    assert ended.err == says("checked", "transaction")
+    assert ended.said == says("checked", "transaction")
     assert json.loads(ended.out)["checks"] == []
 
 

@@ -73,7 +73,7 @@ OMNIPOOL_SAID = f"{OMNIPOOL_NOTE}\nWarning: {OMNIPOOL_WARNING}\n"
 
 def ok(ended: Ended) -> str:
     """Return the answer of a run that had nothing to warn of."""
-    assert (ended.err, ended.code) == ("", 0)
+    assert (ended.said, ended.code) == ("", 0)
     return ended.out
 
 
@@ -144,7 +144,7 @@ def test_a_swap_is_created_and_drafted_at_once(scenarioctl: Run) -> None:
         "id": scenario_id,
         "warnings": [OMNIPOOL_WARNING],
     }
-    note, warning = ended.err.splitlines()
+    note, warning = ended.said.splitlines()
     assert (note, json.loads(warning), ended.code) == (OMNIPOOL_NOTE, {"warning": OMNIPOOL_WARNING}, 0)
     assert ok(scenarioctl("info", scenario_id)) == "hydraDx > swap > hydraDx\n"
     drafted = scenarioctl("--offline", "scenario", "full", scenario_id)
@@ -168,7 +168,7 @@ def test_a_swap_prints_its_id(scenarioctl: Run) -> None:
     ended = scenarioctl(*CREATE_SWAP)
 
     assert ID.fullmatch(ended.out.strip())
-    assert (ended.err, ended.code) == (OMNIPOOL_SAID, 0)
+    assert (ended.said, ended.code) == (OMNIPOOL_SAID, 0)
 
 
 def test_a_swap_gives_one_field_alone(scenarioctl: Run) -> None:

@@ -171,7 +171,7 @@ def test_what_never_ends_is_not_written_to_a_file(
 def test_quiet_prints_no_notes_but_warnings(scenarioctl: Run) -> None:
     loud, quiet = scenarioctl(*CREATE_SWAP), scenarioctl(*CREATE_SWAP, "-q")
 
-    assert loud.err == f"{OMNIPOOL_NOTE}\nWarning: {OMNIPOOL_WARNING}\n"
+    assert loud.said == f"{OMNIPOOL_NOTE}\nWarning: {OMNIPOOL_WARNING}\n"
     assert quiet.err == f"Warning: {OMNIPOOL_WARNING}\n"
 
 
@@ -187,8 +187,10 @@ def test_quiet_does_not_say_what_a_call_does(scenarioctl: Run) -> None:
 def test_verbose_says_what_was_asked(scenarioctl: Run) -> None:
     ended = scenarioctl("-v", *CREATE_REMARK)
 
-    assert ended.err.startswith("creation.create_remark took 0.")
-    assert ended.err.endswith("scenarios.db\n")
+    spent, understood = ended.err.splitlines()
+    assert spent.startswith("creation.create_remark took 0.")
+    assert spent.endswith("scenarios.db")
+    assert understood.startswith("Created ")
 
 
 @pytest.mark.parametrize("way", ["flag", "SCENARIOCTL_STRICT", "config.toml"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.canned import answers
-from tests.conftest import BOB, ROOT
+from tests.conftest import BOB, ROOT, without_created
 from tests.messages import says
 from tests.node import Node
 
@@ -174,12 +174,15 @@ def run_at_once(home: Path, lines: Sequence[tuple[str, ...]]) -> list[tuple[str,
         for line in lines
     ]
     ended = [process.communicate(timeout=60) for process in running]
-    return [(out, err, process.returncode) for (out, err), process in zip(ended, running, strict=True)]
+    return [
+        (out, without_created(err), process.returncode)
+        for (out, err), process in zip(ended, running, strict=True)
+    ]
 
 
 def run(home: Path, *line: str) -> str:
     done = subprocess.run([PROGRAM, *line], capture_output=True, text=True, env=environment(home))
-    assert (done.stderr, done.returncode) == ("", 0)
+    assert (without_created(done.stderr), done.returncode) == ("", 0)
     return done.stdout
 
 

@@ -585,7 +585,7 @@ def test_a_scenario_keeps_a_query_as_the_runtime_spells_it(scenarioctl: Run) -> 
 def test_a_scenario_for_a_chain_whose_runtime_is_not_known_is_taken_as_it_is(scenarioctl: Run) -> None:
     ended = scenarioctl("create", "query", "--chain", "pop", "Whatever", "it_is", "x")
 
-    assert (ended.err, ended.code) == ("", 0)
+    assert (ended.said, ended.code) == ("", 0)
 
 
 # Bad input

@@ -165,7 +165,9 @@ class TestBagpipesStore:
         ended = scenarioctl("--store", str(tmp_path / "s"), "scenario", "import", str(file))
 
         assert (ended.out, ended.code) == ("lnr8CfoQX\n-dD3W-kCp\n", 0)
-        assert ended.err == "1 of 2: lnr8CfoQX\n2 of 2: -dD3W-kCp\n"
+        assert ended.err == (
+            "1 of 2: lnr8CfoQX\nCreated lnr8CfoQX: delay 1.5 s\n2 of 2: -dD3W-kCp\nCreated -dD3W-kCp: delay 1.5 s\n"
+        )
         found = finish(export_scenario(app, ExportScenario(id="-dD3W-kCp"))).answer["longUrl"]
         assert decompress(b64decode(found)).decode() == REORDERED
         again = scenarioctl("--store", str(tmp_path / "s"), "scenario", "import", str(file))

@@ -9,6 +9,7 @@ from scenarioctl.actions.chain import draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import one_line, side_texts
+from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import Data, Filled
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_side
@@ -38,6 +39,13 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
     rows = [Row(text=text, strong=True)] if text else []
     rows.append(Row(label="On", text=title or "?"))
     return Card(title="Remark", rows=tuple(rows), chain=literal)
+
+
+def headline(app: "Application", diagram: Diagram, node: Node) -> Headline:
+    source, _ = side_texts(app, diagram, node)
+    title = chain_title(app, source.chain)[1]
+    text = _text_word(node)
+    return Headline(f'remark "{text}"' if text else "remark without text", (title,) if title else ())
 
 
 def _text_word(node: Node, limit: int = 48) -> str:
@@ -113,6 +121,7 @@ STEP = StepKind(
     look=Look(name="remark", color="rose", icon="M5 5h14v10h-8l-4 4v-4h-2zM9 9h6M9 12h3"),
     describe=describe,
     card=card,
+    headline=headline,
     flow=FlowKeys(
         required=("chain", "text"),
         optional=("plain",),

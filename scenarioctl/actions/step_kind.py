@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.cards import Card, Look
 from scenarioctl.actions.fields import Fields
+from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import Data
 from scenarioctl.actions.placeholders import fill as fill_form
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
@@ -75,6 +76,8 @@ class StepKind:
     describe: Callable[["Application", Diagram, Node], str]
     #: The step's card in a preview.
     card: Callable[["Application", Diagram, Node], Card]
+    #: What it does in a few words, when it is created and in lists; None: as its card says it.
+    headline: Callable[["Application", Diagram, Node], Headline] | None = None
     #: Text on the arrow from a chain to the step, and on the arrow that leaves the step; None: nothing.
     incoming: Callable[["Application", Diagram, Node], str] | None = None
     outgoing: Callable[["Application", Diagram, Node], str] | None = None

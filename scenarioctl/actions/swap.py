@@ -10,6 +10,7 @@ from scenarioctl.actions.chain import asset_fields, draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.form_text import one_line, side_texts
+from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_placeholder, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import action_data, outline_source, read_sides
@@ -67,6 +68,16 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
         Row(label="At least", text=least),
     )
     return Card(title="Swap", rows=rows, chain=literal)
+
+
+def headline(app: "Application", diagram: Diagram, node: Node) -> Headline:
+    source, target = side_texts(app, diagram, node)
+    least = minimum_text(app, diagram, node)
+    received = f"at least {least}" if least else target.asset.full
+    title = chain_title(app, source.chain)[1]
+    return Headline(
+        f"{tokens(source.amount, source.asset.full) or '?'} → {received}", (title,) if title else ()
+    )
 
 
 def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
@@ -274,6 +285,7 @@ STEP = StepKind(
     look=Look(name="swap", color="violet", icon="M5 8h13M14 4l4 4l-4 4M19 16H6M10 12l-4 4l4 4"),
     describe=describe,
     card=card,
+    headline=headline,
     incoming=source_tokens,
     outgoing=outgoing,
     flow=FlowKeys(

@@ -18,7 +18,8 @@ from scenarioctl.actions.cards import (
 from scenarioctl.actions.chain import asset_fields, draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_transfer
 from scenarioctl.actions.fields import Fields, note_native, read_xcm_version
-from scenarioctl.actions.form_text import side_texts
+from scenarioctl.actions.form_text import one_line, side_texts
+from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.actions.sides import action_data, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
@@ -55,6 +56,24 @@ def card(app: "Application", diagram: Diagram, node: Node) -> Card:
         Row(label="For", text=shorten_middle(target.address)),
     )
     return Card(title="Transfer", rows=rows, chain=origin)
+
+
+def headline(app: "Application", diagram: Diagram, node: Node) -> Headline:
+    source, target = side_texts(app, diagram, node)
+    titles = [chain_title(app, chain)[1] or "?" for chain in (source.chain, target.chain)]
+    return Headline(
+        tokens(source.amount, source.asset.full) or "?",
+        tuple(dict.fromkeys(titles)),
+        _receiver(diagram, node),
+        target.chain,
+    )
+
+
+def _receiver(diagram: Diagram, node: Node) -> str:
+    """Return the address in full: a public key is longer than what a form's values are cut to."""
+    with suppress(InvalidRequest):
+        return one_line(read_sides(diagram, node)[1].values.get("address"), 80)
+    return ""
 
 
 def outgoing(app: "Application", diagram: Diagram, node: Node) -> str:
@@ -307,6 +326,7 @@ STEP = StepKind(
     look=Look(name="transfer", color="blue", icon="M4 12h15M13 6l6 6l-6 6"),
     describe=describe,
     card=card,
+    headline=headline,
     incoming=source_tokens,
     outgoing=outgoing,
     flow=FlowKeys(

@@ -34,6 +34,10 @@ class AccountFormat:
         """Return *account* as text; *prefix* is the chain's SS58 prefix, if the format has one."""
         raise NotImplementedError
 
+    def has_checksum(self, text: str) -> bool:
+        """Tell whether *text*, which names an account, has a checksum that a slip would break."""
+        raise NotImplementedError
+
     def junction(self, account: bytes) -> dict[str, Any]:
         """Return *account* as a junction of XCM, of any network."""
         return {self.junction_name: {"network": None, self.junction_field: account}}
@@ -46,6 +50,9 @@ class _AccountId32(AccountFormat):
     def format(self, account: bytes, prefix: int) -> str:
         return format_account(account, prefix)
 
+    def has_checksum(self, text: str) -> bool:
+        return text[:2] not in ("0x", "0X")
+
 
 class _AccountKey20(AccountFormat):
     def parse(self, value: object, *, field: str) -> bytes:
@@ -53,6 +60,9 @@ class _AccountKey20(AccountFormat):
 
     def format(self, account: bytes, prefix: int) -> str:  # noqa: ARG002, it has none
         return format_ethereum_account(account)
+
+    def has_checksum(self, text: str) -> bool:
+        return text[2:] not in (text[2:].lower(), text[2:].upper())
 
 
 ACCOUNT_ID_32 = _AccountId32(32, "AccountId32", "id")

@@ -16,6 +16,7 @@ from scenarioctl.operations.built_transactions import (
     passed_check,
     runtime_used,
 )
+from scenarioctl.operations.created_notes import describe_account, note_created
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.operations.stored_diagrams import store_document
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from scenarioctl.actions.flow_files import DrawnFlow
+    from scenarioctl.actions.transfer import ParsedTransfer
     from scenarioctl.model.calls import UnsignedTransaction
 
 __all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "create_swap"]
@@ -70,14 +72,9 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
     if transfer.has_placeholder:
         _read_single(diagram.document)
     created = await _store_drafted(
-        app,
-        request,
-        diagram.document,
-        sender,
-        lambda view: draft_parsed(view, transfer, sender),
-        diagram,
+        app, request, diagram, sender, lambda view: draft_parsed(view, transfer, sender), transfer
     )
-    return replace(created, notes=transfer.notes)
+    return replace(created, notes=(*created.notes, *transfer.notes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,19 +120,20 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     check_output_format(request.output_format)
     sender = check_sender(request.check, request.sender)
     document = draw_single(app, "swap", **values_of(request))
-    drafted = await draft_first(app, _read_single(document), sender=sender)
+    diagram = _read_single(document)
+    drafted = await draft_first(app, diagram, sender=sender)
     transaction = drafted.transaction
     check = passed_check(transaction)
     warnings = (*transaction.warnings, *payload_warnings(app, request))
     _judge(request, warnings)
     swap: SwapTransaction = {
         "swap_tx": await write_transaction(app, transaction, request),
-        "scenarioid": await store_document(app, document),
+        "scenarioid": await store_document(app, document, diagram),
         **runtime_used(transaction, offline=transaction.offline),
     }
     return Result(
         answer={"success": True, "swap": swap, **check},
-        notes=transaction.notes,
+        notes=(await note_created(app, swap["scenarioid"], diagram), *transaction.notes),
         warnings=warnings,
     )
 
@@ -167,7 +165,7 @@ async def create_remark(app: Application, request: CreateRemark) -> Result[Creat
     async def draft(view: Application) -> "UnsignedTransaction":
         return (await draft_first(view, diagram, sender=sender)).transaction
 
-    return await _store_drafted(app, request, document, sender, draft, diagram)
+    return await _store_drafted(app, request, diagram, sender, draft)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,8 +184,7 @@ async def create_query(app: Application, request: CreateQuery) -> Result[Created
     from scenarioctl.actions.flow_files import draw_single
 
     document = draw_single(app, "chainQuery", **values_of(request))
-    id = await store_document(app, document, _read_single(document))
-    return Result(answer={"result": id})
+    return await _store(app, _read_single(document))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,10 +236,10 @@ async def create_flow(app: Application, request: CreateFlow) -> Result[CreatedFl
         # Each run drafts anew, with notes and warnings of its own: who writes a flow hears of those that it always has.
         warnings = tuple(f"{drawn.place(node)}: {said}" for node, made in drafted for said in made.warnings)
         _judge(request, warnings)
+        id = await store_document(app, drawn.document, diagram)
+        notes = (f"{drawn.place(node)}: {note}" for node, made in drafted for note in made.notes)
         return Result(
-            answer={"result": await store_document(app, drawn.document, diagram)},
-            notes=tuple(f"{drawn.place(node)}: {note}" for node, made in drafted for note in made.notes),
-            warnings=warnings,
+            answer={"result": id}, notes=(await note_created(app, id, diagram), *notes), warnings=warnings
         )
     return await _store_checked_flow(app, request, drawn, diagram, sender)
 
@@ -283,10 +280,11 @@ async def _store_checked_flow(
             "each step was checked by itself, on what the chains hold now and not on what the steps before it leave"
         )
     _judge(request, warnings)
+    id = await store_document(app, drawn.document, diagram)
     return Result(
-        answer={"result": await store_document(app, drawn.document, diagram), "checks": checks},
+        answer={"result": id, "checks": checks},
         warnings=tuple(warnings),
-        notes=tuple(notes),
+        notes=(await note_created(app, id, diagram), *notes),
     )
 
 
@@ -312,10 +310,10 @@ def _read_single(document: Any) -> Diagram:
 async def _store_drafted(
     app: Application,
     request: CreateScenario | CreateRemark,
-    document: Any,
+    diagram: Diagram,
     sender: bytes | None,
     draft: "Callable[[Application], Awaitable[UnsignedTransaction]]",
-    diagram: Diagram | None = None,
+    transfer: "ParsedTransfer | None" = None,
 ) -> Result[CreatedScenario]:
     """Store a scenario if its transaction can be drafted, and with a *sender* if it passes its check.
 
@@ -327,10 +325,18 @@ async def _store_drafted(
     except ChainUnreachable:
         if sender is not None:
             raise
-        return Result(answer={"result": await store_document(app, document, diagram)})
+        return await _store(app, diagram)
     check = passed_check(transaction)
     _judge(request, transaction.warnings)
-    return Result(
-        answer={"result": await store_document(app, document, diagram), **check},
-        warnings=transaction.warnings,
-    )
+    account = ""
+    if sender is not None and transfer is not None and transfer.account is not None:
+        # The check has just asked the receiver's chain.
+        account = await describe_account(app, transfer.destination, transfer.account)
+    stored = await _store(app, diagram, account)
+    return replace(stored, answer={**stored.answer, **check}, warnings=transaction.warnings)
+
+
+async def _store(app: Application, diagram: Diagram, account: str = "") -> Result[CreatedScenario]:
+    """Store a scenario and say what was understood; *account* is what is known of the receiver's account."""
+    id = await store_document(app, diagram.document, diagram)
+    return Result(answer={"result": id}, notes=(await note_created(app, id, diagram, account=account),))

@@ -9,6 +9,7 @@ from scenarioctl.formats.documents import write_json
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId, Timestamp, timestamp
 from scenarioctl.operations.built_transactions import CheckableFields, Checked, check_sender, passed_check
+from scenarioctl.operations.created_notes import created, understand
 from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.operations.stored_diagrams import open_blob, pack_diagram, read_blob, store_as, store_new
@@ -326,21 +327,23 @@ async def import_scenario(app: Application, request: ImportScenario) -> Result[I
     if request.id:
         check_id(request.id)
     # A share string may unpack to a thousand times its size.
-    scenario = await app.aside(_read_import, app, request.url)
+    scenario, understood = await app.aside(_read_import, app, request.url)
     if request.id:
         id, is_new = request.id, await store_as(app, request.id, scenario)
     else:
         id, is_new = await store_new(app, scenario, reuse=True)
-    notes = () if is_new else (f"This diagram is already stored as {id}.",)
-    return Result(answer={"success": True, "shortUrl": id}, notes=notes)
+    note = created(id, understood) if is_new else f"This diagram is already stored as {id}."
+    return Result(answer={"success": True, "shortUrl": id}, notes=(note,))
 
 
-def _read_import(app: Application, url: str) -> StoredScenario:
+def _read_import(app: Application, url: str) -> tuple[StoredScenario, str]:
+    """Return the scenario of a diagram that is imported, and what was understood."""
     from scenarioctl.formats.share import read_import
 
     document = read_import(url, field="diagram")
     # The keys keep their order, so that an export is what was imported.
-    return pack_diagram(app, write_json(document), read_diagram(document, field="diagram"))
+    diagram = read_diagram(document, field="diagram")
+    return pack_diagram(app, write_json(document), diagram), understand(app, diagram)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,172 @@
+"""The line that says what was understood when a scenario was created, and the title of a scenario."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scenarioctl.actions.headlines import Headline, headline_of
+from scenarioctl.application import Application
+from scenarioctl.config import Settings
+from scenarioctl.model.diagram import read_diagram
+from tests.conftest import BOB, BOB_HEX, Run
+from tests.messages import says
+from tests.serving import Serving
+
+TRANSFER = (
+    "create",
+    "scenario",
+    "--from",
+    "polkadot",
+    "--to",
+    "assetHub",
+    "--asset",
+    "DOT",
+    "--amount",
+    "1.5",
+)
+SWAP = ("--offline", "create", "swap", "--assetin", "DOT", "--assetout", "HDX", "--amount", "2")
+FLOW = """
+[[steps]]
+type = "webhook"
+name = "payouts"
+
+[[steps]]
+type = "xTransfer"
+source_chain = "polkadot"
+dest_chain = "polkadot"
+assetid = "DOT"
+amount = "{{ amount }}"
+destination_address = "{{ address }}"
+
+[[steps]]
+type = "delay"
+seconds = 90
+
+[[steps]]
+type = "Remark"
+chain = "polkadot"
+text = "paid"
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with Serving(tmp_path_factory.mktemp("served"), offline=True) as serving:
+        yield serving
+
+
+@pytest.mark.parametrize(
+    ("line", "understood"),
+    [
+        (
+            (*TRANSFER, "--destination-address", BOB),
+            "1.5 DOT, Polkadot → Asset Hub, to 14E5nq…NcKVf3 (valid address)",
+        ),
+        (
+            (*TRANSFER, "--destination-address", BOB_HEX),
+            "1.5 DOT, Polkadot → Asset Hub, to 0x8eaf…f26a48 (no checksum in this address)",
+        ),
+        (
+            (*TRANSFER, "--to", "assetHub", "--destination-address", BOB, "--offline"),
+            "1.5 DOT, Polkadot → Asset Hub, to 14E5nq…NcKVf3 (valid address)",
+        ),
+        (
+            (
+                *("create", "scenario", "--from", "assetHub", "--to", "assetHub", "--asset", "1984"),
+                *("--amount", "7", "--destination-address", BOB),
+            ),
+            "7 USDt on Polkadot Asset Hub, to 14E5nq…NcKVf3 (valid address)",
+        ),
+        (
+            (*SWAP, "--min-amount-out", "900000000000000", "--route", "5>omnipool>0"),
+            "2 DOT → at least 900 HDX on Hydration",
+        ),
+        (
+            ("create", "remark", "--chain", "polkadot", "--text", "paid in full"),
+            'remark "paid in full" on Polkadot',
+        ),
+        (
+            ("create", "query", "--chain", "polkadot", "System", "Account", BOB),
+            "query System.Account on Polkadot",
+        ),
+    ],
+    ids=["address", "public key", "offline", "one chain", "swap", "remark", "query"],
+)
+def test_creating_says_what_was_understood(scenarioctl: Run, line: tuple[str, ...], understood: str) -> None:
+    ended = scenarioctl(*line)
+
+    assert ended.code == 0
+    assert ended.err.splitlines()[0] == f"Created {ended.out.strip()}: {understood}"
+
+
+def test_quiet_does_not_say_it(scenarioctl: Run) -> None:
+    ended = scenarioctl(*TRANSFER, "--destination-address", BOB, "-q")
+
+    assert (ended.err, ended.code) == ("", 0)
+
+
+def test_steps_of_a_flow_are_counted_and_the_first_named(scenarioctl: Run, tmp_path: Path) -> None:
+    file = tmp_path / "flow.toml"
+    file.write_text(FLOW)
+
+    ended = scenarioctl("create", "--file", str(file))
+
+    assert ended.err == (
+        f"Created {ended.out.strip()}: 4 steps: webhook payouts; {{{{ amount }}}} DOT on Polkadot; delay 90 s; …\n"
+    )
+
+
+def test_an_imported_diagram_is_described_too(scenarioctl: Run, tmp_path: Path) -> None:
+    scenario = scenarioctl(*TRANSFER, "--destination-address", BOB).out.strip()
+    exported = json.loads(scenarioctl("scenario", "export", scenario, "--as", "json").out)
+    [action] = [node for node in exported["nodes"] if node["type"] == "action"]
+    action["formData"]["actionData"]["target"]["address"] = BOB[:-1] + "4"
+    file = tmp_path / "diagram.json"
+    file.write_text(json.dumps(exported))
+
+    first, second = scenarioctl("scenario", "import", str(file)), scenarioctl("scenario", "import", str(file))
+
+    assert first.err == (
+        f"Created {first.out.strip()}: 1.5 DOT, Polkadot → Asset Hub, to 14E5nq…NcKVf4 (not a valid address)\n"
+    )
+    assert second.err == says("stored", id=second.out.strip())
+
+
+def test_a_daemon_says_the_same(scenarioctl: Run, served: Serving) -> None:
+    line = (*TRANSFER, "--destination-address", BOB)
+
+    ended = scenarioctl("--url", f"http://127.0.0.1:{served.api}", *line)
+
+    assert ended.err == (
+        f"Created {ended.out.strip()}: 1.5 DOT, Polkadot → Asset Hub, to 14E5nq…NcKVf3 (valid address)\n"
+    )
+
+
+def test_a_look_alike_is_marked(tmp_path: Path) -> None:
+    app = Application(
+        Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
+    )
+    target = {"chain": "hydraDx", "assetId": None, "address": BOB}
+    source = {"chain": "assetHub", "assetId": 50000534, "amount": "1", "symbol": "DOT"}
+    form = {
+        "action": "xTransfer",
+        "actionData": {"actionType": "xTransfer", "source": source, "target": target},
+    }
+    diagram = read_diagram({"nodes": [{"id": "a", "type": "action", "formData": form}], "edges": []})
+
+    headline = headline_of(app, diagram)
+
+    assert headline.title == says("DOT", "50000534", "Asset Hub", "Hydration")
+
+
+def test_a_title_is_shorter_than_the_sentence() -> None:
+    transfer = Headline("1.5 DOT", ("Kusama Asset Hub", "Kusama"), BOB, "kusama")
+    swap = Headline("2 DOT → HDX", ("Hydration",))
+
+    assert (transfer.title, transfer.sentence) == (
+        "1.5 DOT · Asset Hub → Kusama",
+        "1.5 DOT, Asset Hub → Kusama, to 14E5nq…NcKVf3",
+    )
+    assert (swap.title, swap.sentence) == ("2 DOT → HDX · Hydration", "2 DOT → HDX on Hydration")
