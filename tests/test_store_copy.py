@@ -20,6 +20,12 @@ import pytest
 from scenarioctl.config import without_password
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreBusy, StoreFailed
 from scenarioctl.model.jobs import FinishedRun, JobState
+from scenarioctl.model.notifications import (
+    NewNotification,
+    NotificationEvent,
+    NotificationFormat,
+    NotificationTarget,
+)
 from scenarioctl.stores import ClaimingStore, Store, create_store, open_store
 from scenarioctl.stores import copying as copying_module
 from scenarioctl.stores.copying import CopiedTable, StoreCopy
@@ -43,6 +49,14 @@ THIRD = replace(
     webhooks=(WEBHOOK,),
     digest=b"0123456789abcdef",
     created=SECOND.created + 1,
+)
+TOLD = NewNotification(
+    id="msg_1",
+    event=NotificationEvent.DRAFT_READY,
+    job=THIRD.id,
+    created=NOW,
+    url="https://hooks.example.org/secret",
+    format=NotificationFormat.JSON,
 )
 EVENT = {"amount": "1.5", "nested": [None, 10**30, "ü"]}
 
@@ -88,10 +102,20 @@ def occupy(location: str) -> None:
         event = run(store.put_event(WEBHOOK, EVENT, now=NOW, retention=NO_LIMIT))
         run(store.put_event(WEBHOOK, "unused", now=NOW + 1, retention=NO_LIMIT))
         for id in (THIRD.id, "gone"):
-            run(store.start_job(replace(JOB, id=id)))
+            run(store.start_job(replace(JOB, id=id, notify=(NotificationTarget(url=TOLD.url),))))
             (claimed,) = claim(store)
             used = {WEBHOOK: event.id} if id == THIRD.id else {}
-            run(store.finish_run(ended(claimed, used_events=used, drafts=(DRAFT, DRAFT)), retention=NO_LIMIT))
+            run(
+                store.finish_run(
+                    ended(
+                        claimed,
+                        used_events=used,
+                        drafts=(DRAFT, DRAFT),
+                        notifications=(replace(TOLD, job=id),),
+                    ),
+                    retention=NO_LIMIT,
+                )
+            )
             run(store.stop_job(id, now=NOW + 9))
         run(store.finish_run(failed(), retention=NO_LIMIT))
         run(store.flag_drafts({1: "outdated"}, now=NOW, lines={THIRD.id: ["a draft is outdated"]}))
@@ -132,6 +156,7 @@ def content(location: str) -> dict[str, Any]:
             "runs": [run(store.last_runs(id, limit=9)) for id in ids],
             "events": run(store.list_events(WEBHOOK)),
             "unused": run(store.newest_event(WEBHOOK, job=THIRD.id)),
+            "notifications": run(store.outbox().claim(now=NOW * 2, until=NOW, limit=9)),
         }
 
     found: dict[str, Any] = with_store(location, ask)
@@ -173,8 +198,9 @@ class TestCopies:
             "tallies": 2,
             "webhook_events": 2,
             "webhook_marks": 1,
+            "notifications": 1,
         }
-        assert (told[0], told[-1]) == ((0, 32), (32, 32))
+        assert (told[0], told[-1]) == ((0, 34), (34, 34))
 
     def test_later_rows_get_higher_numbers(self, both: tuple[str, str]) -> None:
         perform(*both)
@@ -216,8 +242,8 @@ class TestCopies:
         _, again = perform(*both)
 
         # It begins with what is there already.
-        assert (told[0], told[-1]) == (0, 32)
-        assert sum(each.copied for each in tables) == 8
+        assert (told[0], told[-1]) == (0, 34)
+        assert sum(each.copied for each in tables) == 9
         assert content(both[1]) == content(both[0])
         assert sum(each.copied for each in again) == 0
 
@@ -481,7 +507,7 @@ class TestCommand:
 
         assert refused.code == 4
         assert done.code == 0
-        assert done.err == says("17 rows").within(f"Stopped job {FIRST.id}.\n{{}}\n")
+        assert done.err == says("18 rows").within(f"Stopped job {FIRST.id}.\n{{}}\n")
         assert [line.split()[:3] for line in done.out.splitlines()][:2] == [
             ["scenarios", "3", "3"],
             ["jobs", "2", "2"],
@@ -495,7 +521,7 @@ class TestCommand:
     ) -> None:
         shown = played(["store", "copy", source, locations["postgres"], "--stop-jobs"])
 
-        assert "34/34" in shown
+        assert "36/36" in shown
         assert "Verified" in shown
 
     @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
@@ -517,7 +543,7 @@ class TestCommand:
             assert process.returncode == 130
             assert told.splitlines()[-1] == says("same command again").within("Warning: {}")
         copied = [line.split()[2] for line in again.out.splitlines()]
-        assert copied == ["0", "0", "0", "0", "2", "2", "2", "1"]
+        assert copied == ["0", "0", "0", "0", "2", "2", "2", "1", "1"]
 
     def test_a_target_without_room(
         self,

@@ -24,7 +24,7 @@ from scenarioctl.errors import (
     StoreBusy,
     StoreFailed,
 )
-from scenarioctl.model.jobs import Job, JobState, Schedule
+from scenarioctl.model.jobs import Schedule
 from scenarioctl.stores import (
     ListedScenario,
     ScenarioPage,
@@ -32,6 +32,7 @@ from scenarioctl.stores import (
     StoredScenario,
     open_store,
 )
+from scenarioctl.stores.job_texts import write_schedule
 from scenarioctl.stores.memory import MemoryStore
 from scenarioctl.stores.memory_state import MemoryState
 from scenarioctl.stores.sqlite import database_file
@@ -872,7 +873,11 @@ class TestSqlite:
             old._database.executemany(
                 "INSERT INTO scenario_webhooks VALUES (?, ?)", [(uuid, one.id) for uuid in one.webhooks]
             )
-        run(old.start_job(Job(id="b", state=JobState.RUNNING, schedule=Schedule(every=1), changed=1, due=5)))
+        old._database.execute(
+            "INSERT INTO jobs (id, state, due, owner, epoch, begun, changed, runs, failures, step, reason, schedule)"
+            " VALUES ('b', 'running', 5, '', 1, 0, 1, 0, 0, '', '', ?)",
+            (write_schedule(Schedule(every=1)),),
+        )
         monkeypatch.undo()
         store = SqliteStore(path)
 
@@ -887,7 +892,8 @@ class TestSqlite:
         assert all_pages(store, sort="id", limit=1, chain="hydraDx") == ["b", "c"]
         assert [run(store.count_scenarios(chain)) for chain in ("", "hydraDx", "polkadot")] == [3, 2, 1]
         job = run(store.get_job("b"))
-        assert job is not None and job.due == 5
+        assert job is not None
+        assert (job.due, job.notify) == (5, ())
         assert store._database.execute("PRAGMA foreign_key_check").fetchall() == []
         run(store.delete_scenario("c"))
         assert [run(store.count_scenarios(chain)) for chain in ("", "hydraDx", "polkadot")] == [2, 1, 0]

@@ -5,7 +5,10 @@ Times are nanoseconds since 1970, UTC, unless a name says otherwise; durations a
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scenarioctl.model.notifications import NewNotification, NotificationTarget
 
 SECOND = 1_000_000_000
 #: Seconds for which a worker may be silent before others take over its runs.
@@ -87,6 +90,8 @@ class Job:
     last_finished: int | None = None
     #: Why it is paused, or why the last run failed; else empty.
     reason: str = ""
+    #: Where its notifications are sent, beside the targets of the setting `notify`.
+    notify: "tuple[NotificationTarget, ...]" = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +138,11 @@ class MempoolDraft:
     expires: int | None = None
     #: Id of the diagram's node.
     node: str = ""
+
+    @property
+    def is_transaction(self) -> bool:
+        """Return whether there is a transaction to sign, and not an error or the answer of a chain."""
+        return self.spec_version is not None and self.tx != NO_TRANSACTION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +215,8 @@ class FinishedRun:
     next_planned: int | None = None
     #: False for a planned time that was skipped: lines and the next time are stored, but it doesn't count as a run.
     ran: bool = True
+    #: What is reported of it; that the job pauses, only if it does.
+    notifications: "tuple[NewNotification, ...]" = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,9 @@ from scenarioctl.model.jobs import (
     Retention,
     WebhookEvent,
 )
+from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores.figures import Statistics, Usage
+from scenarioctl.stores.outbox import Outbox
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,11 +290,22 @@ class Store(Protocol):
     ) -> list[MempoolEntry]:
         """Return drafts for that runtime without a flag and with a seq above *after*."""
 
-    async def flag_drafts(self, flags: "dict[int, str]", *, now: int, lines: "dict[str, list[str]]") -> None:
-        """Flag drafts (seq -> reason), and add *lines* (job -> texts) to the logs, in one transaction.
+    async def flag_drafts(
+        self,
+        flags: "dict[int, str]",
+        *,
+        now: int,
+        lines: "dict[str, list[str]]",
+        notifications: Sequence[NewNotification] = (),
+    ) -> None:
+        """Flag drafts (seq -> reason), add *lines* (job -> texts) to the logs, and store notifications, in one transaction.
 
-        A draft keeps the flag that it has.  A job gets its lines only if one of its drafts is flagged now.
+        A draft keeps the flag that it has.  A job gets its lines only if one of its drafts is flagged now, and a notification
+        tells only of drafts that are.
         """
+
+    def outbox(self) -> Outbox:
+        """Return the notifications that are not delivered yet."""
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         """Store an event, and remove the webhook's oldest; NotFound if no stored scenario names the webhook."""

@@ -76,6 +76,7 @@ TABLES = (
             "last_started": int | None,
             "last_finished": int | None,
             "reason": str,
+            "notify": str,
             "schedule": dict,
         },
         long="schedule",
@@ -141,6 +142,25 @@ TABLES = (
         key=("job", "uuid"),
         columns={"job": str, "uuid": str, "event": int},
         long="uuid",
+    ),
+    Table(
+        name="notifications",
+        key=("seq",),
+        columns={
+            "seq": int,
+            "id": str,
+            "job": str,
+            "event": str,
+            "created": int,
+            "due": int,
+            "attempts": int,
+            "format": str,
+            "url": str,
+            "drafts": str,
+            "reason": str,
+            "error": str,
+        },
+        long="reason",
     ),
 )
 

@@ -51,6 +51,11 @@ class Plan:
     #: None: as it was.
     reason: str | None = None
 
+    @property
+    def pauses(self) -> bool:
+        """Return whether the job, which was running, is paused."""
+        return self.changed is not None
+
 
 def next_plan(run: FinishedRun, *, state: str, failures: int, schedule: str) -> Plan:
     """Return what *run* changes in a job, which had this *state* and so many *failures* in a row."""

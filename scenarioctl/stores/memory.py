@@ -5,7 +5,7 @@ It lives on one event loop, where nothing comes between the statements of a meth
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from scenarioctl.model.jobs import (
     Retention,
     WebhookEvent,
 )
+from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import (
     DEFAULT_RETENTION,
     Inspection,
@@ -30,7 +31,9 @@ from scenarioctl.stores import (
     StoredScenario,
 )
 from scenarioctl.stores.figures import Statistics, Usage
+from scenarioctl.stores.memory_outbox import MemoryOutbox
 from scenarioctl.stores.memory_state import MemoryState, list_page, normal, trim
+from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import (
     INTEGER_MAX,
@@ -124,6 +127,7 @@ class MemoryStore:
         state.drafts = [entry for entry in state.drafts if entry.job != id]
         state.runs = [run for run in state.runs if run[0] != id]
         state.used = {key: event for key, event in state.used.items() if key[0] != id}
+        self.outbox().forget(id)
         self._forget_events()
         self._changed()
 
@@ -179,6 +183,7 @@ class MemoryStore:
             epoch=before.epoch + 1 if before else 1,
             last_started=before.last_started if before else None,
             last_finished=before.last_finished if before else None,
+            notify=job.notify,
         )
         self._state.begun.pop(job.id, None)
         self._changed()
@@ -341,6 +346,7 @@ class MemoryStore:
         ):
             return False
         self._log(run.job, run.lines, run.finished)
+        first = state.last_draft + 1
         for draft in run.drafts:
             state.last_draft += 1
             texts: dict[str, Any] = {
@@ -362,12 +368,16 @@ class MemoryStore:
             state.runs = trim(state.runs, lambda each: each[0] == run.job, limit=retention.runs)
         for uuid, event in run.used_events.items():
             state.used[run.job, uuid] = max(event, state.used.get((run.job, uuid), 0))
-        if job is not None and run.epoch is not None:
-            self._plan_next(job, run)
+        pauses = job is not None and run.epoch is not None and self._plan_next(job, run)
+        told = [first + place for place, draft in enumerate(run.drafts) if draft.is_transaction]
+        if told and run.notifications:
+            self.outbox().forget(run.job, expiring=True)
+        self.outbox().put(notifications_of(run, pauses=pauses), run_drafts=told)
         self._changed()
         return True
 
-    def _plan_next(self, job: Job, run: FinishedRun) -> None:
+    def _plan_next(self, job: Job, run: FinishedRun) -> bool:
+        """Plan the next run; return whether the job is paused instead."""
         fields: dict[str, Any] = {"due": run.due, "planned": run.next_planned, "owner": "", "step": ""}
         if run.ran:
             fields |= {
@@ -386,6 +396,7 @@ class MemoryStore:
             fields |= {"due": None, "planned": None}
         self._change(job.id, **fields)
         self._state.begun.pop(job.id, None)
+        return "state" in fields
 
     async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
         if id is not None:
@@ -438,16 +449,28 @@ class MemoryStore:
             and entry.draft.tx != NO_TRANSACTION
         ][:limit]
 
-    async def flag_drafts(self, flags: dict[int, str], *, now: int, lines: dict[str, list[str]]) -> None:
-        flagged = set()
+    async def flag_drafts(
+        self,
+        flags: dict[int, str],
+        *,
+        now: int,
+        lines: dict[str, list[str]],
+        notifications: Sequence[NewNotification] = (),
+    ) -> None:
+        flagged, seqs = set(), set()
         for place, entry in enumerate(self._state.drafts):
             if entry.seq in flags and not entry.flag:
                 self._state.drafts[place] = replace(entry, flag=clean(flags[entry.seq]))
                 flagged.add(entry.job)
+                seqs.add(entry.seq)
         for job, texts in lines.items():
             if (job in flagged or not flags) and job in self._state.scenarios:
                 self._log(job, texts, now)
+        self.outbox().put(still_true(notifications, seqs))
         self._changed()
+
+    def outbox(self) -> MemoryOutbox:
+        return MemoryOutbox(self._state)
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         await self.check_webhook(uuid)

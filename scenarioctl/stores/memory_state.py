@@ -5,11 +5,20 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from scenarioctl.model.jobs import Job, KeptRun, LogLine, MempoolEntry, WebhookEvent
+from scenarioctl.model.notifications import QueuedNotification
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario
 from scenarioctl.stores.cursors import Value, read_cursor, write_cursor
 from scenarioctl.stores.retention import room
 
 Row = TypeVar("Row")
+
+
+@dataclass
+class QueuedInMemory:
+    """A notification, and why the last attempt to deliver it failed."""
+
+    notification: QueuedNotification
+    error: str = ""
 
 
 @dataclass(kw_only=True)
@@ -30,11 +39,14 @@ class MemoryState:
     events: list[WebhookEvent] = field(default_factory=list)
     #: Job, webhook -> the newest event that the job has used.
     used: dict[tuple[str, str], int] = field(default_factory=dict)
+    #: Number -> notification that is not delivered yet.
+    notifications: dict[int, QueuedInMemory] = field(default_factory=dict)
     #: The last number that was given out.
     last_number: int = 0
     last_line: int = 0
     last_draft: int = 0
     last_event: int = 0
+    last_notification: int = 0
     changes: int = 0
 
 

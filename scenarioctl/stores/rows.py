@@ -13,19 +13,27 @@ from scenarioctl.model.jobs import (
     Schedule,
     WebhookEvent,
 )
+from scenarioctl.model.notifications import (
+    NotificationEvent,
+    NotificationFormat,
+    QueuedNotification,
+    read_stored_targets,
+)
 from scenarioctl.stores.job_texts import DAMAGED, read_schedule
 from scenarioctl.stores.validation import damaged_event
 
 #: The columns that `read_entry` takes.
 ENTRY_COLUMNS = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node"
+#: The columns that `read_notification` takes.
+NOTIFICATION_COLUMNS = "seq, id, job, event, created, attempts, format, url, drafts, reason"
 #: How many columns `read_job` takes: id, state, the text of the schedule, and one for each of `_JOB_KINDS` but the first.
-JOB_WIDTH = 14
+JOB_WIDTH = 15
 
 _MOMENT = (int, NoneType)
-#: The types of id, changed, due, planned, epoch, owner, step, runs, failures, last_started, last_finished, reason.
+#: The types of id, changed, due, planned, epoch, owner, step, runs, failures, last_started, last_finished, reason, notify.
 _JOB_KINDS: tuple[tuple[type, ...], ...] = (
     *((str,), (int,), _MOMENT, _MOMENT, (int,), (str,), (str,)),
-    *((int,), (int,), _MOMENT, _MOMENT, (str,)),
+    *((int,), (int,), _MOMENT, _MOMENT, (str,), (str,)),
 )
 
 
@@ -33,7 +41,7 @@ def read_job(row: tuple[Any, ...]) -> Job:
     """Return the job in the first columns of *row*; a paused one with the reason if the row is damaged."""
     id, state, schedule, *rest = row[:JOB_WIDTH]
     sound = all(type(value) in kinds for value, kinds in zip((id, *rest), _JOB_KINDS, strict=True))
-    changed, due, planned, epoch, owner, step, runs, failures, started, finished, reason = rest
+    changed, due, planned, epoch, owner, step, runs, failures, started, finished, reason, notify = rest
     try:
         if sound:
             return Job(
@@ -51,8 +59,9 @@ def read_job(row: tuple[Any, ...]) -> Job:
                 last_started=started,
                 last_finished=finished,
                 reason=reason,
+                notify=read_stored_targets(notify),
             )
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         pass
     return Job(
         id=str(id),
@@ -100,3 +109,25 @@ def read_event(row: tuple[Any, ...]) -> WebhookEvent:
     except (ValueError, TypeError, RecursionError):
         raise damaged_event(id, uuid) from None
     return WebhookEvent(id=id, uuid=uuid, received=received, content=content)
+
+
+def read_notification(row: tuple[Any, ...], *, due: int) -> QueuedNotification:
+    """Return the notification in *row*, which is due again at *due*; one without drafts if those are damaged."""
+    seq, id, job, event, created, attempts, format, url, drafts, reason = row
+    try:
+        numbers = tuple(number for number in json.loads(drafts) if isinstance(number, int))
+    except (ValueError, TypeError, RecursionError):
+        numbers = ()
+    return QueuedNotification(
+        seq=seq,
+        id=str(id),
+        job=str(job),
+        event=NotificationEvent(event),
+        created=created,
+        due=due,
+        attempts=attempts,
+        format=NotificationFormat(format),
+        url=str(url),
+        drafts=numbers,
+        reason=str(reason),
+    )

@@ -7,6 +7,7 @@ Whenever a job gets a due time, a run is deferred to the dispatch engine in the 
 from collections.abc import Sequence
 
 from scenarioctl.model.jobs import LEASE_SECONDS, ClaimedJob, Job, JobState
+from scenarioctl.model.notifications import write_targets
 from scenarioctl.stores import JobPage
 from scenarioctl.stores.job_texts import DAMAGED, write_schedule
 from scenarioctl.stores.postgres.connections import Connection
@@ -17,7 +18,7 @@ from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 #: The columns of a job, in the order in which `read_job` takes them.
 _COLUMNS = (
     "j.id, j.state, j.schedule::text, j.changed, j.due, j.planned, j.epoch, j.owner, j.step, j.runs, j.failures,"
-    " j.last_started, j.last_finished, j.reason"
+    " j.last_started, j.last_finished, j.reason, j.notify"
 )
 #: Jobs that one transaction plans anew.
 PLANNED_AT_ONCE = 200
@@ -48,11 +49,18 @@ async def start(connection: Connection, job: Job, *, deferrals: Deferrals) -> bo
         if row[JOB_WIDTH] is not None:
             await deferrals.cancel(connection, row[JOB_WIDTH])
     number = None if job.due is None else await deferrals.defer(connection, job.id, job.due)
-    values = (job.due, job.planned, number, job.changed, write_schedule(job.schedule))
+    values = (
+        job.due,
+        job.planned,
+        number,
+        job.changed,
+        write_schedule(job.schedule),
+        write_targets(job.notify),
+    )
     if row is None:
         started = await connection.execute(
             "INSERT INTO jobs (id, state, due, planned, dispatch, owner, epoch, begun, changed, runs, failures, step,"
-            " reason, schedule) VALUES (%s, 'running', %s, %s, %s, '', 1, 0, %s, 0, 0, '', '', %s)"
+            " reason, schedule, notify) VALUES (%s, 'running', %s, %s, %s, '', 1, 0, %s, 0, 0, '', '', %s, %s)"
             " ON CONFLICT (id) DO NOTHING RETURNING id",
             (job.id, *values),
         )
@@ -61,7 +69,8 @@ async def start(connection: Connection, job: Job, *, deferrals: Deferrals) -> bo
     else:
         await connection.execute(
             "UPDATE jobs SET state = 'running', due = %s, planned = %s, dispatch = %s, owner = '', epoch = epoch + 1,"
-            " begun = 0, changed = %s, runs = 0, failures = 0, step = '', reason = '', schedule = %s WHERE id = %s",
+            " begun = 0, changed = %s, runs = 0, failures = 0, step = '', reason = '', schedule = %s, notify = %s"
+            " WHERE id = %s",
             (*values, job.id),
         )
     return True

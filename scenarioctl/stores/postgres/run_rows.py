@@ -13,8 +13,11 @@ from scenarioctl.model.jobs import (
     MempoolEntry,
     Retention,
 )
+from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION
 from scenarioctl.stores.job_texts import Plan, next_plan
+from scenarioctl.stores.outbox import notifications_of, still_true
+from scenarioctl.stores.postgres import outbox
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.locks import LOCK_NUMBERS_OF_RUNS
@@ -81,11 +84,17 @@ async def finish(
         if epoch == run.epoch and owner and run.owner in ("", owner):
             tallies[run.job] = counts
             plans.append((run, next_plan(run, state=state, failures=failures, schedule=schedule)))
+    paused = {run.job for run, plan in plans if plan.pauses}
     if plans:
         await _plan_next(connection, plans, deferrals=deferrals)
     await connection.conclude()
     kept = [
-        _KeptRun(run=run, retention=retention, tallies=tallies[run.job])
+        _KeptRun(
+            run=run,
+            retention=retention,
+            tallies=tallies[run.job],
+            notifications=notifications_of(run, pauses=run.job in paused),
+        )
         for run, retention in runs
         if run.job in tallies
     ]
@@ -102,6 +111,7 @@ class _KeptRun:
     retention: Retention
     #: How many lines, drafts and runs the job had before.
     tallies: Sequence[int]
+    notifications: Sequence[NewNotification]
 
 
 _TALLIES = "coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0)"
@@ -202,6 +212,13 @@ async def _count(connection: Connection, kept: Sequence[_KeptRun]) -> None:
 async def _write(connection: Connection, kept: Sequence[_KeptRun]) -> None:
     """Store the lines and drafts of runs."""
     lines = [[cut_line(line) for line in each.run.lines] for each in kept]
+    redrafted = [
+        each.run.job
+        for each in kept
+        if each.notifications and any(draft.is_transaction for draft in each.run.drafts)
+    ]
+    if redrafted:
+        await outbox.forget_expiring(connection, redrafted)
     await _insert(
         connection,
         [
@@ -210,6 +227,7 @@ async def _write(connection: Connection, kept: Sequence[_KeptRun]) -> None:
             for line in some
         ],
         [(each.run.job, draft) for each in kept for draft in each.run.drafts],
+        [notification for each in kept for notification in each.notifications],
     )
     for each, some in zip(kept, lines, strict=True):
         drafts = [draft.tx for draft in each.run.drafts]
@@ -234,7 +252,7 @@ async def _count_up(connection: Connection, added: Sequence[tuple[str, int, int,
 
 
 #: One message has the lock of the numbers with all that is written under it, so that no slow sender holds the lock.
-_INSERT = f"""
+_LINES = f"""
     WITH locked AS MATERIALIZED (SELECT {LOCK_NUMBERS_OF_RUNS}),
     lines AS (
         INSERT INTO log_lines (job, written, text)
@@ -242,12 +260,25 @@ _INSERT = f"""
                 WITH ORDINALITY AS each (job, written, text, place)
             ORDER BY place
     )
+"""  # noqa: S608 - of a constant
+_DRAFTS = """
     INSERT INTO mempool (job, chain, amount, tx_type, date, spec_version, expires, node, tx, flag)
         SELECT job, chain, amount, tx_type, date, spec_version, expires, node, tx, ''
         FROM locked, unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[],
             %s::text[], %s::text[])
             WITH ORDINALITY AS each (job, chain, amount, tx_type, date, spec_version, expires, node, tx, place)
         ORDER BY place
+"""
+_INSERT = _LINES + _DRAFTS
+#: With notifications that name the drafts. A statement of a transaction that is concluded can't read those numbers first.
+_INSERT_AND_NOTIFY = f"""
+    {_LINES}, drafts AS ({_DRAFTS} RETURNING job, seq, spec_version, tx)
+    INSERT INTO notifications ({outbox.COLUMNS}, due, attempts, error)
+        SELECT id, n.job, event, created, format, url, coalesce(n.drafts, (
+                SELECT json_agg(seq ORDER BY seq)::text FROM drafts AS d
+                WHERE d.job = n.job AND spec_version IS NOT NULL AND tx <> '{NO_TRANSACTION}'
+            ), '[]'), reason, created, 0, ''
+        FROM unnest({outbox.TYPES}) AS n ({outbox.COLUMNS})
 """  # noqa: S608 - of constants
 _LINE = 3
 _DRAFT = ("chain", "amount", "tx_type", "date", "spec_version", "expires", "node", "tx")
@@ -257,15 +288,17 @@ async def _insert(
     connection: Connection,
     lines: Sequence[tuple[str, int, str]],
     drafts: Sequence[tuple[str, MempoolDraft]] = (),
+    notifications: Sequence[NewNotification] = (),
 ) -> None:
     """Write lines, each with its job and time, and drafts; their numbers grow in the order of the commits."""
-    if lines or drafts:
+    if lines or drafts or notifications:
         rows = [(job, *(_cleaned(getattr(draft, name)) for name in _DRAFT)) for job, draft in drafts]
         await connection.execute(
-            _INSERT,
+            _INSERT_AND_NOTIFY if notifications else _INSERT,
             [
                 *(_columns(lines) if lines else [[]] * _LINE),
                 *(_columns(rows) if rows else [[]] * (1 + len(_DRAFT))),
+                *(_columns(outbox.notification_rows(notifications)) if notifications else ()),
             ],
         )
 
@@ -388,15 +421,21 @@ async def read_drafts(
 
 
 async def flag_drafts(
-    connection: Connection, flags: "dict[int, str]", *, now: int, lines: "dict[str, list[str]]"
+    connection: Connection,
+    flags: "dict[int, str]",
+    *,
+    now: int,
+    lines: "dict[str, list[str]]",
+    notifications: Sequence[NewNotification],
 ) -> None:
     # Two processes may flag the same draft; the log says it once.
     changed = await connection.execute(
         "UPDATE mempool SET flag = each.flag FROM unnest(%s::bigint[], %s::text[]) AS each (seq, flag)"
-        " WHERE mempool.seq = each.seq AND mempool.flag = '' RETURNING job",
+        " WHERE mempool.seq = each.seq AND mempool.flag = '' RETURNING job, mempool.seq",
         (list(flags), [clean(why) for why in flags.values()]),
     )
-    flagged = {job for (job,) in await changed.fetchall()}
+    rows = await changed.fetchall()
+    flagged, seqs = {job for job, _ in rows}, {seq for _, seq in rows}
     stored = await connection.execute(
         "SELECT id FROM scenarios WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", (list(lines),)
     )
@@ -408,6 +447,7 @@ async def flag_drafts(
             if (job in flagged or not flags) and lines[job]
         ],
     )
+    await outbox.put(connection, still_true(notifications, seqs))
 
 
 async def note(connection: Connection, job: str, line: str, *, now: int) -> None:

@@ -169,7 +169,7 @@ async def delete(connection: Connection, id: str, *, deferrals: Deferrals) -> No
         if dispatch is not None:
             await deferrals.cancel(connection, dispatch)
     await connection.execute("DELETE FROM scenarios WHERE id = %s", (id,))
-    for table in ("log_lines", "mempool", "runs", "tallies", "webhook_marks"):
+    for table in ("log_lines", "mempool", "runs", "tallies", "webhook_marks", "notifications"):
         await connection.execute(f"DELETE FROM {table} WHERE job = %s", (id,))  # noqa: S608
     await _forget_events(connection, webhooks)
 

@@ -237,11 +237,36 @@ _JOBS = (
 
 _TAGS = ("""ALTER TABLE scenarios ADD COLUMN tags text[] COLLATE "C" NOT NULL DEFAULT '{}'""",)
 
+_NOTIFICATIONS = (
+    "ALTER TABLE jobs ADD COLUMN notify text NOT NULL DEFAULT ''",
+    # What is not delivered yet.
+    """
+    CREATE TABLE notifications (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        created bigint NOT NULL,
+        due bigint NOT NULL,
+        attempts integer NOT NULL,
+        id text NOT NULL,
+        job text COLLATE "C" NOT NULL,
+        event text NOT NULL,
+        format text NOT NULL,
+        url text NOT NULL,
+        -- A JSON list of numbers.
+        drafts text NOT NULL,
+        reason text NOT NULL,
+        error text NOT NULL
+    )
+    """,
+    "CREATE INDEX notifications_by_due ON notifications (due)",
+    "CREATE INDEX notifications_by_job ON notifications (job)",
+)
+
 #: Each entry takes the tables from the version of its position to the next.  The engine's tables come before the first.
 MIGRATIONS = (
     Migration(statements=(_META, *_SCENARIOS, *_JOBS), compatible=1),
     Migration(statements=_TAGS, compatible=1),
     Migration(index=("scenarios_by_tag", "ON scenarios USING gin (tags) WHERE tags <> '{}'"), compatible=1),
+    Migration(statements=_NOTIFICATIONS, compatible=1),
 )
 VERSION = len(MIGRATIONS)
 

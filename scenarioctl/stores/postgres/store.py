@@ -30,6 +30,7 @@ from scenarioctl.model.jobs import (
     Retention,
     WebhookEvent,
 )
+from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import (
     DEFAULT_RETENTION,
     Inspection,
@@ -44,6 +45,7 @@ from scenarioctl.stores.postgres.connections import Connection, Connections, Ser
 from scenarioctl.stores.postgres.deferrals import Deferrals
 from scenarioctl.stores.postgres.figures import JobCounts, read_statistics
 from scenarioctl.stores.postgres.listening import Listener, announce
+from scenarioctl.stores.postgres.outbox import PostgresOutbox
 from scenarioctl.stores.postgres.run_rows import Lines, Mark
 from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.validation import (
@@ -348,10 +350,23 @@ class PostgresStore:
             lambda connection: run_rows.read_drafts(connection, chain, spec_version, after=after, limit=limit)
         )
 
-    async def flag_drafts(self, flags: dict[int, str], *, now: int, lines: dict[str, list[str]]) -> None:
+    async def flag_drafts(
+        self,
+        flags: dict[int, str],
+        *,
+        now: int,
+        lines: dict[str, list[str]],
+        notifications: Sequence[NewNotification] = (),
+    ) -> None:
         await self._write(
-            lambda connection: run_rows.flag_drafts(connection, flags, now=now, lines=lines), tell=True
+            lambda connection: run_rows.flag_drafts(
+                connection, flags, now=now, lines=lines, notifications=notifications
+            ),
+            tell=True,
         )
+
+    def outbox(self) -> PostgresOutbox:
+        return PostgresOutbox(self._read, self._write)
 
     # -- webhooks
 

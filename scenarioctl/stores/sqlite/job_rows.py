@@ -9,6 +9,7 @@ from dataclasses import replace
 from sqlite3 import Connection
 
 from scenarioctl.model.jobs import Claim, ClaimedJob, Job, JobState
+from scenarioctl.model.notifications import write_targets
 from scenarioctl.stores import JobPage
 from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, write_schedule
 from scenarioctl.stores.rows import read_job
@@ -19,7 +20,7 @@ from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 #: The columns of a job, in the order in which `read_job` takes them.
 _COLUMNS = (
     "j.id, j.state, j.schedule, j.changed, j.due, j.planned, j.epoch, j.owner, j.step, j.runs, j.failures,"
-    " j.last_started, j.last_finished, j.reason"
+    " j.last_started, j.last_finished, j.reason, j.notify"
 )
 
 
@@ -29,12 +30,12 @@ def start(database: Connection, job: Job) -> bool:
     if former is not None and former.state is JobState.RUNNING:
         return False
     database.execute(
-        "INSERT INTO jobs (id, state, due, planned, owner, epoch, begun, changed, runs, failures, step, reason, schedule)"
-        " VALUES (?, 'running', ?, ?, '', 1, 0, ?, 0, 0, '', '', ?)"
+        "INSERT INTO jobs (id, state, due, planned, owner, epoch, begun, changed, runs, failures, step, reason, schedule,"
+        " notify) VALUES (?, 'running', ?, ?, '', 1, 0, ?, 0, 0, '', '', ?, ?)"
         " ON CONFLICT (id) DO UPDATE SET state = 'running', due = excluded.due, planned = excluded.planned,"
         " owner = '', epoch = epoch + 1, begun = 0, changed = excluded.changed, runs = 0, failures = 0, step = '',"
-        " reason = '', schedule = excluded.schedule",
-        (job.id, job.due, job.planned, job.changed, write_schedule(job.schedule)),
+        " reason = '', schedule = excluded.schedule, notify = excluded.notify",
+        (job.id, job.due, job.planned, job.changed, write_schedule(job.schedule), write_targets(job.notify)),
     )
     return True
 

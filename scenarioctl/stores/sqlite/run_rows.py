@@ -12,10 +12,13 @@ from scenarioctl.model.jobs import (
     MempoolEntry,
     Retention,
 )
+from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION
 from scenarioctl.stores.job_texts import next_plan
+from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS
 from scenarioctl.stores.rows import ENTRY_COLUMNS, read_entry
+from scenarioctl.stores.sqlite import outbox
 from scenarioctl.stores.sqlite.database_file import one_moment
 from scenarioctl.stores.sqlite.retention import prune, trim_bytes, trim_rows
 from scenarioctl.stores.sqlite.scenario_rows import exists
@@ -63,6 +66,8 @@ def finish(database: Connection, run: FinishedRun, *, retention: Retention) -> b
     if run.epoch is not None and (epoch != run.epoch or not owner or run.owner not in ("", owner)):
         return False
     _keep(database, run)
+    # Read before the oldest are removed.
+    drafts = _drafts_of(database, run) if run.notifications else []
     lines = trim_rows(
         database, LINES, run.job, count=(lines or 0) + len(run.lines), limit=retention.log_lines
     )
@@ -89,12 +94,25 @@ def finish(database: Connection, run: FinishedRun, *, retention: Retention) -> b
         " SET lines = excluded.lines, entries = excluded.entries, runs = excluded.runs",
         (run.job, lines, entries, runs),
     )
-    if run.epoch is not None:
-        _plan_next(database, run, state=state, failures=failures, schedule=schedule)
+    pauses = run.epoch is not None and _plan_next(
+        database, run, state=state, failures=failures, schedule=schedule
+    )
+    if run.notifications:
+        if drafts:
+            outbox.forget_expiring(database, run.job)
+        outbox.put(database, notifications_of(run, pauses=pauses), run_drafts=drafts)
     return True
 
 
-def _plan_next(database: Connection, run: FinishedRun, *, state: str, failures: int, schedule: str) -> None:
+def _drafts_of(database: Connection, run: FinishedRun) -> list[int]:
+    """Return the numbers of the transactions of *run*, whose drafts are the newest rows."""
+    (last,) = database.execute("SELECT coalesce(max(seq), 0) FROM mempool").fetchone()
+    first = last - len(run.drafts) + 1
+    return [first + place for place, draft in enumerate(run.drafts) if draft.is_transaction]
+
+
+def _plan_next(database: Connection, run: FinishedRun, *, state: str, failures: int, schedule: str) -> bool:
+    """Plan the next run; return whether the job is paused instead."""
     plan = next_plan(run, state=state, failures=failures, schedule=schedule)
     database.execute(
         "UPDATE jobs SET state = ?, due = ?, planned = ?, changed = coalesce(?, changed), owner = '', step = '',"
@@ -106,6 +124,7 @@ def _plan_next(database: Connection, run: FinishedRun, *, state: str, failures: 
             *(plan.reason is not None, plan.reason, run.job),
         ),
     )
+    return plan.pauses
 
 
 def read_log(database: Connection, id: str | None, *, after: int, limit: int) -> list[LogLine]:
@@ -185,9 +204,15 @@ def read_drafts(
 
 
 def flag_drafts(
-    database: Connection, flags: dict[int, str], *, now: int, lines: dict[str, list[str]]
+    database: Connection,
+    flags: dict[int, str],
+    *,
+    now: int,
+    lines: dict[str, list[str]],
+    notifications: Sequence[NewNotification],
 ) -> None:
     flagged: set[str] = set()
+    seqs: set[int] = set()
     for seq, why in flags.items():
         # Two processes may flag the same draft; the log says it once.
         changed = database.execute(
@@ -196,9 +221,11 @@ def flag_drafts(
         if changed.rowcount:
             (job,) = database.execute("SELECT job FROM mempool WHERE seq = ?", (seq,)).fetchone()
             flagged.add(job)
+            seqs.add(seq)
     for job, texts in lines.items():
         if (job in flagged or not flags) and exists(database, job):
             _log(database, job, texts, now, DEFAULT_RETENTION)
+    outbox.put(database, still_true(notifications, seqs))
 
 
 def note(database: Connection, job: str, line: str, *, now: int) -> None:

@@ -332,6 +332,29 @@ _TAGS = (
     """,
 )
 
+_NOTIFICATIONS = (
+    "ALTER TABLE jobs ADD COLUMN notify TEXT NOT NULL DEFAULT ''",
+    # What is not delivered yet.
+    """
+    CREATE TABLE notifications (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL,
+        job TEXT NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
+        event TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        due INTEGER NOT NULL,
+        attempts INTEGER NOT NULL,
+        format TEXT NOT NULL,
+        url TEXT NOT NULL,
+        drafts TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        error TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX notifications_by_due ON notifications (due)",
+    "CREATE INDEX notifications_by_job ON notifications (job)",
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
 MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _CHAINS,
@@ -340,4 +363,5 @@ MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _BY_CONTENT,
     _LEASES_OF_THIS_BOOT,
     _TAGS,
+    _NOTIFICATIONS,
 )

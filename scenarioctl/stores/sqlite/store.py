@@ -17,7 +17,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -37,6 +37,7 @@ from scenarioctl.model.jobs import (
     Retention,
     WebhookEvent,
 )
+from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import (
     DEFAULT_RETENTION,
     Inspection,
@@ -49,6 +50,7 @@ from scenarioctl.stores.rows import write_content
 from scenarioctl.stores.sqlite import event_rows, job_rows, run_rows, scenario_rows
 from scenarioctl.stores.sqlite.database_file import DatabaseFile, is_busy, one_moment
 from scenarioctl.stores.sqlite.file_guard import FileGuard
+from scenarioctl.stores.sqlite.outbox import SqliteOutbox
 from scenarioctl.stores.sqlite.schema import MIGRATIONS
 from scenarioctl.stores.sqlite.worker_lock import WorkerLock, is_locked
 from scenarioctl.stores.sqlite.writer import Action, T, Writer
@@ -338,8 +340,20 @@ class SqliteStore:
         )
         return await self._read(action, long=True)
 
-    async def flag_drafts(self, flags: dict[int, str], *, now: int, lines: dict[str, list[str]]) -> None:
-        await self._write(partial(run_rows.flag_drafts, flags=flags, now=now, lines=lines))
+    async def flag_drafts(
+        self,
+        flags: dict[int, str],
+        *,
+        now: int,
+        lines: dict[str, list[str]],
+        notifications: Sequence[NewNotification] = (),
+    ) -> None:
+        await self._write(
+            partial(run_rows.flag_drafts, flags=flags, now=now, lines=lines, notifications=notifications)
+        )
+
+    def outbox(self) -> SqliteOutbox:
+        return SqliteOutbox(self._read, self._write)
 
     async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
         check_text(uuid, field="webhook")

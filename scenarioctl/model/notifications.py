@@ -1,0 +1,235 @@
+"""Notifications: what a daemon reports about its jobs, and where it sends that.
+
+Times are nanoseconds since 1970, UTC.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from scenarioctl.errors import InvalidRequest, shorten, suggest
+
+#: The most targets of a job, and of the setting `notify`.
+MAX_TARGETS = 10
+#: Characters of the URL of a target.
+MAX_URL = 2000
+#: What `notify` says for no targets.
+NONE = "none"
+
+_EXPECTED = "one like https://hooks.example.org/jobs, slack+https://… or ntfy+https://…"
+
+
+class NotificationEvent(StrEnum):
+    """What a notification reports."""
+
+    #: A run drafted transactions, which wait for a signature.
+    DRAFT_READY = "draft_ready"
+    RUN_FAILED = "run_failed"
+    #: The job paused by itself.
+    JOB_PAUSED = "job_paused"
+    #: The newest drafts of a job expire soon.
+    DRAFT_EXPIRING = "draft_expiring"
+    #: A runtime upgrade has outdated drafts.
+    DRAFT_OUTDATED = "draft_outdated"
+
+
+class NotificationFormat(StrEnum):
+    """The body of a notification."""
+
+    #: An object, as docs/notifications.md describes it.
+    JSON = "json"
+    #: `{"text": …}`, which Mattermost takes too.
+    SLACK = "slack"
+    #: Plain text, and headers of ntfy.
+    NTFY = "ntfy"
+
+
+#: What may stand before the `+` of a target.
+_FORMATS = {**{each.value: each for each in NotificationFormat}, "mattermost": NotificationFormat.SLACK}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotificationTarget:
+    """Where notifications are sent."""
+
+    #: Often holds a secret: anybody who knows it can post there.
+    url: str
+    format: NotificationFormat = NotificationFormat.JSON
+    #: The events that are sent there; empty for all.
+    events: tuple[NotificationEvent, ...] = ()
+
+    def wants(self, event: NotificationEvent) -> bool:
+        """Return whether *event* is sent there."""
+        return not self.events or event in self.events
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewNotification:
+    """A notification of one event to one target, before it is stored."""
+
+    #: Unguessable, and the same for every attempt.
+    id: str
+    event: NotificationEvent
+    job: str
+    #: When it happened, and from when on it is sent.
+    created: int
+    url: str
+    format: NotificationFormat
+    #: Why a run failed or a job paused, or what is wrong with drafts.
+    reason: str = ""
+    #: The numbers of its drafts; the store fills in those of a run.
+    drafts: tuple[int, ...] = ()
+
+    @property
+    def has_run_drafts(self) -> bool:
+        """Return whether it names the drafts of the run that it is stored with."""
+        return self.event in (NotificationEvent.DRAFT_READY, NotificationEvent.DRAFT_EXPIRING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedNotification(NewNotification):
+    """A notification in the outbox of the store."""
+
+    seq: int
+    #: When it may be claimed again.
+    due: int
+    #: Attempts that failed.
+    attempts: int = 0
+
+
+def describe_target(url: str, format: str = NotificationFormat.JSON) -> str:
+    """Return a target without what may be secret in its URL: `slack+https://hooks.slack.com/…`."""
+    prefix = "" if format == NotificationFormat.JSON else f"{format}+"
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return f"{prefix}…"
+    name = f"[{host}]" if ":" in host else host
+    rest = "/…" if parts.path.strip("/") or parts.query else ""
+    return f"{prefix}{parts.scheme}://{name}{f':{port}' if port else ''}{rest}"
+
+
+def read_targets(value: object, *, field: str = "notify") -> tuple[NotificationTarget, ...]:
+    """Return the targets in *value*: a text, with commas between several, or a list of texts and tables.
+
+    `none` and an empty list are no targets.  InvalidRequest names the *field*, and no URL that may hold a secret.
+    """
+    if isinstance(value, str):
+        value = _parts_of(value, field)
+    if not isinstance(value, (list, tuple)):
+        raise InvalidRequest(f"{field} is not a list of URLs, expected {_EXPECTED}")
+    texts = [each for each in value if each != NONE]
+    if len(texts) > MAX_TARGETS:
+        raise InvalidRequest(f"{field} has {len(texts)} targets, expected at most {MAX_TARGETS}")
+    found = [_read_target(each, field) for each in texts]
+    return tuple(dict.fromkeys(found))
+
+
+def _parts_of(text: str, field: str) -> Sequence[Any]:
+    if text.lstrip()[:1] != "[":
+        is_table = text.lstrip()[:1] == "{"
+        return [text] if is_table else [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        parts = json.loads(text)
+    except (ValueError, RecursionError):
+        parts = None
+    if not isinstance(parts, list):
+        raise InvalidRequest(f"{field} is not a list of URLs, expected {_EXPECTED}")
+    return parts
+
+
+def _read_target(value: object, field: str) -> NotificationTarget:
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise InvalidRequest(f"{field} has a table that is not JSON, expected {_TABLE}") from None
+    table: Mapping[str, Any] = value if isinstance(value, Mapping) else {"url": value}
+    for key in table:
+        if key not in ("url", "format", "events"):
+            raise InvalidRequest(
+                f"{field} has the unknown key {shorten(key)}, {suggest(key, ('url', 'format', 'events'))}"
+            )
+    url, prefix = _read_url(table.get("url"), field)
+    given = table.get("format", prefix or NotificationFormat.JSON.value)
+    if (
+        not isinstance(given, str)
+        or given not in _FORMATS
+        or (prefix and _FORMATS[given] != _FORMATS[prefix])
+    ):
+        raise InvalidRequest(
+            f"{field} has the unknown format {shorten(given)}, {suggest(given, list(_FORMATS))}"
+        )
+    return NotificationTarget(
+        url=url, format=_FORMATS[given], events=_read_events(table.get("events", ()), field)
+    )
+
+
+_TABLE = 'one like {"url": "https://…", "format": "slack", "events": ["run_failed"]}'
+
+
+def _read_url(value: object, field: str) -> tuple[str, str]:
+    """Return the URL in *value*, and the format before its `+`, which may be empty."""
+    text = value.strip() if isinstance(value, str) else ""
+    head, _, rest = text.partition("://")
+    prefix, plus, scheme = head.rpartition("+")
+    if plus and prefix not in _FORMATS:
+        raise InvalidRequest(
+            f"{field} has the unknown format {shorten(prefix)}, {suggest(prefix, list(_FORMATS))}"
+        )
+    url = f"{scheme.lower()}://{rest}"
+    try:
+        parts = urlsplit(url)
+        # Reading the port judges it.
+        is_sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_sound = False
+    if not is_sound or not url.isprintable() or " " in url:
+        # The path may be a secret, also of a URL without its scheme.
+        host = rest.rpartition("@")[2] if rest else text
+        shown = f"{head}://{host.partition('/')[0]}" if rest else host.partition("/")[0]
+        raise InvalidRequest(f"{field} {shorten(shown)} is not a web address, expected {_EXPECTED}")
+    if len(url) > MAX_URL:
+        raise InvalidRequest(f"{field} has a URL of {len(url)} characters, expected at most {MAX_URL}")
+    return url, prefix
+
+
+def _read_events(value: object, field: str) -> tuple[NotificationEvent, ...]:
+    known = [each.value for each in NotificationEvent]
+    if not isinstance(value, (list, tuple)):
+        raise InvalidRequest(f"{field} has events {shorten(value)}, expected a list of: {', '.join(known)}")
+    for each in value:
+        if each not in known:
+            raise InvalidRequest(f"{field} has the unknown event {shorten(each)}, {suggest(each, known)}")
+    return tuple(event for event in NotificationEvent if event in value)
+
+
+def write_targets(targets: Sequence[NotificationTarget]) -> str:
+    """Return *targets* as they are stored; empty for none."""
+    return (
+        json.dumps(
+            [{"url": each.url, "format": each.format, "events": list(each.events)} for each in targets]
+        )
+        if targets
+        else ""
+    )
+
+
+@lru_cache(maxsize=1024)
+def read_stored_targets(text: str) -> tuple[NotificationTarget, ...]:
+    """Return what `write_targets` has written; ValueError, TypeError, KeyError or RecursionError if it has not."""
+    if not text:
+        return ()
+    return tuple(
+        NotificationTarget(
+            url=str(each["url"]),
+            format=NotificationFormat(each["format"]),
+            events=tuple(NotificationEvent(event) for event in each["events"]),
+        )
+        for each in json.loads(text)
+    )
