@@ -7,7 +7,7 @@ nowhere else.  Times are nanoseconds since 1970, UTC.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -65,6 +65,28 @@ def read_schedule(**fields: object) -> Schedule:
             f"jitter {shorten(given['jitter'])} is not shorter than the interval, expected less than {write_duration(schedule.every)}"
         )
     return schedule
+
+
+def changed_schedule(schedule: Schedule, given: Mapping[str, object]) -> Schedule:
+    """Return *schedule* with the fields that are *given*; InvalidRequest names the one that is wrong, also of *schedule*.
+
+    `every` takes the place of `cron` and its `timezone`, and vice versa.
+    """
+    fields: dict[str, object] = {
+        **asdict(schedule),
+        **{name: write_duration(getattr(schedule, name)) for name in ("jitter", "catchup", "timeout")},
+    }
+    if schedule.cron and "every" not in given:
+        del fields["every"]
+    else:
+        fields |= {
+            "every": write_duration(schedule.every) if schedule.every else "",
+            "cron": "",
+            "timezone": "",
+        }
+        if "cron" in given and "every" not in given:
+            del fields["every"]
+    return read_schedule(**{**fields, **given})
 
 
 def read_duration(value: object, *, field: str, least: int = 0) -> int:
@@ -142,6 +164,16 @@ def next_times(
         return Times(planned=latest, due=now, missed=passed - 1)
     times = _with_jitter(schedule, _after(schedule, latest, latest), pick)
     return Times(planned=times.planned, due=times.due, missed=passed)
+
+
+def following_times(
+    schedule: Schedule, planned: int | None, now: int, *, pick: Callable[[int], int] | None = None
+) -> Times:
+    """Return when a job runs next that is resumed or gets another *schedule* now: the first time after *now*.
+
+    An interval goes on from *planned*, a planned time before or after *now*; from *now* if there is none.
+    """
+    return _with_jitter(schedule, _after(schedule, now if planned is None else planned, now), pick)
 
 
 def caught_up(

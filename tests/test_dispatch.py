@@ -19,6 +19,14 @@ from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.model.jobs import SECOND, Job, JobState
 from scenarioctl.operations.creation import CreateRemark, create_remark
+from scenarioctl.operations.job_changes import (
+    PauseJob,
+    RescheduleJob,
+    ResumeJob,
+    pause_job,
+    reschedule_job,
+    resume_job,
+)
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import read_schedule
 from scenarioctl.stores import Store, StoredScenario, open_store
@@ -382,6 +390,97 @@ def test_a_run_of_a_job_that_was_started_anew_is_given_up(place: Place) -> None:
     tell(place, story)
 
 
+def test_a_job_is_paused_rescheduled_and_resumed_during_a_run(place: Place) -> None:
+    began, goes_on = asyncio.Event(), asyncio.Event()
+    begun = []
+
+    async def slow(run: FakeRun) -> None:
+        begun.append(run.id)
+        began.set()
+        await goes_on.wait()
+        await draft(run)
+
+    FakeRun.plays = {"one": slow}
+
+    async def story(stage: Stage) -> None:
+        app = stage.app
+        await stage.work()
+        await stage.start("one", every="1s")
+        await asyncio.wait_for(began.wait(), 10)
+        await pause_job(app, PauseJob(id="one"))
+        goes_on.set()
+        await until(lambda: stage.ran("one"))
+        await asyncio.sleep(1.3)
+        job = await stage.job("one")
+        assert (job.state, job.due, job.runs, begun) == (JobState.PAUSED, None, 1, ["one"])
+
+        began.clear()
+        goes_on.clear()
+        await resume_job(app, ResumeJob(id="one"))
+        await asyncio.wait_for(began.wait(), 10)
+        await pause_job(app, PauseJob(id="one"))
+        await reschedule_job(app, RescheduleJob(id="one", every="1h"))
+        await resume_job(app, ResumeJob(id="one"))
+        # A run of the former schedule would begin meanwhile.
+        await asyncio.sleep(1.3)
+        assert len(begun) == 2
+        goes_on.set()
+
+        async def ran_twice() -> bool:
+            return (await stage.job("one")).runs == 2
+
+        await until(ran_twice)
+        job = await stage.job("one")
+        assert job.state is JobState.RUNNING
+        assert job.due is not None
+        assert job.due > app.clock() + 3000 * SECOND
+        runs = await app.store.last_runs("one", limit=10)
+        assert len({run.planned for run in runs}) == len(runs) == 2
+        # The run tells of times of the schedule that it began with.
+        log = [line for line in await stage.log("one") if "skipped" not in line]
+        assert [line.split(",")[0] for line in log] == [
+            *("Starting worker", "Paused on request", "drafted", "workload executed", "Sleeping", "Resumed"),
+            *(
+                "Paused on request",
+                "Rescheduled: every 1h",
+                "Resumed",
+                "drafted",
+                "workload executed",
+                "Sleeping",
+            ),
+        ]
+
+    tell(place, story)
+
+
+def test_a_job_that_is_paused_and_resumed_again_and_again_runs_each_time_once(place: Place) -> None:
+    async def story(stage: Stage) -> None:
+        app = stage.app
+        for _ in range(2):
+            await stage.work()
+        await stage.start("one", every="1s")
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            await pause_job(app, PauseJob(id="one"))
+            await asyncio.sleep(random.uniform(0, 0.2))
+            await resume_job(app, ResumeJob(id="one"))
+            await asyncio.sleep(random.uniform(0, 0.4))
+        job = await stage.job("one")
+
+        runs = await app.store.last_runs("one", limit=100)
+        assert job.state is JobState.RUNNING
+        # Times that came while it was paused are left out.
+        assert 1 <= len(runs) <= 6
+        assert len({run.planned for run in runs}) == len(runs)
+        await until(lambda: ran_more(stage, len(runs)))
+
+    tell(place, story)
+
+
+async def ran_more(stage: Stage, runs: int) -> bool:
+    return (await stage.job("one")).runs > runs
+
+
 # -- workers that are killed and frozen
 
 
@@ -503,6 +602,46 @@ def test_a_run_of_a_killed_worker_is_taken_over_and_says_so(
         assert await check_runs(stage, [id]) == 1
         assert says("attempt", "interrupted") in await stage.log(id)
         assert [processes.end(worker) for worker in workers.values()] == [(1, 0)]
+
+    tell(shared_place, story)
+
+
+@pytest.mark.one_python
+def test_a_run_whose_worker_was_killed_is_repeated_only_if_its_job_is_not_paused(
+    shared_place: Place, processes: Processes
+) -> None:
+    async def story(stage: Stage) -> None:
+        workers = {worker.pid: worker for worker in (processes.start(), processes.start())}
+        ids = [await start_slow(stage, 1.0) for _ in range(8)]
+        paused, resumed = ids[:4], ids[4:]
+
+        async def are_held() -> bool:
+            return all([await holder(stage, id) in workers for id in ids])
+
+        await until(are_held)
+        holders = {id: await holder(stage, id) for id in ids}
+        for id in ids:
+            await pause_job(stage.app, PauseJob(id=id))
+        for id in resumed:
+            await resume_job(stage.app, ResumeJob(id=id))
+        dead = workers.pop(holders[ids[0]])
+        dead.kill()
+        survived = [id for id in paused if holders[id] != dead.pid]
+        await until(lambda: stage.ran(*resumed, *survived))
+
+        async def are_free() -> bool:
+            return not any([await holder(stage, id) for id in ids])
+
+        await until(are_free)
+        assert await check_runs(stage, [*resumed, *survived]) == len(resumed) + len(survived)
+        for id in paused:
+            job = await stage.job(id)
+            assert (job.state, job.due, job.runs) == (JobState.PAUSED, None, int(id in survived))
+            await resume_job(stage.app, ResumeJob(id=id))
+            # At its next time, in an hour.
+            assert (await stage.job(id)).due == (job.planned or 0) + 3600 * SECOND
+        for worker in workers.values():
+            processes.end(worker)
 
     tell(shared_place, story)
 

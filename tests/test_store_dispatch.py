@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarioctl.errors import Conflict, NotFound, StoreUnavailable
-from scenarioctl.model.jobs import SECOND, ClaimedJob, JobState, Schedule
+from scenarioctl.model.jobs import SECOND, ClaimedJob, JobChange, JobState, Schedule
 from scenarioctl.stores import DispatchingStore
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import QUEUE, TASK, Deferrals, moment, priority
@@ -69,6 +69,20 @@ def take(store: PostgresStore, number: int, status: str = "doing") -> None:
 
 def begin(store: PostgresStore, number: int, owner: str = "me", id: str = FIRST.id) -> ClaimedJob | None:
     return run(store.begin_run(id, dispatch=number, owner=owner, now=NOW + 7))
+
+
+def plan(store: PostgresStore, **fields: Any) -> None:
+    """Change the job as a request does."""
+    state = JobState.PAUSED if fields.get("due", NOW) is None else JobState.RUNNING
+    run(store.change_job(FIRST.id, lambda job: JobChange(job=replace(job, state=state, **fields))))
+
+
+def pause(store: PostgresStore) -> None:
+    plan(store, due=None)
+
+
+def resume(store: PostgresStore) -> None:
+    plan(store, due=NOW)
 
 
 class TestRunsInTheEngine:
@@ -163,6 +177,78 @@ class TestRunsInTheEngine:
         assert get_job(store).state is JobState.PAUSED
         assert execute(store, "SELECT dispatch FROM jobs") == [(None,)]
         assert [status for _, status, _ in deferred(store)] == ["doing"]
+
+    def test_a_job_that_is_paused_on_request_has_no_run_and_one_that_is_resumed_has_one(
+        self, store: PostgresStore
+    ) -> None:
+        run(store.start_job(JOB))
+        number = dispatch_of(store)
+        pause(store)
+        assert deferred(store) == []
+        assert execute(store, "SELECT dispatch FROM jobs") == [(None,)]
+        resume(store)
+
+        assert [(id, status) for id, status, _ in deferred(store)] == [(FIRST.id, "todo")]
+        assert dispatch_of(store) != number
+
+    def test_a_run_that_was_fetched_before_a_pause_does_not_begin_after_a_resume(
+        self, store: PostgresStore
+    ) -> None:
+        run(store.start_job(JOB))
+        fetched = dispatch_of(store)
+        take(store, fetched)
+        pause(store)
+        assert begin(store, fetched) is None
+        resume(store)
+        assert begin(store, fetched) is None
+
+        take(store, dispatch_of(store))
+        assert begin(store, dispatch_of(store)) is not None
+
+    def test_a_pause_and_a_resume_during_a_run_keep_its_number(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        number = dispatch_of(store)
+        take(store, number)
+        claimed = begin(store, number)
+        assert claimed is not None
+        pause(store)
+        resume(store)
+        assert dispatch_of(store) == number
+        assert len(deferred(store)) == 1
+
+        # Its worker dies: the run is dispatched again.
+        assert run(store.redispatch([(FIRST.id, number)])) == {FIRST.id}
+        assert dispatch_of(store) != number
+        assert finish(store, ended(claimed)) is False
+
+    def test_a_job_that_was_paused_during_a_run_and_whose_worker_died_has_no_run(
+        self, store: PostgresStore
+    ) -> None:
+        run(store.start_job(JOB))
+        number = dispatch_of(store)
+        take(store, number)
+        assert begin(store, number) is not None
+        pause(store)
+        assert run(store.redispatch([(FIRST.id, number)])) == {FIRST.id}
+
+        assert execute(store, "SELECT dispatch, owner FROM jobs") == [(None, "")]
+        assert [status for _, status, _ in deferred(store)] == ["doing"]
+        resume(store)
+        assert [status for _, status, _ in deferred(store)] == ["doing", "todo"]
+
+    def test_a_rescheduled_job_has_one_run_at_its_new_time(self, store: PostgresStore) -> None:
+        run(store.start_job(replace(JOB, due=NOW + HOUR, planned=NOW + HOUR)))
+        plan(store, due=NOW + 60 * SECOND, schedule=Schedule(every=60 * SECOND))
+
+        assert deferred(store) == [(FIRST.id, "todo", pytest.approx((NOW + 60 * SECOND) / SECOND))]
+
+    def test_a_job_that_is_resumed_long_before_its_time_is_deferred_later(self, store: PostgresStore) -> None:
+        run(store.start_job(JOB))
+        pause(store)
+        plan(store, due=time.time_ns() + HOUR)
+
+        assert deferred(store) == []
+        assert execute(store, "SELECT dispatch FROM jobs") == [(None,)]
 
     def test_a_deleted_scenario_has_no_run(self, store: PostgresStore) -> None:
         run(store.start_job(JOB))

@@ -414,6 +414,27 @@ def test_a_run_that_something_else_cancels_is_a_bug_and_does_not_hold_its_job(be
     play(bench, bench.worker(), story=story)
 
 
+def test_a_run_that_failed_is_a_warning_in_the_log_of_the_daemon(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(run: FakeRun) -> None:
+        run.failure = "the chain is away"
+
+    FakeRun.plays = {"one": fail}
+
+    async def story() -> None:
+        await bench.start("one", every="10s", pause_after=2)
+        await bench.start("fine", every="10s")
+        await bench.time.let_pass(12)
+
+    with caplog.at_level(logging.WARNING, "scenarioctl.worker"):
+        play(bench, bench.worker(), story=story)
+    assert [record.getMessage() for record in caplog.records] == [
+        says("failed", "away"),
+        says("failed", "paused", "away"),
+    ]
+
+
 def test_a_failed_step_counts_and_the_job_pauses_after_so_many(bench: Bench) -> None:
     async def failing(run: FakeRun) -> None:
         run.failure = "no route"

@@ -9,6 +9,7 @@ import click
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import (
+    asked_for_data,
     asked_for_field,
     asked_for_json,
     perform,
@@ -20,7 +21,7 @@ from scenarioctl.cli.execution import (
 from scenarioctl.cli.job_output import LogPrinter, newest_options, print_drafts, read_local
 from scenarioctl.cli.options import argument, complete_jobs, option
 from scenarioctl.cli.output import draw_facts, draw_table, printable, say, short_time
-from scenarioctl.cli.shared_options import page_options
+from scenarioctl.cli.shared_options import page_options, schedule_options
 from scenarioctl.errors import DaemonUnreachable, NotReady, ScenarioctlError, StoreBusy
 from scenarioctl.model.jobs import RUN_FAILED
 
@@ -39,52 +40,12 @@ def job() -> None:
     operation="jobs.start_job", example="scenarioctl job start 3kf9Qz7aB --every 10m --pause-after 5"
 )
 @argument("id", metavar="ID")
-@option(
-    "--every",
-    metavar="DURATION",
-    default="",
-    help="Time between two runs, like 90s, 10m or 12h (default 12h).",
-)
-@option(
-    "--cron",
-    metavar="LINE",
-    default="",
-    help="Instead of --every: minute, hour, day of month, month and day of week, like '*/5 9-17 * * mon-fri'.",
-)
-@option(
-    "--timezone",
-    metavar="ZONE",
-    default="",
-    help="Time zone of --cron, like Europe/Berlin (default UTC).",
-)
-@option("--jitter", metavar="DURATION", default="", help="Delay each run by a random time up to this.")
-@option(
-    "--overlap",
-    metavar="POLICY",
-    choices=("skip", "queue"),
-    default="",
-    help="If a run is still in progress when the next is due: skip it (default) or queue one.",
-)
-@option(
-    "--catchup",
-    metavar="DURATION",
-    default="",
-    help="After downtime, skip runs that are later than this (default 1m).",
-)
-@option(
-    "--pause-after",
-    metavar="N",
-    default="",
-    help="Pause after this many failed runs in a row (default never).",
-)
-@option(
-    "--timeout",
-    metavar="DURATION",
-    default="",
-    help="End a run that takes longer (default: run_seconds, 1h).",
-)
+@schedule_options
 def start(**fields: Any) -> None:
-    """Run a scenario on a schedule: first at once, or at the next time of --cron."""
+    """Run a scenario on a schedule: first at once, or at the next time of --cron.
+
+    Without a schedule, a job that was started before has its last one.
+    """
     print_answer(perform(**fields), plain="result")
 
 
@@ -93,6 +54,39 @@ def start(**fields: Any) -> None:
 def stop(**fields: Any) -> None:
     """Stop a job. A run in progress is allowed to finish."""
     print_answer(perform(**fields), plain="result")
+
+
+@job.command(operation="job_changes.pause_job")
+@argument("id", metavar="ID", shell_complete=complete_jobs)
+def pause(**fields: Any) -> None:
+    """Pause a job until `job resume`. A run in progress is allowed to finish.
+
+    Schedule, log, counts and drafts stay.
+    """
+    print_answer(perform(**fields), plain="result")
+
+
+@job.command(operation="job_changes.resume_job")
+@argument("id", metavar="ID", shell_complete=complete_jobs)
+def resume(**fields: Any) -> None:
+    """Resume a paused job. Times that passed meanwhile are left out."""
+    _print_planned(perform(**fields))
+
+
+@job.command(
+    operation="job_changes.reschedule_job", example="scenarioctl job reschedule 3kf9Qz7aB --every 30m"
+)
+@argument("id", metavar="ID", shell_complete=complete_jobs)
+@schedule_options
+def reschedule(**fields: Any) -> None:
+    """Change the schedule of a job. What is left out stays as it is."""
+    _print_planned(perform(**fields))
+
+
+def _print_planned(result: Any) -> None:
+    print_answer(result, plain="result")
+    if result.answer["next"] and not asked_for_data():
+        tell(f"Next run: {short_time(result.answer['next'])}")
 
 
 @job.command(operation="jobs.run_job", example="scenarioctl job run 3kf9Qz7aB --timeout 2m")

@@ -71,6 +71,54 @@ page_options = together(
     ),
 )
 
+#: When a job runs, and what becomes of a run.
+schedule_options = together(
+    option(
+        "--every",
+        metavar="DURATION",
+        default="",
+        help="Time between two runs, like 90s, 10m or 12h (12h in a new schedule).",
+    ),
+    option(
+        "--cron",
+        metavar="LINE",
+        default="",
+        help="Instead of --every: minute, hour, day of month, month and day of week, like '*/5 9-17 * * mon-fri'.",
+    ),
+    option(
+        "--timezone",
+        metavar="ZONE",
+        default="",
+        help="Time zone of --cron, like Europe/Berlin (UTC in a new schedule).",
+    ),
+    option("--jitter", metavar="DURATION", default="", help="Delay each run by a random time up to this."),
+    option(
+        "--overlap",
+        metavar="POLICY",
+        choices=("skip", "queue"),
+        default="",
+        help="If a run is still in progress when the next is due: skip it, as a new schedule does, or queue one.",
+    ),
+    option(
+        "--catchup",
+        metavar="DURATION",
+        default="",
+        help="After downtime, skip runs that are later than this (1m in a new schedule).",
+    ),
+    option(
+        "--pause-after",
+        metavar="N",
+        default="",
+        help="Pause after this many failed runs in a row (0, in a new schedule: never).",
+    ),
+    option(
+        "--timeout",
+        metavar="DURATION",
+        default="",
+        help="End a run that takes longer (0, in a new schedule: the setting run_seconds, 1h).",
+    ),
+)
+
 #: What is sold, what for, how much and by which way.
 swap_options = together(
     option(

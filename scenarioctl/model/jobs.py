@@ -30,7 +30,7 @@ class JobState(StrEnum):
     #: Runs when it is due.
     RUNNING = "running"
     STOPPED = "stopped"
-    #: Stopped after too many failures in a row.
+    #: Doesn't run until it is resumed: somebody asked for that, or too many runs in a row failed.
     PAUSED = "paused"
 
 
@@ -62,6 +62,10 @@ class Schedule:
     #: A run that takes longer has failed; 0: no limit.
     timeout: int = 0
 
+    def pauses(self, failures: int) -> bool:
+        """Return whether the last of so many failed runs in a row pauses the job.  One that is resumed has as many more."""
+        return self.pause_after > 0 and failures > 0 and failures % self.pause_after == 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
@@ -70,11 +74,11 @@ class Job:
     id: str
     state: JobState
     schedule: Schedule
-    #: When it was last started, stopped or paused.
+    #: When it was last started, stopped, paused or resumed.
     changed: int
     #: When it runs next; None if it is not running.
     due: int | None = None
-    #: The planned time that `due` was made of: without jitter.
+    #: The planned time that `due` was made of: without jitter.  A paused job keeps the one that it had.
     planned: int | None = None
     #: Counts claims and starts: the store keeps no run of an earlier epoch.
     epoch: int = 0
@@ -92,6 +96,17 @@ class Job:
     reason: str = ""
     #: Where its notifications are sent, beside the targets of the setting `notify`.
     notify: "tuple[NotificationTarget, ...]" = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobChange:
+    """What a request changes in a job, between two runs or during one."""
+
+    #: The job as it is to be: state, schedule, due, planned, changed and reason are stored.
+    job: Job
+    #: For its log, and when they are written.
+    lines: tuple[str, ...] = ()
+    written: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,6 +228,8 @@ class FinishedRun:
     #: When the job runs next, and the planned time without jitter; None pauses the job.
     due: int | None = None
     next_planned: int | None = None
+    #: The schedule that these times follow: if the job has another one by now, the store plans by that.
+    schedule: Schedule | None = None
     #: False for a planned time that was skipped: lines and the next time are stored, but it doesn't count as a run.
     ran: bool = True
     #: What is reported of it; that the job pauses, only if it does.

@@ -18,11 +18,12 @@ from scenarioctl.model.jobs import (
     Schedule,
 )
 from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
-from scenarioctl.model.request_values import read_choice, values_of
+from scenarioctl.model.request_values import read_choice
 from scenarioctl.operations.reading_points import before_moment, read_number_of, read_since
 from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of
 from scenarioctl.operations.stored_diagrams import open_blob
+from scenarioctl.stores.job_texts import DAMAGED
 
 __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
 
@@ -37,33 +38,49 @@ _ENTRY_SIZE = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class StartJob:
-    """Run a scenario repeatedly, by default every 12 hours; the first run starts now."""
+class ScheduledJob:
+    """A job, and fields of a schedule."""
 
     id: str
     #: Time between two runs: `90s`, `5m`, `12h`, `1h30m`, or a number of seconds.
     every: str | int | float = ""
     #: Instead of `every`: five fields, `*/5 9-17 * * mon-fri`.
     cron: str = ""
-    #: IANA time zone of `cron`. Default: UTC.
+    #: IANA time zone of `cron`. A new schedule has UTC.
     timezone: str = ""
     #: Delay each run by a random time up to this.
     jitter: str | int | float = ""
-    #: If a run is due while another is in progress: `skip` it (default), or `queue` one.
+    #: If a run is due while another is in progress: `skip` it, as a new schedule does, or `queue` one.
     overlap: str = ""
-    #: After downtime, skip runs that are later than this. Default: one minute.
+    #: After downtime, skip runs that are later than this. A new schedule has one minute.
     catchup: str | int | float = ""
-    #: Pause the job after this many failed runs in a row. Default: never.
+    #: Pause the job after this many failed runs in a row. 0, as a new schedule has: never.
     pause_after: str | int = ""
-    #: A run that takes longer fails. Default: the setting `run_seconds` (one hour).
+    #: A run that takes longer fails. 0, as a new schedule has: the setting `run_seconds` (one hour) applies.
     timeout: str | int | float = ""
+
+    def given(self) -> dict[str, object]:
+        """Return the fields of the schedule that are given."""
+        values = {each.name: getattr(self, each.name) for each in fields(Schedule)}
+        return {name: value for name, value in values.items() if value != ""}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartJob(ScheduledJob):
+    """Run a scenario repeatedly, by default on its last schedule, or every 12 hours; the first run starts now."""
 
 
 async def start_job(app: Application, request: StartJob) -> Result[Done]:
-    from scenarioctl.schedules import describe_schedule, first_times, read_schedule
+    from scenarioctl.schedules import changed_schedule, describe_schedule, first_times, read_schedule
 
-    given = {name: value for name, value in values_of(request).items() if name != "id"}
+    given = request.given()
     schedule = read_schedule(**given)
+    notes = []
+    if not given:
+        former = await app.store.get_job(request.id)
+        if former is not None and former.state is not JobState.RUNNING and former.reason != DAMAGED:
+            schedule = changed_schedule(former.schedule, {})
+            notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
     now = app.clock()
     times = first_times(schedule, now)
     job = Job(
@@ -74,24 +91,24 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         due=times.due,
         planned=times.planned,
     )
-    notes = []
     if await app.store.start_job(job):
         result = "Job started"
         app.wake()
     else:
         result = "Job already running"
         running = await app.store.get_job(request.id)
-        if (
-            running is not None
-            and any(value != "" for value in given.values())
-            and running.schedule != schedule
-        ):
+        if running is not None and given and running.schedule != schedule:
             notes.append(
-                f"The schedule is still {describe_schedule(running.schedule)}. Stop the job first to change it."
+                f"The schedule is still {describe_schedule(running.schedule)}. Use `job reschedule` to change it."
             )
-    if not await app.store.has_worker():
-        notes.append("No worker is running. The job will start when you run `scenarioctl daemon`.")
-    return Result(answer={"success": True, "result": result}, notes=tuple(notes))
+    return Result(answer={"success": True, "result": result}, notes=(*notes, *await notes_on_worker(app)))
+
+
+async def notes_on_worker(app: Application) -> tuple[str, ...]:
+    """Return the note that nobody runs the jobs, if that is so."""
+    if await app.store.has_worker():
+        return ()
+    return ("No worker is running. The job will start when you run `scenarioctl daemon`.",)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,6 +129,19 @@ ENDPOINTS = (
     _row(
         "POST", "/job/stop", "jobs.stop_job", scope="jobs", server="worker", flag="success", destructive=True
     ),
+    _row(
+        "POST",
+        "/job/pause",
+        "job_changes.pause_job",
+        scope="jobs",
+        server="worker",
+        flag="success",
+        destructive=True,
+    ),
+    _row("POST", "/job/resume", "job_changes.resume_job", scope="jobs", server="worker", flag="success"),
+    _row(
+        "POST", "/job/reschedule", "job_changes.reschedule_job", scope="jobs", server="worker", flag="success"
+    ),
     _row("POST", "/job/run", "jobs.run_job", scope="jobs", server="worker", flag="success", waits=True),
     _row("GET", "/job/list", "jobs.list_jobs", server="worker"),
     _row("POST", "/job/status", "jobs.job_status", server="worker"),

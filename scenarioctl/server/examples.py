@@ -158,6 +158,9 @@ EXAMPLES: Mapping[str, Example] = {
         {"id": "Xq3b9LmZt", "every": "12h"}, {"success": True, "result": "Job started"}
     ),
     "jobs.stop_job": Example({"id": "Xq3b9LmZt"}, {"success": True, "result": "Job stopped"}),
+    "job_changes.pause_job": Example({"id": "Xq3b9LmZt"}, {"success": True, "result": "Job paused"}),
+    "job_changes.resume_job": Example({"id": "Xq3b9LmZt"}),
+    "job_changes.reschedule_job": Example({"id": "Xq3b9LmZt", "every": "30m"}),
     "jobs.run_job": Example({"id": "Xq3b9LmZt"}),
     "jobs.list_jobs": Example({"state": "running"}),
     "jobs.job_status": Example({"id": "Xq3b9LmZt"}),

@@ -35,6 +35,7 @@ _TAGS = {
     "queries": "Chains",
     "contracts": "Chains",
     "jobs": "Jobs",
+    "job_changes": "Jobs",
     "webhooks": "Webhooks",
     "stores": "Daemon",
     "": "Daemon",

@@ -26,6 +26,7 @@ from scenarioctl.model.jobs import (
     ClaimedJob,
     FinishedRun,
     Job,
+    JobChange,
     JobState,
     KeptRun,
     LogLine,
@@ -212,6 +213,13 @@ class Store(Protocol):
         A run in progress may still finish, and is kept.
         """
 
+    async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
+        """Change a job as *change* says, in one transaction, and return it as it is then; None if it was never started.
+
+        *change* may be called more than once.  Nothing changes if it returns None or raises.  A run in progress goes on:
+        its end is kept, and plans the next run by the schedule that the job has then.  NotFound if there is no such scenario.
+        """
+
     async def get_job(self, id: str) -> Job | None:
         """Return the job; None if the scenario was never started, NotFound if there is none.
 
@@ -245,7 +253,7 @@ class Store(Protocol):
         """Store what *run* leaves behind and plan the next run, in one transaction; remove what exceeds *retention*.
 
         False, and nothing is stored, if the job's epoch has moved on (another worker has it), if the claim was released,
-        or if the run is stored already.  A stopped job keeps the run and stays stopped.  A failure is counted, and pauses
+        or if the run is stored already.  A stopped or paused job keeps the run and stays as it is.  A failure is counted, and pauses
         the job at its `pause_after`.
         """
 

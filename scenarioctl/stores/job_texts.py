@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from scenarioctl.model.jobs import FinishedRun, JobState, Overlap, Schedule
+from scenarioctl.schedules import next_times
 from scenarioctl.stores.texts import clean
 
 #: Why a job is paused whose row holds what no version of this program writes.
@@ -30,12 +31,12 @@ def read_schedule(text: str) -> Schedule:
     return Schedule(**fields)
 
 
-def _pause_after(schedule: str) -> int:
-    """Return after how many failures a job pauses; 0 for never, or if its row is damaged."""
+def _schedule_of(row: str) -> Schedule | None:
+    """Return the schedule in the text of a row; None if it is damaged."""
     try:
-        return read_schedule(schedule).pause_after
+        return read_schedule(row)
     except (ValueError, TypeError, RecursionError):
-        return 0
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,16 +59,39 @@ class Plan:
 
 
 def next_plan(run: FinishedRun, *, state: str, failures: int, schedule: str) -> Plan:
-    """Return what *run* changes in a job, which had this *state* and so many *failures* in a row."""
+    """Return what *run* changes in a job, which has this *state* and *schedule*, and had so many *failures* in a row."""
     reason = clean(run.failure) if run.ran else None
     if run.ran:
         failures = failures + 1 if run.failure else 0
+    if state == JobState.PAUSED:
+        # It says why it is paused.
+        return Plan(state=state, due=None, planned=run.planned, failures=failures)
     if state != JobState.RUNNING:
         return Plan(state=state, due=None, planned=None, failures=failures, reason=reason)
-    if run.due is None or 0 < _pause_after(schedule) <= failures:
-        reason = clean(run.failure) or "its schedule has no further time"
-        paused = str(JobState.PAUSED)
+    stored = _schedule_of(schedule)
+    # The run has logged whether the job pauses, by the schedule that it began with.
+    known = run.schedule or stored
+    pauses = run.ran and bool(run.failure) and known is not None and known.pauses(failures)
+    due, planned = run.due, run.next_planned
+    if due is not None and stored is not None and run.schedule not in (None, stored):
+        due, planned = _plan_anew(stored, run)
+    if due is None or pauses:
         return Plan(
-            state=paused, due=None, planned=None, failures=failures, changed=run.finished, reason=reason
+            state=str(JobState.PAUSED),
+            due=None,
+            planned=run.planned,
+            failures=failures,
+            changed=run.finished,
+            reason=clean(run.failure) or "its schedule has no further time",
         )
-    return Plan(state=state, due=run.due, planned=run.next_planned, failures=failures, reason=reason)
+    return Plan(state=state, due=due, planned=planned, failures=failures, reason=reason)
+
+
+def _plan_anew(schedule: Schedule, run: FinishedRun) -> tuple[int | None, int | None]:
+    """Return the due and the planned time after *run* of a job that has this *schedule* by now; None if there is none."""
+    try:
+        times = next_times(schedule, run.planned, run.finished)
+    except LookupError:
+        # This machine doesn't have the time zone.
+        return None, None
+    return times.due, times.planned

@@ -15,6 +15,7 @@ from scenarioctl.model.jobs import (
     ClaimedJob,
     FinishedRun,
     Job,
+    JobChange,
     JobState,
     KeptRun,
     LogLine,
@@ -31,6 +32,7 @@ from scenarioctl.stores import (
     StoredScenario,
 )
 from scenarioctl.stores.figures import Statistics, Usage
+from scenarioctl.stores.job_texts import next_plan, write_schedule
 from scenarioctl.stores.memory_outbox import MemoryOutbox
 from scenarioctl.stores.memory_state import MemoryState, list_page, normal, trim
 from scenarioctl.stores.outbox import notifications_of, still_true
@@ -200,6 +202,24 @@ class MemoryStore:
     def _change(self, id: str, **fields: Any) -> None:
         self._state.jobs[id] = replace(self._state.jobs[id], **fields)
         self._changed()
+
+    async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
+        self._find(id)
+        job = self._state.jobs.get(id)
+        wanted = change(job) if job is not None else None
+        if job is None or wanted is None:
+            return job
+        check_job(wanted.job)
+        changed = {
+            name: getattr(wanted.job, name)
+            for name in ("state", "schedule", "due", "planned", "changed", "reason")
+        }
+        self._change(id, **changed)
+        if not job.owner and wanted.job.due != job.due:
+            self._state.begun.pop(id, None)
+        self._log(id, wanted.lines, wanted.written)
+        self._trim(id, replace(DEFAULT_RETENTION, log_lines=0))
+        return self._state.jobs[id]
 
     async def get_job(self, id: str) -> Job | None:
         self._find(id)
@@ -378,25 +398,23 @@ class MemoryStore:
 
     def _plan_next(self, job: Job, run: FinishedRun) -> bool:
         """Plan the next run; return whether the job is paused instead."""
-        fields: dict[str, Any] = {"due": run.due, "planned": run.next_planned, "owner": "", "step": ""}
-        if run.ran:
-            fields |= {
-                "runs": job.runs + 1,
-                "failures": job.failures + 1 if run.failure else 0,
-                "last_started": run.started,
-                "last_finished": run.finished,
-                "reason": clean(run.failure),
-            }
-        failures = fields.get("failures", job.failures)
-        if job.state is not JobState.RUNNING:
-            fields |= {"due": None, "planned": None}
-        elif run.due is None or 0 < job.schedule.pause_after <= failures:
-            reason = clean(run.failure) or "its schedule has no further time"
-            fields |= {"state": JobState.PAUSED, "changed": run.finished, "reason": reason}
-            fields |= {"due": None, "planned": None}
-        self._change(job.id, **fields)
+        plan = next_plan(run, state=job.state, failures=job.failures, schedule=write_schedule(job.schedule))
+        self._change(
+            job.id,
+            state=JobState(plan.state),
+            due=plan.due,
+            planned=plan.planned,
+            changed=job.changed if plan.changed is None else plan.changed,
+            owner="",
+            step="",
+            failures=plan.failures,
+            runs=job.runs + run.ran,
+            last_started=run.started if run.ran else job.last_started,
+            last_finished=run.finished if run.ran else job.last_finished,
+            reason=job.reason if plan.reason is None else plan.reason,
+        )
         self._state.begun.pop(job.id, None)
-        return "state" in fields
+        return plan.pauses
 
     async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
         if id is not None:

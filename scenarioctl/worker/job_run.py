@@ -155,7 +155,7 @@ class JobRun:
         lines = [*outcome.lines, *(closing_lines(outcome.run, outcome.failure) if outcome.ran else ())]
         times: Times | None = None
         failures = job.failures + 1
-        if outcome.failure and 0 < job.schedule.pause_after <= failures:
+        if outcome.failure and job.schedule.pauses(failures):
             lines.append(
                 f"{PAUSED}the run failed" if failures == 1 else f"{PAUSED}{failures} runs in a row failed"
             )
@@ -186,6 +186,7 @@ class JobRun:
             failure=outcome.failure,
             due=times.due if times else None,
             next_planned=times.planned if times else None,
+            schedule=job.schedule,
             ran=outcome.ran,
         )
 
@@ -223,7 +224,10 @@ class JobRun:
             log.warning("a run of job %s is not kept: %s", run.job, NOT_OURS)
         elif run.ran:
             self._counts.executed += 1
-            self._counts.failed += bool(run.failure)
+            if run.failure:
+                self._counts.failed += 1
+                outcome = "failed" if run.due is not None else "failed, the job is paused"
+                log.warning("a run of job %s %s: %s", run.job, outcome, run.failure)
 
     async def _wait(self, step: str, lines: list[str]) -> None:
         """Note what the run waits for, and its log; another run has its place meanwhile."""

@@ -4,14 +4,15 @@ Whenever a job gets a due time, a run is deferred to the dispatch engine in the 
 `dispatch`.  A worker that the engine gives that run to begins it (`begin`), if the number is still the job's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from scenarioctl.model.jobs import LEASE_SECONDS, ClaimedJob, Job, JobState
+from scenarioctl.model.jobs import LEASE_SECONDS, ClaimedJob, Job, JobChange, JobState
 from scenarioctl.model.notifications import write_targets
-from scenarioctl.stores import JobPage
+from scenarioctl.stores import DEFAULT_RETENTION, JobPage
 from scenarioctl.stores.job_texts import DAMAGED, write_schedule
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import SOON, Deferrals
+from scenarioctl.stores.postgres.run_rows import Lines, add_lines
 from scenarioctl.stores.rows import JOB_WIDTH, read_job
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 
@@ -93,6 +94,43 @@ async def stop(connection: Connection, id: str, *, now: int, deferrals: Deferral
     return True
 
 
+async def change(
+    connection: Connection, id: str, change: Callable[[Job], JobChange | None], *, deferrals: Deferrals
+) -> Job | None:
+    found = await connection.execute(
+        f"SELECT {_COLUMNS}, j.dispatch FROM jobs j WHERE id = %s FOR NO KEY UPDATE",  # noqa: S608
+        (id,),
+    )
+    row = await found.fetchone()
+    if row is None:
+        # None, or raises NotFound.
+        return await get(connection, id)
+    job, number = read_job(row), row[JOB_WIDTH]
+    wanted = change(job)
+    if wanted is None:
+        return job
+    changed = wanted.job
+    check_job(changed)
+    # A run in progress keeps its number: the engine may give it to another worker.
+    if not job.owner and changed.due != job.due:
+        if number is not None:
+            # If a worker has just fetched it, it can't begin any more.
+            await deferrals.cancel(connection, number)
+        number = None if changed.due is None else await deferrals.defer(connection, id, changed.due)
+    await connection.execute(
+        "UPDATE jobs SET state = %s, schedule = %s, due = %s, planned = %s, changed = %s, reason = %s, dispatch = %s,"
+        " begun = CASE WHEN owner = '' AND due IS DISTINCT FROM %s THEN 0 ELSE begun END WHERE id = %s",
+        (
+            *(changed.state.value, write_schedule(changed.schedule), changed.due, changed.planned),
+            *(changed.changed, changed.reason, number, changed.due, id),
+        ),
+    )
+    if wanted.lines:
+        lines = Lines(job=id, texts=wanted.lines, written=wanted.written, retention=DEFAULT_RETENTION)
+        await add_lines(connection, [lines])
+    return changed
+
+
 async def get(connection: Connection, id: str) -> Job | None:
     found = await connection.execute(
         f"SELECT {_COLUMNS}, s.id FROM scenarios s LEFT JOIN jobs j ON j.id = s.id WHERE s.id = %s",  # noqa: S608
@@ -162,7 +200,8 @@ async def let_go(connection: Connection, id: str, *, dispatch: int, now: int) ->
         return
     # What can't be read must not stay due forever.
     await connection.execute(
-        "UPDATE jobs SET owner = '', step = '', dispatch = NULL, due = NULL, planned = NULL,"
+        "UPDATE jobs SET owner = '', step = '', dispatch = NULL, due = NULL,"
+        " planned = CASE state WHEN 'paused' THEN planned END,"
         " reason = CASE state WHEN 'running' THEN %s ELSE reason END,"
         " changed = CASE state WHEN 'running' THEN %s ELSE changed END,"
         " state = CASE state WHEN 'running' THEN 'paused' ELSE state END WHERE id = %s",

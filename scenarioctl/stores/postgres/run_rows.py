@@ -66,7 +66,9 @@ async def mark_steps(connection: Connection, marks: Sequence[Mark]) -> list[bool
         _columns(rows),
     )
     known = {id for (id,) in await marked.fetchall()}
-    await _log(connection, [mark.lines for mark in marks if mark.lines.texts and mark.lines.job in known])
+    await add_lines(
+        connection, [mark.lines for mark in marks if mark.lines.texts and mark.lines.job in known]
+    )
     return [mark.lines.job in known for mark in marks]
 
 
@@ -307,7 +309,7 @@ def _cleaned(value: Any) -> Any:
     return clean(value) if isinstance(value, str) else value
 
 
-async def _log(connection: Connection, added: Sequence[Lines]) -> None:
+async def add_lines(connection: Connection, added: Sequence[Lines]) -> None:
     """Add lines to logs, each of another job, in the order of their jobs."""
     await connection.conclude()
     if not added:
@@ -439,7 +441,7 @@ async def flag_drafts(
     stored = await connection.execute(
         "SELECT id FROM scenarios WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", (list(lines),)
     )
-    await _log(
+    await add_lines(
         connection,
         [
             Lines(job=job, texts=lines[job], written=now, retention=DEFAULT_RETENTION)
@@ -454,7 +456,7 @@ async def note(connection: Connection, job: str, line: str, *, now: int) -> None
     """Add a line to the log of the job, if there is one."""
     found = await connection.execute("SELECT FROM jobs WHERE id = %s", (job,))
     if await found.fetchone() is not None:
-        await _log(connection, [Lines(job=job, texts=[line], written=now, retention=DEFAULT_RETENTION)])
+        await add_lines(connection, [Lines(job=job, texts=[line], written=now, retention=DEFAULT_RETENTION)])
 
 
 async def prune_some(connection: Connection, *, now: int, retention: Retention) -> int:

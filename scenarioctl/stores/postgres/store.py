@@ -23,6 +23,7 @@ from scenarioctl.model.jobs import (
     ClaimedJob,
     FinishedRun,
     Job,
+    JobChange,
     JobState,
     KeptRun,
     LogLine,
@@ -225,6 +226,11 @@ class PostgresStore:
     async def stop_job(self, id: str, *, now: int) -> bool:
         check_id(id)
         return await self._write(partial(job_rows.stop, id=id, now=now, deferrals=self.deferrals), tell=True)
+
+    async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
+        check_id(id)
+        action = partial(job_rows.change, id=id, change=change, deferrals=self.deferrals)
+        return await self._write(action, tell=True)
 
     async def get_job(self, id: str) -> Job | None:
         check_id(id)

@@ -5,15 +5,17 @@ a lease whose moment of granting lies ahead is of an earlier boot, and has run o
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from sqlite3 import Connection
 
-from scenarioctl.model.jobs import Claim, ClaimedJob, Job, JobState
+from scenarioctl.model.jobs import Claim, ClaimedJob, Job, JobChange, JobState
 from scenarioctl.model.notifications import write_targets
-from scenarioctl.stores import JobPage
+from scenarioctl.stores import DEFAULT_RETENTION, JobPage
 from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, write_schedule
 from scenarioctl.stores.rows import read_job
 from scenarioctl.stores.sqlite.database_file import one_moment
+from scenarioctl.stores.sqlite.run_rows import add_lines
 from scenarioctl.stores.sqlite.scenario_rows import exists
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 
@@ -48,6 +50,27 @@ def stop(database: Connection, id: str, *, now: int) -> bool:
     if not stopped.rowcount and not exists(database, id):
         raise unknown(id)
     return bool(stopped.rowcount)
+
+
+def change(database: Connection, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
+    job = get(database, id)
+    wanted = change(job) if job is not None else None
+    if wanted is None:
+        return job
+    changed = wanted.job
+    check_job(changed)
+    # A run in progress is still that of the claim; else a new due time has not been claimed yet.
+    database.execute(
+        "UPDATE jobs SET state = ?, schedule = ?, due = ?, planned = ?, changed = ?, reason = ?,"
+        " begun = CASE WHEN owner = '' AND due IS NOT ? THEN 0 ELSE begun END WHERE id = ?",
+        (
+            *(changed.state.value, write_schedule(changed.schedule), changed.due, changed.planned),
+            *(changed.changed, changed.reason, changed.due, id),
+        ),
+    )
+    if wanted.lines:
+        add_lines(database, id, wanted.lines, wanted.written, DEFAULT_RETENTION)
+    return changed
 
 
 def get(database: Connection, id: str) -> Job | None:

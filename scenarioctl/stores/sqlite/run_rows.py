@@ -50,7 +50,7 @@ def mark_step(
         (clean(step), bool(lines), planned, id, epoch),
     )
     if marked.rowcount and lines:
-        _log(database, id, lines, now, retention)
+        add_lines(database, id, lines, now, retention)
     return bool(marked.rowcount)
 
 
@@ -224,14 +224,14 @@ def flag_drafts(
             seqs.add(seq)
     for job, texts in lines.items():
         if (job in flagged or not flags) and exists(database, job):
-            _log(database, job, texts, now, DEFAULT_RETENTION)
+            add_lines(database, job, texts, now, DEFAULT_RETENTION)
     outbox.put(database, still_true(notifications, seqs))
 
 
 def note(database: Connection, job: str, line: str, *, now: int) -> None:
     """Add a line to the log of the job, if there is one."""
     if database.execute("SELECT 1 FROM jobs WHERE id = ?", (job,)).fetchone():
-        _log(database, job, [line], now, DEFAULT_RETENTION)
+        add_lines(database, job, [line], now, DEFAULT_RETENTION)
 
 
 def prune_some(database: Connection, *, now: int, retention: Retention) -> int:
@@ -289,7 +289,7 @@ def _keep(database: Connection, run: FinishedRun) -> None:
         )
 
 
-def _log(database: Connection, job: str, texts: Sequence[str], now: int, retention: Retention) -> None:
+def add_lines(database: Connection, job: str, texts: Sequence[str], now: int, retention: Retention) -> None:
     """Add lines to a log between two runs, or during one."""
     _insert(database, "log_lines (job, written, text)", [(job, now, cut_line(text)) for text in texts])
     database.execute(

@@ -30,6 +30,7 @@ from scenarioctl.model.jobs import (
     ClaimedJob,
     FinishedRun,
     Job,
+    JobChange,
     JobState,
     KeptRun,
     LogLine,
@@ -223,6 +224,10 @@ class SqliteStore:
     async def stop_job(self, id: str, *, now: int) -> bool:
         check_id(id)
         return await self._write(partial(job_rows.stop, id=id, now=now))
+
+    async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
+        check_id(id)
+        return await self._write(partial(job_rows.change, id=id, change=change))
 
     async def get_job(self, id: str) -> Job | None:
         check_id(id)

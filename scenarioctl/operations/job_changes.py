@@ -1,0 +1,161 @@
+"""Jobs: pause, resume, and change the schedule."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Literal, TypedDict
+
+from scenarioctl.application import Application
+from scenarioctl.errors import Conflict, InvalidRequest
+from scenarioctl.model.jobs import Job, JobChange, JobState, Schedule
+from scenarioctl.model.json_types import Timestamp, timestamp
+from scenarioctl.operations.jobs import ScheduledJob, notes_on_worker
+from scenarioctl.operations.results import Done, Result
+from scenarioctl.stores.job_texts import DAMAGED
+
+__all__ = ["pause_job", "reschedule_job", "resume_job"]
+
+#: The line in the log of a job that is paused, and the beginnings of those of one that is resumed or rescheduled.
+PAUSED_LINE = "Paused on request"
+RESUMED = "Resumed"
+RESCHEDULED = "Rescheduled"
+#: Why such a job is paused.
+ON_REQUEST = "paused on request"
+
+#: What decides when a job runs.  The other fields say what becomes of a run.
+_TIMING = ("every", "cron", "timezone", "jitter")
+
+
+class Planned(TypedDict):
+    """What became of the job, and when it runs next."""
+
+    success: Literal[True]
+    result: str
+    #: Null if the job is not running.
+    next: "Timestamp | None"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PauseJob:
+    """Pause a job until it is resumed. A run in progress is allowed to finish; schedule, log, counts and drafts stay."""
+
+    id: str
+
+
+async def pause_job(app: Application, request: PauseJob) -> Result[Done]:
+    now = app.clock()
+
+    def pause(job: Job) -> JobChange | None:
+        if job.state is JobState.PAUSED:
+            return None
+        if job.state is JobState.STOPPED:
+            raise Conflict(f"job {job.id} is stopped. Only a running job can be paused")
+        paused = replace(job, state=JobState.PAUSED, due=None, changed=now, reason=ON_REQUEST)
+        return JobChange(job=paused, lines=(PAUSED_LINE,), written=now)
+
+    _, changed = await _change(app, request.id, pause)
+    return Result(answer={"success": True, "result": "Job paused" if changed else "Job already paused"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResumeJob:
+    """Resume a paused job. It runs next at the next time of its schedule; times that passed meanwhile are left out."""
+
+    id: str
+
+
+async def resume_job(app: Application, request: ResumeJob) -> Result[Planned]:
+    from scenarioctl.schedules import changed_schedule, following_times
+
+    now = app.clock()
+
+    def resume(job: Job) -> JobChange | None:
+        if job.state is JobState.RUNNING:
+            return None
+        if job.state is JobState.STOPPED:
+            raise Conflict(f"job {job.id} is stopped, not paused. Start it instead")
+        _refuse_damaged(job)
+        # The end of a run in progress plans the next one.
+        planned = due = job.planned or now
+        line = RESUMED
+        if not job.owner:
+            times = following_times(changed_schedule(job.schedule, {}), job.planned, now)
+            planned, due = times.planned, times.due
+            line = f"{RESUMED}, the next run is at {_second(due)}"
+        resumed = replace(job, state=JobState.RUNNING, due=due, planned=planned, changed=now, reason="")
+        return JobChange(job=resumed, lines=(line,), written=now)
+
+    job, changed = await _change(app, request.id, resume)
+    return await _planned(app, job, "Job resumed" if changed else "Job already running", changed=changed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RescheduleJob(ScheduledJob):
+    """Change the schedule of a job. Fields that are left out stay as they are.
+
+    Planned times lie on the grid of the former ones. A run in progress, and one that is due already, are not affected.
+    """
+
+
+async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Planned]:
+    from scenarioctl.schedules import changed_schedule, describe_schedule, following_times
+
+    given = request.given()
+    if not given:
+        names = ", ".join(each.name for each in fields(Schedule))
+        raise InvalidRequest(f"nothing to change is given, expected at least one of: {names}")
+    now = app.clock()
+
+    def reschedule(job: Job) -> JobChange | None:
+        _refuse_damaged(job)
+        schedule = changed_schedule(job.schedule, given)
+        if schedule == job.schedule:
+            return None
+        due, planned = job.due, job.planned
+        line = f"{RESCHEDULED}: {describe_schedule(schedule)}"
+        is_waiting = job.state is JobState.RUNNING and not job.owner and due is not None and due > now
+        if is_waiting and any(getattr(schedule, name) != getattr(job.schedule, name) for name in _TIMING):
+            times = following_times(schedule, planned, now)
+            due, planned = times.due, times.planned
+            line += f", the next run is at {_second(due)}"
+        return JobChange(
+            job=replace(job, schedule=schedule, due=due, planned=planned), lines=(line,), written=now
+        )
+
+    job, changed = await _change(app, request.id, reschedule)
+    what = describe_schedule(job.schedule)
+    result = f"Job rescheduled: {what}" if changed else f"The schedule is already: {what}"
+    return await _planned(app, job, result, changed=changed)
+
+
+async def _change(app: Application, id: str, change: Callable[[Job], JobChange | None]) -> tuple[Job, bool]:
+    """Return the job as it is then, and whether it changed."""
+    changed = False
+
+    def note(job: Job) -> JobChange | None:
+        nonlocal changed
+        wanted = change(job)
+        changed = wanted is not None
+        return wanted
+
+    job = await app.store.change_job(id, note)
+    if job is None:
+        raise Conflict(f"job {id} was never started. Start it first")
+    return job, changed
+
+
+async def _planned(app: Application, job: Job, result: str, *, changed: bool) -> Result[Planned]:
+    runs = job.state is JobState.RUNNING
+    if changed and runs:
+        app.wake()
+    due = timestamp(job.due) if runs and not job.owner and job.due is not None else None
+    notes = await notes_on_worker(app) if runs else ()
+    return Result(answer={"success": True, "result": result, "next": due}, notes=notes)
+
+
+def _refuse_damaged(job: Job) -> None:
+    if job.reason == DAMAGED:
+        raise Conflict(f"job {job.id} can't be changed: {DAMAGED}")
+
+
+def _second(moment: int) -> str:
+    return f"{timestamp(moment)[:19]}Z"
