@@ -1,10 +1,12 @@
 """A step type of its own, for test_step_kind.py: all that the program knows of it is in this module."""
 
+from typing import Any
+
 from scenarioctl.actions.cards import Card, Look, Row
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import require_filled
-from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.step_kind import FlowKeys, Form, StepKind
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
@@ -45,6 +47,10 @@ def draw(builder: DiagramBuilder, app: Application, fields: Fields, start: str) 
     return node, node
 
 
+def read_keys(app: Application, form: Form) -> dict[str, Any]:
+    return {"words": form.get("words")}
+
+
 STEP = StepKind(
     name="note",
     box=BOX,
@@ -52,7 +58,9 @@ STEP = StepKind(
     describe=describe,
     card=card,
     outgoing=outgoing,
-    flow=FlowKeys(required=("words",), optional=("loud",), fields={"formWords": "words"}, draw=draw),
+    flow=FlowKeys(
+        required=("words",), optional=("loud",), fields={"formWords": "words"}, draw=draw, read=read_keys
+    ),
     tx_type="Note",
     draft=draft,
 )

@@ -649,6 +649,7 @@ def test_a_scenario_is_shown(scenarioctl: Run) -> None:
         "id": scenario_id,
         "summary": "polkadot > xTransfer > assetHub",
         "created": answer["created"],
+        "revision": answer["revision"],
         "nodes": [
             {"id": ids[0], "type": "chain", "text": "polkadot, 1.5 DOT"},
             {"id": ids[1], "type": "action", "text": says("1.5", "DOT", "assetHub", BOB)},
@@ -1041,7 +1042,7 @@ def test_the_examples_in_the_help_run(
         ("hrmp openchannels ", ["polkadot", "kusama", "paseo"]),
         ("hrmp openchannels polkadot 2034 --direction e", ["egress"]),
         ("scenario list --sort ", ["created", "id", "summary"]),
-        ("scenario export ID --as ", ["share", "json"]),
+        ("scenario export ID --as ", ["share", "json", "flow"]),
         ("scenario preview ID --format ", ["png", "svg", "text"]),
         ("scenario preview ID --theme d", ["dark"]),
         ("scenario preview ID --draw ", list(WAYS)),

@@ -15,7 +15,11 @@ from tests.test_parity import commands, operations, request_of
 #: Fields that name a scenario, an event or a webhook.
 IDS = frozenset({"id", "scenario_id", "uuid", "event"})
 #: What else the requests of these operations need.
-ALSO: dict[str, dict[str, Any]] = {"webhooks.post_event": {"content": {}}}
+ALSO: dict[str, dict[str, Any]] = {
+    "webhooks.post_event": {"content": {}},
+    "scenario_changes.rename_scenario": {"name": "x"},
+    "scenario_changes.replace_scenario": {"content": {}},
+}
 
 
 def id_of(operation: str) -> str:
@@ -41,7 +45,11 @@ def test_a_command_refuses_an_empty_id(words: str, scenarioctl: Run, tmp_path: P
     store = str(tmp_path / "s.db")
     scenarioctl("--store", store, "--offline", "create", "remark", "--chain", "polkadot", "--text", "gm")
     (tmp_path / "event.json").write_text("{}")
-    more = [str(tmp_path / "event.json")] if words == "webhook post" else []
+    more = {
+        "webhook post": [str(tmp_path / "event.json")],
+        "scenario rename": ["x"],
+        "job reschedule": ["--every", "1h"],
+    }.get(words, [])
 
     ended = scenarioctl("--store", store, "--offline", *words.split(), "", *more)
 

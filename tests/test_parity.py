@@ -57,6 +57,7 @@ RENAMED = {
     ("scenario_id", "id"): "`id` is a Python builtin",
     ("source", "url"): "the interface calls a share string a url",
     ("ids", "id"): "one request removes one scenario",
+    ("file", "content"): "the option names a file, the field is its content",
     ("abi", "abiJson"): "the option names a file, the field is its content",
 }
 

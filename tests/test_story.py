@@ -80,6 +80,7 @@ def step(line: str | tuple[str, ...], path: str, fields: Any = None, code: str =
     return Step(line=words, path=path, fields=fields, code=code, **more)
 
 
+DELAY = '[[steps]]\ntype = "delay"\nseconds = 1\n'
 #: A flow whose placeholder no step can fill.
 WAITING = '[[steps]]\ntype = "Remark"\nchain = "polkadot"\ntext = "{{ a }}"\n'
 
@@ -120,6 +121,23 @@ STORY = (
     step("scenario list", "/api/scenarios", method="GET"),
     step("scenario list --chain assetHub --sort created", "/api/scenarios?chain=assetHub&sort=created", method="GET"),
     step("scenario list --limit many", "/api/scenarios?limit=many", None, "invalid_request", method="GET"),
+    step("scenario flow {a}", "/api/scenario/flow", {"id": "{a}"}),
+    step("scenario flow {b} --syntax yaml", "/api/scenario/flow", {"id": "{b}", "syntax": "yaml"}, "invalid_request"),
+    step("scenario rename {a} Rent", "/api/scenario/rename", {"id": "{a}", "name": "Rent"}),
+    step("scenario tag {a} b a --remove c", "/api/scenario/tag", {"id": "{a}", "tags": ["b", "a"], "remove": ["c"]}),
+    step("scenario tag {a} x,y", "/api/scenario/tag", {"id": "{a}", "tags": ["x,y"]}, "invalid_request"),
+    step("scenario list --tag a", "/api/scenarios?tag=a", method="GET"),
+    step("scenario duplicate {a}", "/api/scenario/duplicate", {"id": "{a}"}, gives="e"),
+    step("scenario show {e}", "/api/scenario/show", {"id": "{e}"}),
+    step("scenario edit {e} --file delay.toml", "/api/scenario/replace", {"id": "{e}", "content": DELAY}),
+    step("scenario edit {e} --file delay.toml", "/api/scenario/replace", {"id": "{e}", "content": DELAY}),
+    step("scenario edit {e} --file flow.toml", "/api/scenario/replace", {"id": "{e}", "content": "steps = 7"}, "invalid_request"),
+    step(
+        "scenario edit {e} --file delay.toml --revision 0",
+        "/api/scenario/replace",
+        {"id": "{e}", "content": DELAY, "revision": "0"},
+        "conflict",
+    ),
     step("scenario export {b}", "/api/template/getUrl/{b}", method="GET"),
     step("scenario export abcdefghi", "/getUrl/abcdefghi", None, "not_found", method="GET"),
     step("scenario preview {b}", "/api/info/preview?scenario_id={b}", method="GET"),
@@ -247,6 +265,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "webhook.json": json.dumps(WEBHOOK),
         "flow.toml": "steps = 7",
         "waiting.toml": WAITING,
+        "delay.toml": DELAY,
         "flow.json": '{"a":',
         "bomb.txt": BOMB,
         "empty.txt": "",
@@ -274,16 +293,17 @@ def fill(value: Any, ids: dict[str, str]) -> Any:
 
 
 def find_id(answer: dict[str, Any]) -> str:
-    return str(answer.get("shortUrl") or answer.get("result") or answer["swap"]["scenarioid"])
+    swap = answer.get("swap", {"scenarioid": answer.get("id")})
+    return str(answer.get("shortUrl") or answer.get("result") or swap["scenarioid"])
 
 
 def level(value: Any, ids: dict[str, str]) -> Any:
-    """Return *value* without what may differ: ids, dates, and sizes, since ids compress as they like."""
+    """Return *value* without what may differ: ids, dates, revisions, and sizes, since ids compress as they like."""
     if isinstance(value, dict):
         return {
             name: level(read_share(each) if name == "longUrl" else each, ids)
             for name, each in value.items()
-            if name != "size"
+            if name not in ("size", "revision")
         }
     if isinstance(value, list):
         return [level(each, ids) for each in value]
@@ -291,6 +311,7 @@ def level(value: Any, ids: dict[str, str]) -> Any:
         return value
     for name, id in ids.items():
         value = value.replace(id, f"<{name}>")
+    value = re.sub(r'"revision": "[0-9a-f]{16}"', '"revision": "<revision>"', value)
     value = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "<date>", value)
     return re.sub(r"\b([a-zA-Z]+)_[0-9a-f]{6}\b", r"\1_<node>", value)
 

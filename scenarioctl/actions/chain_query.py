@@ -242,6 +242,16 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     return node, node
 
 
+def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "chain": form.get("selectedChain"),
+        "pallet_name": form.get("selectedPallet"),
+        "method_name": method_name(form),
+        "params": list(parse_params(form.get("methodInput"))),
+        "block": form.get("blockHash"),
+    }
+
+
 def _spelled(
     app: "Application", fields: Fields, chain: "Chain", params: "list[Any] | tuple[Any, ...]"
 ) -> tuple[str, str]:
@@ -337,6 +347,7 @@ STEP = StepKind(
             "blockHash": "block",
         },
         draw=draw,
+        read=read_keys,
     ),
     tx_type="ChainQuery",
     outline=outline_chain,

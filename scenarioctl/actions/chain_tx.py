@@ -118,6 +118,15 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     return node, node
 
 
+def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "chain": form.get("selectedChain"),
+        "pallet_name": form.get("selectedPallet"),
+        "method_name": method_name(form),
+        "params": own_params(form),
+    }
+
+
 def own_params(form: Mapping[str, Any]) -> Any:
     """Return the arguments of the chosen call, as the form has them.
 
@@ -163,6 +172,7 @@ STEP = StepKind(
             "method": "method_name",
         },
         draw=draw,
+        read=read_keys,
     ),
     tx_type=TX_TYPE,
     outline=outline_chain,

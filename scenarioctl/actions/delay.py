@@ -1,5 +1,6 @@
 """The node `delay`: the run pauses."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,10 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     return node, node
 
 
+def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
+    return {"seconds": form.get("seconds")}
+
+
 def _write_seconds(value: object, field: str) -> int | str:
     text = to_text(parse_seconds(value, field=field))
     return int(text) if text.isdigit() else text
@@ -103,7 +108,7 @@ STEP = StepKind(
     look=Look(name="delay", color="slate", icon="M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M12 8v4.5l3 2"),
     describe=describe,
     card=card,
-    flow=FlowKeys(required=("seconds",), fields={"seconds": "seconds"}, draw=draw),
+    flow=FlowKeys(required=("seconds",), fields={"seconds": "seconds"}, draw=draw, read=read_keys),
     check=check,
     run=run,
 )

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,15 @@ from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import BadJson, InvalidRequest, shorten, suggest
 from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.formats.documents import decode_text, parse_json
-from scenarioctl.model.diagram import MAX_NAME, check_depth, find_cycle, name_of, sort_by_edges
+from scenarioctl.model.diagram import (
+    check_depth,
+    find_cycle,
+    label_document,
+    name_of,
+    read_name,
+    read_tags,
+    sort_by_edges,
+)
 from scenarioctl.model.request_values import read_choice
 
 if TYPE_CHECKING:
@@ -49,6 +57,7 @@ class Flow:
     #: In the order of the file; `order` has their indexes in execution order.
     steps: tuple[FlowStep, ...]
     order: tuple[int, ...]
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,19 +93,14 @@ def read_flow(content: object, *, syntax: str = "toml") -> Flow:
         raise InvalidRequest(f"flow is {name_of(content)}, expected an object with `name` and `steps`")
     check_depth(content, field="flow")
     for key in content:
-        if key not in ("name", "steps"):
-            raise InvalidRequest(f"flow has an unknown key {shorten(key)}, expected: name, steps")
-    name = content.get("name", "")
-    if not isinstance(name, str):
-        raise InvalidRequest(f"flow.name is {name_of(name)}, expected text")
-    if len(name) > MAX_NAME:
-        raise InvalidRequest(
-            f"flow.name is {len(name)} characters long, expected at most {MAX_NAME} characters"
-        )
+        if key not in ("name", "tags", "steps"):
+            raise InvalidRequest(f"flow has an unknown key {shorten(key)}, expected: name, tags, steps")
+    name = read_name(content.get("name", ""), field="flow.name")
+    tags = read_tags(content.get("tags", []), field="flow.tags")
     entries = content.get("steps")
     if not isinstance(entries, list) or not entries:
         raise InvalidRequest("flow has no steps, expected at least one: a [[steps]] table with its `type`")
-    return _read_steps(name, entries)
+    return replace(_read_steps(name, entries), tags=tuple(tags))
 
 
 def _parse(text: str | bytes, syntax: str) -> object:
@@ -231,7 +235,7 @@ def draw_flow(app: "Application", flow: Flow, *, builder: DiagramBuilder | None 
                 builder.connect(source, first)
         if step.id and step.kind.data is not None:
             names[step.id] = last[number]
-    return DrawnFlow(document=builder.document(name=flow.name), steps=steps)
+    return DrawnFlow(document=label_document(builder.document(), name=flow.name, tags=flow.tags), steps=steps)
 
 
 def draw_single(

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+#: Type of a body that names none.
+_JSON = "application/json"
 _LONGEST_URL = 8192
 _USER = re.compile(r"[^/?#]*//[^/?#]*@")
 #: Limits of `timeout` (seconds) and `retries`.
@@ -198,7 +200,7 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
         "connectionType": "httpRequest",
         "headers": [{"key": name, "value": value} for name, value in headers.items()],
         "requestContent": body,
-        "contentType": fields.text("content_type", "application/json" if body else ""),
+        "contentType": fields.text("content_type", _JSON if body else ""),
         "parseResponse": "yes",
     }
     limits = {
@@ -207,6 +209,21 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     }
     node = builder.add(BOX, form | {name: value for name, value in limits.items() if value is not None})
     return node, node
+
+
+def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
+    method, body, content_type = (form.get(key) for key in ("method", "requestContent", "contentType"))
+    headers = form.get("headers")
+    entries = [entry for entry in headers if isinstance(entry, dict)] if isinstance(headers, list) else []
+    return {
+        "url": form.get("url"),
+        "method": None if method == "get" else str(method).upper(),
+        "headers": {str(entry.get("key")): entry.get("value") for entry in entries},
+        "body": body,
+        "content_type": None if body and content_type == _JSON else content_type,
+        "timeout": form.get("timeout"),
+        "retries": form.get("retries"),
+    }
 
 
 def parse_url(value: object, *, field: str) -> str:
@@ -343,6 +360,7 @@ STEP = StepKind(
             "retries": "retries",
         },
         draw=draw,
+        read=read_keys,
     ),
     check=check,
     run=run,

@@ -176,6 +176,16 @@ def find_placeholders(value: object) -> tuple[str, ...]:
     return tuple(placeholder.shown for _, placeholder in _all_placeholders(value))
 
 
+def has_numbered(value: object) -> bool:
+    """Return whether *value*, text or JSON, has a placeholder of the editor, which names its step by a number."""
+    return any(placeholder.step is not None for _, placeholder in _all_placeholders(value))
+
+
+def first_names(value: object) -> set[str]:
+    """Return the first part of the path of each placeholder in *value*, text or JSON."""
+    return {placeholder.path[0] for _, placeholder in _all_placeholders(value)}
+
+
 def unfilled(text: str, reason: str) -> Unfilled:
     """Return *text*, marked as one that could not be filled."""
     left = Unfilled(text)

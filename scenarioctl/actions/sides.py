@@ -1,11 +1,12 @@
 """The two sides of an action: the source, which value leaves, and the target, which receives it."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import all_steps
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.placeholders import require_filled
+from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node, name_of
 
@@ -35,6 +36,29 @@ def read_side(diagram: Diagram, node: Node, place: str) -> Fields:
             f"actionData.{place} is {name_of(values)}, expected an object with chain and assetId"
         )
     return Fields(values, place, final=True)
+
+
+def form_sides(form: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return `actionData`, its source and its target, as the form has them; empty if it has none."""
+    data = _object(form.get("actionData"))
+    return data, _object(data.get("source")), _object(data.get("target"))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def asset_key(app: "Application", side: Mapping[str, Any]) -> Any:
+    """Return how a flow file names the asset of a side: by its symbol if that means it, else by its id."""
+    asset_id, symbol = side.get("assetId"), side.get("symbol")
+    if has_placeholder(asset_id):
+        return asset_id
+    chain = app.registry.find(side.get("chain"))
+    asset = app.assets.find(chain, asset_id, symbol=symbol, field="assetId", diagram=True)
+    with suppress(ScenarioctlError):
+        if asset.symbol and app.assets.find(chain, asset.symbol) == asset:
+            return asset.symbol
+    return asset.id
 
 
 def action_data(node: Node) -> Mapping[str, Any]:

@@ -35,6 +35,8 @@ class FlowKeys:
     #: (builder, app, fields, start) -> ids of the first and the last box drawn.  *start* is the box of the step before,
     #: which serves as the first box if it shows the same chain and asset.
     draw: Callable[[DiagramBuilder, "Application", Fields, str], tuple[str, str]]
+    #: (app, form) -> the values of the keys with which `draw` makes this form; of other forms, anything.
+    read: Callable[["Application", Form], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)

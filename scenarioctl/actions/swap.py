@@ -13,7 +13,7 @@ from scenarioctl.actions.form_text import one_line, side_texts
 from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_placeholder, require_filled
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.sides import action_data, outline_source, read_sides
+from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: As the mempool calls it.
 TX_TYPE = "swap"
+#: The chain of a swap that names none.
+_DEFAULT_CHAIN = "hydraDx"
 
 
 def describe(app: "Application", diagram: Diagram, node: Node) -> str:
@@ -141,7 +143,7 @@ class _RouteEncoder(Encoder):
 
 
 def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
-    chain = fields.chain(app, "chain", default="hydraDx")
+    chain = fields.chain(app, "chain", default=_DEFAULT_CHAIN)
     check_exchange(app, chain, fields.name("chain"))
     asset_in, asset_out = fields.open_asset(app, chain, "assetin"), fields.open_asset(app, chain, "assetout")
     if not isinstance(asset_in, str) and not isinstance(asset_out, str):
@@ -164,6 +166,22 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
     builder.connect(first, action)
     builder.connect(action, last)
     return first, last
+
+
+def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
+    data, source, target = form_sides(form)
+    chain = source.get("chain")
+    return {
+        "chain": None if chain == _DEFAULT_CHAIN else chain,
+        "assetin": asset_key(app, source),
+        "assetout": asset_key(app, target),
+        "amount": source.get("amount"),
+        "min_amount_out": data.get("minAmountOut"),
+        "exact_minimum": data.get("exactMinimum"),
+        "slippage": data.get("slippage"),
+        "max_impact": data.get("maxImpact"),
+        "route": data.get("route"),
+    }
 
 
 def _options(fields: Fields) -> dict[str, Any]:
@@ -304,6 +322,7 @@ STEP = StepKind(
             "amount": "amount",
         },
         draw=draw,
+        read=read_keys,
     ),
     tx_type=TX_TYPE,
     outline=outline_source,

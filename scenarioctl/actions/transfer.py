@@ -1,5 +1,6 @@
 """The action `xTransfer`: an asset goes to an account, on another chain or on the same one."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from scenarioctl.actions.fields import Fields, note_native, read_xcm_version
 from scenarioctl.actions.form_text import one_line, side_texts
 from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
-from scenarioctl.actions.sides import action_data, outline_source, read_sides
+from scenarioctl.actions.sides import action_data, asset_key, form_sides, outline_source, read_sides
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
@@ -100,6 +101,19 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
 
 def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
     return draw_parsed(builder, parse_transfer(app, fields), app, start=start)
+
+
+def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
+    data, source, target = form_sides(form)
+    return {
+        "source_chain": source.get("chain"),
+        "dest_chain": target.get("chain"),
+        "destination_address": target.get("address"),
+        "amount": source.get("amount"),
+        "assetid": asset_key(app, source),
+        "yes": "confirmedReceiver" in data or None,
+        "xcm_version": data.get("xcmVersion"),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,6 +355,7 @@ STEP = StepKind(
             "amount": "amount",
         },
         draw=draw,
+        read=read_keys,
     ),
     tx_type=TX_TYPE,
     outline=outline_source,

@@ -71,8 +71,8 @@ def _open_runner() -> "asyncio.Runner":
     return runner
 
 
-def perform(*, waits: bool = False, **fields: Any) -> Any:
-    """Run the command's operation with a request of *fields*, show its notes and warnings, and return its result.
+def perform(*, waits: bool = False, operation: str = "", **fields: Any) -> Any:
+    """Run the command's operation, or *operation*, with a request of *fields*; show its notes and warnings, and return its result.
 
     With `--url` a daemon runs it; with *waits* it is given all the time it takes.  With `--strict`, raise Warned instead of
     returning a result with warnings; an operation that creates or sends something does so before it acts.
@@ -81,7 +81,8 @@ def perform(*, waits: bool = False, **fields: Any) -> Any:
     from typing import get_type_hints
 
     command: Any = click.get_current_context().command
-    module, _, name = command.operation.partition(".")
+    operation = operation or command.operation
+    module, _, name = operation.partition(".")
     handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
     kind = get_type_hints(handler)["request"]
     settings = read_settings()
@@ -94,7 +95,7 @@ def perform(*, waits: bool = False, **fields: Any) -> Any:
     if settings.url:
         from scenarioctl.cli.remote import ask
 
-        result = ask(settings, command.operation, request, waits=waits)
+        result = ask(settings, operation, request, waits=waits)
     else:
         result = run(handler(open_application(), request))
     if _flags().get("verbose"):
@@ -103,7 +104,7 @@ def perform(*, waits: bool = False, **fields: Any) -> Any:
         answered = (
             f"the daemon at {settings.url}" if settings.url else f"store {without_password(settings.store)}"
         )
-        say(printable(f"{command.operation} took {perf_counter() - started:.3f} s, {answered}"))
+        say(printable(f"{operation} took {perf_counter() - started:.3f} s, {answered}"))
     for note in result.notes:
         tell(note)
     if judges:

@@ -24,6 +24,7 @@ from scenarioctl.cli.input import read_text
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.preview import preview
+from scenarioctl.cli.scenario_changes import duplicate, edit, flow, print_flow, rename, tag
 from scenarioctl.cli.shared_options import page_options, transaction_options, yes_option
 from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge, shorten
 
@@ -36,7 +37,7 @@ IMPORT_LIMIT = 32 * 1024 * 1024
 
 @click.group(cls=Group)
 def scenario() -> None:
-    """List, show, import, export and delete scenarios."""
+    """List, show, change, import, export and delete scenarios."""
 
 
 @scenario.command(
@@ -46,6 +47,7 @@ def scenario() -> None:
 )
 @page_options
 @option("--chain", metavar="CHAIN", default="", help="Only scenarios that use this chain.")
+@option("--tag", metavar="TAG", default="", help="Only scenarios that have this tag.")
 @option(
     "--search",
     metavar="TEXT",
@@ -67,12 +69,22 @@ def scenario() -> None:
 def list_(**fields: Any) -> None:
     """List the stored scenarios, the newest first: id, date, summary."""
     page = perform(**fields).answer
-    named = ("name",) if any(row.get("name") for row in page.get("scenarios", ())) else ()
+    labels = [each for each in ("name", "tags") if any(row.get(each) for row in page["scenarios"])]
     rows = (
-        (row["id"], short_time(row["created"]), *(row.get(name) or "" for name in named), row["summary"])
+        (
+            row["id"],
+            short_time(row["created"]),
+            *(_label(row.get(each)) for each in labels),
+            row["summary"],
+        )
         for row in page["scenarios"]
     )
-    print_table(page, ("id", "created", *named, "summary"), rows)
+    print_table(page, ("id", "created", *labels, "summary"), rows)
+
+
+def _label(value: str | Sequence[str] | None) -> str:
+    """Return a name, or tags, in one line."""
+    return (value if isinstance(value, str) else " ".join(value)) if value else ""
 
 
 @scenario.command(operation="scenarios.show_scenario")
@@ -83,7 +95,8 @@ def show(**fields: Any) -> None:
 
     def draw() -> None:
         answer = view.answer
-        draw_facts({name: answer[name] for name in ("id", "name", "summary", "created") if answer.get(name)})
+        facts = {name: answer[name] for name in ("id", "name", "summary", "created") if answer.get(name)}
+        draw_facts(facts | ({"tags": _label(answer["tags"])} if answer.get("tags") else {}))
         click.echo()
         draw_table(("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in answer["nodes"]])
         for problem in answer["problems"]:
@@ -102,6 +115,8 @@ def info(**fields: Any) -> None:
 
 scenario.add_command(info)
 scenario.add_command(preview)
+for each in (rename, tag, duplicate, edit, flow):
+    scenario.add_command(each)
 
 
 @scenario.command(
@@ -256,14 +271,17 @@ def _read_source(source: str) -> str:
     "--as",
     "form",
     metavar="FORM",
-    choices=("share", "json"),
+    choices=("share", "json", "flow"),
     default="share",
-    help="Format: share (default; for the web editor) or json.",
+    help="Format: share (default; for the web editor), json, or flow (a flow file, as scenario edit opens it).",
 )
 def export(form: str, **fields: Any) -> None:
-    """Print a scenario as the editor's share string, or as JSON."""
-    if form not in {"share", "json"}:
-        raise InvalidRequest(f"as {shorten(form)} is not a form, expected share or json")
+    """Print a scenario as the editor's share string, as JSON, or as a flow file."""
+    if form not in {"share", "json", "flow"}:
+        raise InvalidRequest(f"as {shorten(form)} is not a form, expected share, json or flow")
+    if form == "flow":
+        print_flow(**fields)
+        return
     result = perform(**fields)
     if form == "json":
         from scenarioctl.formats.share import read_share

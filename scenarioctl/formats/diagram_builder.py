@@ -89,16 +89,15 @@ class DiagramBuilder:
         form: dict[str, Any] = self._nodes[identifier]["formData"]
         return form
 
-    def document(self, *, name: str = "") -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """Return the diagram.  Boxes must have been added in execution order."""
         self._place()
-        document: dict[str, Any] = {
+        return {
             "nodes": list(self._nodes.values()),
             "edges": [
                 _edge(source, target) for target, sources in self._before.items() for source in sources
             ],
         }
-        return {"name": name, **document} if name else document
 
     def diagram(self) -> Diagram:
         """Return what `read_diagram` reads from the document.  The limits of forms are not checked."""

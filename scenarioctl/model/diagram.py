@@ -22,6 +22,10 @@ MAX_CHAIN_VALUES = 1_000
 #: Characters of a name.
 MAX_NAME = 200
 
+#: Tags of a diagram, and characters of a tag.
+MAX_TAGS = 20
+MAX_TAG = 50
+
 #: Nodes that are searched for a neighbor: in a hostile diagram each of 10 000 nodes could search all others.
 _NEARBY = 256
 
@@ -79,6 +83,14 @@ class Diagram:
         """The name that its author gave it, in one line; empty if it has none."""
         name = self.document.get("name")
         return " ".join(name[: 4 * MAX_NAME].split())[:MAX_NAME] if isinstance(name, str) else ""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The words that its author sorts it by, each once; what is no tag is left out."""
+        tags = self.document.get("tags")
+        if not isinstance(tags, list):
+            return ()
+        return tuple(sorted({tag for tag in tags if is_tag(tag)})[:MAX_TAGS])
 
     def in_order(self) -> tuple[Node, ...]:
         """Return the nodes as the edges order them, ties by position in the file.
@@ -264,6 +276,50 @@ def read_diagram(document: object, *, field: str = "diagram") -> Diagram:
             raise _unexpected(f"{field}.edges[{position}].target", target, "the id of a node")
         edges.append(Edge(id=identifier if isinstance(identifier, str) else "", source=source, target=target))
     return Diagram(nodes=tuple(nodes), edges=tuple(edges), document=document)
+
+
+def is_tag(value: object) -> bool:
+    """Return whether *value* is a word that a scenario can be sorted by."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= MAX_TAG
+        and value.isprintable()
+        and not any(letter == "," or letter.isspace() for letter in value)
+        and not value.startswith("-")
+    )
+
+
+def read_name(value: object, *, field: str) -> str:
+    """Return a name in one line; empty for none."""
+    if not isinstance(value, str):
+        raise InvalidRequest(f"{field} is {name_of(value)}, expected text")
+    if len(value) > MAX_NAME:
+        raise InvalidRequest(
+            f"{field} is {len(value)} characters long, expected at most {MAX_NAME} characters"
+        )
+    return value
+
+
+def read_tags(value: object, *, field: str) -> list[str]:
+    """Return a list of tags, sorted, each once."""
+    if not isinstance(value, (list, tuple)):
+        raise InvalidRequest(f"{field} is {name_of(value)}, expected a list of tags")
+    for tag in value:
+        if not is_tag(tag):
+            raise InvalidRequest(
+                f"{field} {shorten(tag)} is not a tag, expected a word of at most {MAX_TAG} characters without spaces"
+                " and commas, and without - in front"
+            )
+    if len(set(value)) > MAX_TAGS:
+        raise InvalidRequest(f"{field} has {len(set(value))} tags, expected at most {MAX_TAGS}")
+    return sorted(set(value))
+
+
+def label_document(document: Mapping[str, Any], *, name: str, tags: Sequence[str]) -> dict[str, Any]:
+    """Return *document* with this name and these tags, each left out if it is empty."""
+    labels: dict[str, Any] = {"name": name, "tags": list(tags)}
+    rest = {key: value for key, value in document.items() if key not in labels}
+    return {key: value for key, value in labels.items() if value} | rest
 
 
 def _holds_more(value: Any, most: int) -> bool:

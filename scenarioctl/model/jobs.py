@@ -19,6 +19,8 @@ NO_TRANSACTION = "Could not generate transaction"
 RUN_FAILED = "run failed"
 #: The last line of the steps of a run; the line before it says whether something failed.
 EXECUTED = "workload executed"
+#: What the log says once when the scenario is changed.
+SCENARIO_CHANGED = "Scenario changed: the next run uses the new version"
 #: The last line of a run of a job that waits for the next one; and the beginning of it if the job does not.
 SLEEPING = "Sleeping"
 PAUSED = "Paused: "

@@ -17,6 +17,7 @@ from scenarioctl.operations.built_transactions import (
     runtime_used,
 )
 from scenarioctl.operations.created_notes import describe_account, note_created
+from scenarioctl.operations.opened_flows import open_flow
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
 from scenarioctl.operations.stored_diagrams import store_document
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
 
 __all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "create_swap"]
-
-#: Characters of a flow file that is read on the event loop; a longer one is read aside.
-_AT_ONCE = 16 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,29 +215,16 @@ class CreatedFlow(TypedDict):
 
 
 async def create_flow(app: Application, request: CreateFlow) -> Result[CreatedFlow]:
-    from scenarioctl.actions.flow_files import draw_flow, read_flow
-    from scenarioctl.actions.problems import judge
-
-    def draw() -> "tuple[DrawnFlow, Diagram]":
-        drawn = draw_flow(app, read_flow(request.flow, syntax=request.syntax))
-        return drawn, read_diagram(drawn.document)
-
-    is_small = isinstance(request.flow, str) and len(request.flow) <= _AT_ONCE
-    drawn, diagram = draw() if is_small else await app.aside(draw)
     sender = check_sender(request.check, request.sender)
-    problems, drafted = await judge(app.unconnected(), diagram)
-    for problem in problems:
-        # What a webhook will fill, or a chain has to be asked for, is judged when it runs.
-        if not problem.waiting and problem.code == InvalidRequest.code:
-            raise InvalidRequest(drawn.explain(problem.node, problem.sentence))
+    flow = await open_flow(app, request.flow, syntax=request.syntax)
+    drawn, diagram = flow.drawn, flow.diagram
     if sender is None:
-        # Each run drafts anew, with notes and warnings of its own: who writes a flow hears of those that it always has.
-        warnings = tuple(f"{drawn.place(node)}: {said}" for node, made in drafted for said in made.warnings)
-        _judge(request, warnings)
+        _judge(request, flow.warnings)
         id = await store_document(app, drawn.document, diagram)
-        notes = (f"{drawn.place(node)}: {note}" for node, made in drafted for note in made.notes)
         return Result(
-            answer={"result": id}, notes=(await note_created(app, id, diagram), *notes), warnings=warnings
+            answer={"result": id},
+            notes=(await note_created(app, id, diagram), *flow.notes),
+            warnings=flow.warnings,
         )
     return await _store_checked_flow(app, request, drawn, diagram, sender)
 

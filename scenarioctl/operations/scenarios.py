@@ -1,5 +1,6 @@
 """Stored scenarios: list, show, summarize, import, export, delete."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NotRequired, Required, TypedDict, cast
 
@@ -181,6 +182,8 @@ class ListScenarios:
     #: `next` of the previous page.
     after: str = ""
     chain: str = ""
+    #: Only scenarios that have this tag.
+    tag: str = ""
     #: Text to find in the summary, the name or the id.
     search: str = ""
     #: `created`, `id` or `summary`.
@@ -189,11 +192,12 @@ class ListScenarios:
     descending: bool | None = None
 
 
-class _MaybeNamed(TypedDict, total=False):
+class _MaybeLabeled(TypedDict, total=False):
     name: str
+    tags: list[str]
 
 
-class ScenarioRow(_MaybeNamed):
+class ScenarioRow(_MaybeLabeled):
     id: "ScenarioId"
     summary: str
     chains: list[str]
@@ -215,6 +219,7 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
         limit=read_page_size(request.limit),
         after=request.after,
         chain=chain,
+        tag=request.tag,
         search=request.search,
         sort=request.sort,
         descending=request.sort == "created" if request.descending is None else request.descending,
@@ -222,7 +227,7 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
     rows: list[ScenarioRow] = [
         {
             "id": row.id,
-            **_named(row.name),
+            **_labels(row.name, row.tags),
             "summary": row.summary,
             "chains": list(row.chains),
             "created": timestamp(row.created),
@@ -239,8 +244,11 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
     )
 
 
-def _named(name: str) -> _MaybeNamed:
-    return {"name": name} if name else {}
+def _labels(name: str, tags: Sequence[str]) -> _MaybeLabeled:
+    labels: _MaybeLabeled = {"name": name} if name else {}
+    if tags:
+        labels["tags"] = list(tags)
+    return labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,10 +276,12 @@ class StepProblem(TypedDict):
     waiting: NotRequired[Literal[True]]
 
 
-class ScenarioDetails(_MaybeNamed):
+class ScenarioDetails(_MaybeLabeled):
     id: "ScenarioId"
     summary: str
     created: "Timestamp"
+    #: What a change of this version names, so that it is refused if somebody else has changed the scenario meanwhile.
+    revision: str
     nodes: list[StepText]
     edges: list[EdgeEnds]
     problems: list[StepProblem]
@@ -298,9 +308,10 @@ async def show_scenario(app: Application, request: ShowScenario) -> Result[Scena
     return Result(
         answer={
             "id": stored.id,
-            **_named(diagram.name),
+            **_labels(diagram.name, diagram.tags),
             "summary": stored.summary,
             "created": timestamp(stored.created),
+            "revision": stored.revision,
             "nodes": nodes,
             "edges": [{"source": edge.source, "target": edge.target} for edge in diagram.edges],
             "problems": found,

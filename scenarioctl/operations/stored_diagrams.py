@@ -63,6 +63,7 @@ def pack_diagram(app: Application, text: bytes, diagram: Diagram) -> StoredScena
         created=now,
         updated=now,
         name=diagram.name,
+        tags=diagram.tags,
         digest=hashlib.sha256(text).digest()[:16],
     )
 

@@ -32,6 +32,8 @@ _DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGA
 _UUID = "6f1c2d3e-4b5a-4c6d-8e7f-0a1b2c3d4e5f"
 _DIAGRAM = "eJyrVspLTS1WsoqOrdVRSk1JTwXSSrUAQFwGDg=="
 
+_FLOW = '[[steps]]\ntype = "delay"\nseconds = 60\n'
+
 EXAMPLES: Mapping[str, Example] = {
     "scenarios.scenario_info": Example({"id": "Xq3b9LmZt"}, {"result": "assetHub > xTransfer > hydraDx"}),
     "previews.preview_scenario": Example(
@@ -125,6 +127,30 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "scenarios.list_scenarios": Example({"limit": 10, "chain": "hydraDx"}),
     "scenarios.show_scenario": Example({"id": "Xq3b9LmZt"}),
+    "scenario_changes.scenario_flow": Example(
+        {"id": "Xq3b9LmZt"},
+        {"id": "Xq3b9LmZt", "revision": "9b7364f9044372ef", "form": "flow", "text": _FLOW},
+    ),
+    "scenario_changes.replace_scenario": Example(
+        {"id": "Xq3b9LmZt", "content": _FLOW, "revision": "9b7364f9044372ef"},
+        {"id": "Xq3b9LmZt", "revision": "7caf37d8ab5d8b02", "changed": True, "summary": "delay"},
+    ),
+    "scenario_changes.rename_scenario": Example(
+        {"id": "Xq3b9LmZt", "name": "Monthly rent"},
+        {"id": "Xq3b9LmZt", "name": "Monthly rent", "tags": [], "revision": "9b7364f9044372ef"},
+    ),
+    "scenario_changes.tag_scenario": Example(
+        {"id": "Xq3b9LmZt", "tags": ["treasury", "monthly"], "remove": ["draft"]},
+        {
+            "id": "Xq3b9LmZt",
+            "name": "Monthly rent",
+            "tags": ["monthly", "treasury"],
+            "revision": "9b7364f9044372ef",
+        },
+    ),
+    "scenario_changes.duplicate_scenario": Example(
+        {"id": "Xq3b9LmZt", "name": "Rent of the second office"}, {"id": "7dF2kQw0P"}
+    ),
     "scenarios.delete_scenario": Example(
         {"id": "Xq3b9LmZt"}, {"success": True, "result": "Deleted Xq3b9LmZt"}
     ),

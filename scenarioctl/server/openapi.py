@@ -17,6 +17,7 @@ _JSON = "application/json"
 _TAGS = {
     "scenarios": "Scenarios",
     "creation": "Scenarios",
+    "scenario_changes": "Scenarios",
     "previews": "Scenarios",
     "templates": "Scenarios",
     "transfers": "Transactions",

@@ -31,6 +31,10 @@ _OF_A_CHAIN = "chains_of_scenarios c CROSS JOIN scenarios s ON s.seq = c.scenari
 #: ...or, if there are so many that a page fills soon, selected from all scenarios in their order.
 _ALL_OF_A_CHAIN = "scenarios s CROSS JOIN chains_of_scenarios c ON c.scenario = s.seq"
 
+#: A tag's scenarios, found by the tag and then sorted, or selected from all in their order: as those of a chain.
+_TAGGED = "s.seq IN (SELECT scenario FROM scenario_tags WHERE tag = ?)"
+_TAGGED_IN_ORDER = "EXISTS (SELECT 1 FROM scenario_tags t WHERE t.tag = ? AND t.scenario = s.seq)"
+
 #: A scenario's id, summary, times of creation and change, size of its blob, and number in the store.
 Row = tuple[str, str, int, int, int, int]
 
@@ -147,18 +151,23 @@ def list_page(
     sort: str,
     descending: bool,
 ) -> ScenarioPage:
-    conditions, values = _filter(chain, tag, search)
+    conditions, values = _filter(chain, search)
     order = _CHAIN_BY_CREATED if chain and sort == "created" else _ORDERS[sort]
     ordering = ", ".join(f"{column} DESC" if descending else column for column in order)
-    page_conditions, page_values = list(conditions), list(values)
-    if after:
-        marks = ", ".join("?" * len(order))
-        page_conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({marks})")
-        page_values += read_cursor(after, sort=sort, descending=descending)
+    last = read_cursor(after, sort=sort, descending=descending) if after else []
     with one_moment(database):
         source = walked = _OF_A_CHAIN if chain else _ALL
-        is_counted = not search and not tag
-        total = count(database, chain) if is_counted else 0
+        if tag:
+            tagged = _count_tagged(database, tag)
+            conditions.append(_TAGGED if tagged * tagged <= limit * count(database, "") else _TAGGED_IN_ORDER)
+            values.append(tag)
+        page_conditions, page_values = list(conditions), list(values)
+        if last:
+            marks = ", ".join("?" * len(order))
+            page_conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({marks})")
+            page_values += last
+        is_counted = not search and not (tag and chain)
+        total = 0 if not is_counted else tagged if tag else count(database, chain)
         if chain and sort != "created" and total * total > limit * count(database, ""):
             walked = _ALL_OF_A_CHAIN
         # These statements are made of constants of this module; values of users are bound.
@@ -208,6 +217,11 @@ def _is_sound(row: Row) -> bool:
 def count(database: Connection, chain: str) -> int:
     row = database.execute("SELECT amount FROM scenario_counts WHERE chain = ?", (chain,)).fetchone()
     return int(row[0]) if row else 0
+
+
+def _count_tagged(database: Connection, tag: str) -> int:
+    (tagged,) = database.execute("SELECT count(*) FROM scenario_tags WHERE tag = ?", (tag,)).fetchone()
+    return int(tagged)
 
 
 def exists(database: Connection, id: str) -> bool:
@@ -269,15 +283,12 @@ def _tags_of(database: Connection, numbers: list[int]) -> dict[int, tuple[str, .
     return found
 
 
-def _filter(chain: str, tag: str, search: str) -> tuple[list[str], list[Value]]:
+def _filter(chain: str, search: str) -> tuple[list[str], list[Value]]:
     conditions: list[str] = []
     values: list[Value] = []
     if chain:
         conditions.append("c.chain = ?")
         values.append(chain)
-    if tag:
-        conditions.append("s.seq IN (SELECT scenario FROM scenario_tags WHERE tag = ?)")
-        values.append(tag)
     if search:
         # Not LIKE, which needs escaping and can take forever.
         conditions.append(

@@ -1,0 +1,50 @@
+"""Flow files of requests: read, drawn and judged before they are stored."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.diagram import Diagram, read_diagram
+
+if TYPE_CHECKING:
+    from scenarioctl.actions.flow_files import DrawnFlow
+
+#: Characters of a flow file that is read on the event loop; a longer one is read aside.
+_AT_ONCE = 16 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenedFlow:
+    """A flow file that can be stored."""
+
+    drawn: "DrawnFlow"
+    diagram: Diagram
+    #: Of the transactions that can be drafted now: what they always have, whoever runs them.
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+async def open_flow(app: Application, content: object, *, syntax: str) -> OpenedFlow:
+    """Return the flow in *content*, a file's text or its parsed content; InvalidRequest names the invalid step and key."""
+    from scenarioctl.actions.flow_files import draw_flow, read_flow
+    from scenarioctl.actions.problems import judge
+
+    def draw() -> "tuple[DrawnFlow, Diagram]":
+        drawn = draw_flow(app, read_flow(content, syntax=syntax))
+        return drawn, read_diagram(drawn.document)
+
+    is_small = isinstance(content, str) and len(content) <= _AT_ONCE
+    drawn, diagram = draw() if is_small else await app.aside(draw)
+    problems, drafted = await judge(app.unconnected(), diagram)
+    for problem in problems:
+        # What a webhook will fill, or a chain has to be asked for, is judged when it runs.
+        if not problem.waiting and problem.code == InvalidRequest.code:
+            raise InvalidRequest(drawn.explain(problem.node, problem.sentence))
+    return OpenedFlow(
+        drawn=drawn,
+        diagram=diagram,
+        # Each run drafts anew, with notes and warnings of its own.
+        notes=tuple(f"{drawn.place(node)}: {note}" for node, made in drafted for note in made.notes),
+        warnings=tuple(f"{drawn.place(node)}: {said}" for node, made in drafted for said in made.warnings),
+    )

@@ -1,0 +1,329 @@
+"""Change stored scenarios: their name, their tags and their steps; duplicate them; write them as flow files to edit."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NotRequired, TypedDict
+
+from scenarioctl.application import Application
+from scenarioctl.errors import Conflict, InvalidRequest, shorten
+from scenarioctl.formats.documents import parse_json, write_json
+from scenarioctl.model.diagram import Diagram, label_document, name_of, read_diagram, read_name, read_tags
+from scenarioctl.model.jobs import SCENARIO_CHANGED, JobState
+from scenarioctl.model.json_types import ScenarioId
+from scenarioctl.model.request_values import read_choice
+from scenarioctl.operations.created_notes import note_created, understand
+from scenarioctl.operations.opened_flows import open_flow
+from scenarioctl.operations.results import Result, refuse_warnings
+from scenarioctl.operations.stored_diagrams import open_blob, pack_diagram, store_new
+from scenarioctl.stores.validation import changed_meanwhile, check_storable
+
+__all__ = ["duplicate_scenario", "rename_scenario", "replace_scenario", "scenario_flow", "tag_scenario"]
+
+#: How often a change of the labels is tried while others change the scenario too.
+_ATTEMPTS = 8
+_SYNTAXES = ("toml", "json")
+#: A share string or a link: one word, and no TOML.
+_ONE_WORD = re.compile(r"""[^\s\[\]{}"']+""")
+
+Document = Mapping[str, Any]
+
+
+class Labels(TypedDict):
+    id: "ScenarioId"
+    #: Empty if it has none.
+    name: str
+    tags: list[str]
+    #: Of the version that is stored now.
+    revision: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenameScenario:
+    """Give a scenario a name, for lists, pictures and searches."""
+
+    id: str
+    #: Up to 200 characters; empty removes the name.
+    name: str
+
+
+async def rename_scenario(app: Application, request: RenameScenario) -> Result[Labels]:
+    name = _read_name(request.name)
+    return await _label(app, request.id, lambda diagram: (name, list(diagram.tags)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagScenario:
+    """Add tags to a scenario and remove some; without either, show its tags."""
+
+    id: str
+    #: Words to add, without spaces and commas.
+    tags: tuple[str, ...] = ()
+    #: Words to remove.
+    remove: tuple[str, ...] = ()
+
+
+async def tag_scenario(app: Application, request: TagScenario) -> Result[Labels]:
+    added, removed = read_tags(request.tags, field="tags"), read_tags(request.remove, field="remove")
+    if both := sorted(set(added) & set(removed)):
+        raise InvalidRequest(f"remove {shorten(both[0])} is also a tag to add: omit one of them")
+
+    def tag(diagram: Diagram) -> tuple[str, list[str]]:
+        return diagram.name, read_tags(sorted({*diagram.tags, *added} - {*removed}), field="tags")
+
+    return await _label(app, request.id, tag)
+
+
+async def _label(
+    app: Application, id: str, labels: Callable[[Diagram], tuple[str, list[str]]]
+) -> Result[Labels]:
+    """Store the scenario with the name and the tags that *labels* returns for it."""
+    for _ in range(_ATTEMPTS):
+        stored = await app.store.get_scenario(id)
+        diagram = await open_blob(app, stored.blob, id)
+        name, tags = labels(diagram)
+        revision = stored.revision
+        if (name, tags) != (diagram.name, list(diagram.tags)):
+            changed = await app.aside(_pack, app, label_document(diagram.document, name=name, tags=tags))
+            try:
+                await app.store.change_scenario(replace(changed, id=id), revision=revision)
+            except Conflict:
+                # Somebody changed something else: labels have no part in that.
+                continue
+            revision = changed.revision
+        return Result(answer={"id": id, "name": name, "tags": tags, "revision": revision})
+    raise changed_meanwhile(id)
+
+
+def _read_name(value: object) -> str:
+    return check_storable(" ".join(read_name(value, field="name").split()), field="name")
+
+
+def _pack(app: Application, document: Document) -> Any:
+    # The keys keep their order, so that an export is what was imported.
+    return pack_diagram(app, write_json(document), read_diagram(document, field="diagram"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuplicateScenario:
+    """Store a copy of a scenario under a new id, with its tags; it has no job, and its webhooks get new addresses."""
+
+    id: str
+    #: The name of the copy. Default: the name of the scenario with `(copy)` behind it, if it has one.
+    name: str | None = None
+
+
+class DuplicatedScenario(TypedDict):
+    #: Of the copy.
+    id: "ScenarioId"
+
+
+async def duplicate_scenario(app: Application, request: DuplicateScenario) -> Result[DuplicatedScenario]:
+    stored = await app.store.get_scenario(request.id)
+    diagram = await open_blob(app, stored.blob, request.id)
+    if request.name is not None:
+        name = _read_name(request.name)
+    else:
+        name = f"{diagram.name[: 200 - len(' (copy)')]} (copy)" if diagram.name else ""
+    document, uuids = _with_new_webhooks(diagram)
+    copy = await app.aside(_pack, app, label_document(document, name=name, tags=diagram.tags))
+    id, _ = await store_new(app, copy)
+    notes = (
+        await note_created(app, id, diagram),
+        *(f"The copy waits for events at another address: /webhook/{uuid}" for uuid in uuids),
+    )
+    return Result(answer={"id": id}, notes=notes)
+
+
+def _with_new_webhooks(diagram: Diagram) -> tuple[dict[str, Any], list[str]]:
+    """Return the document with new UUIDs of its webhooks, and these: an event for one scenario must not start two."""
+    from scenarioctl.actions.webhook import BOX, read_webhook
+    from scenarioctl.formats.diagram_builder import random_uuid
+
+    renamed: dict[str, str] = {}
+    nodes = []
+    for node in diagram.nodes:
+        raw = dict(node.raw)
+        if node.type == BOX.type:
+            try:
+                former = read_webhook(node)
+            except InvalidRequest:
+                former = ""
+            if former:
+                uuid = renamed.setdefault(former, random_uuid())
+                raw["formData"] = {**node.form, "uuid": uuid}
+                if "uuid" in raw:
+                    raw["uuid"] = uuid
+        nodes.append(raw)
+    return {**diagram.document, "nodes": nodes}, list(renamed.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioFlow:
+    """Write a scenario as a flow file, as `scenario edit` opens it."""
+
+    id: str
+    #: `toml` or `json`.
+    syntax: str = "toml"
+    #: Write the diagram as JSON if a flow file cannot hold it.
+    or_diagram: bool = False
+
+
+class WrittenScenario(TypedDict):
+    id: "ScenarioId"
+    #: Of the version that is written here.
+    revision: str
+    form: Literal["flow", "diagram"]
+    #: The file.
+    text: str
+    #: Why it is the diagram.
+    reason: NotRequired[str]
+
+
+async def scenario_flow(app: Application, request: ScenarioFlow) -> Result[WrittenScenario]:
+    from scenarioctl.actions.flow_writing import write_flow
+
+    read_choice(request.syntax, field="syntax", choices=_SYNTAXES)
+    stored = await app.store.get_scenario(request.id)
+    diagram = await open_blob(app, stored.blob, request.id)
+
+    def write() -> str:
+        flow = write_flow(app, diagram)
+        if request.syntax == "json":
+            return _indented(flow)
+        from scenarioctl.formats.toml_text import write_toml
+
+        return write_toml(flow)
+
+    try:
+        text = await app.aside(write)
+    except InvalidRequest as error:
+        if not request.or_diagram:
+            raise InvalidRequest(
+                f"scenario {request.id!r} cannot be written as a flow file: {error}. Export it with --as json."
+            ) from None
+        return Result(
+            answer={
+                "id": request.id,
+                "revision": stored.revision,
+                "form": "diagram",
+                "text": _indented(diagram.document),
+                "reason": str(error),
+            }
+        )
+    return Result(answer={"id": request.id, "revision": stored.revision, "form": "flow", "text": text})
+
+
+def _indented(document: Document) -> str:
+    import json
+
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    if text.isascii():
+        return text
+    # No letter is a command to a terminal or an editor.
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplaceScenario:
+    """Replace the steps of a scenario, which keeps its id, its job, the log and the drafts."""
+
+    id: str
+    #: A flow file (TOML, or JSON as text or content), or a diagram (JSON, the editor's share string, or a link with one).
+    content: Any
+    #: The version that was changed; 409 if another one is stored by now. Default: the stored one, whichever it is.
+    revision: str = ""
+    #: Refuse to replace it if there is a warning.
+    strict: bool = False
+
+
+class ReplacedScenario(TypedDict):
+    id: "ScenarioId"
+    #: Of the version that is stored now.
+    revision: str
+    #: Whether anything is different.
+    changed: bool
+    summary: str
+
+
+async def replace_scenario(app: Application, request: ReplaceScenario) -> Result[ReplacedScenario]:
+    stored = await app.store.get_scenario(request.id)
+    if request.revision not in ("", stored.revision):
+        raise changed_meanwhile(request.id)
+    former = await open_blob(app, stored.blob, request.id)
+    content = await app.aside(_read_content, request.content)
+    document, notes, warnings = await _judge(app, content, former)
+    if request.strict:
+        refuse_warnings(warnings)
+    if document == former.document:
+        answer: ReplacedScenario = {
+            "id": request.id,
+            "revision": stored.revision,
+            "changed": False,
+            "summary": stored.summary,
+        }
+        return Result(answer=answer, notes=(*notes, "Nothing changed."), warnings=warnings)
+    scenario = replace(await app.aside(_pack, app, document), id=request.id)
+    new = read_diagram(document, field="content")
+    notes = (f"Changed {request.id}: {await app.aside(understand, app, new)}", *notes)
+    line = "" if await app.aside(_runs_alike, document, former) else SCENARIO_CHANGED
+    await app.store.change_scenario(scenario, revision=stored.revision, line=line)
+    job = await app.store.get_job(request.id) if line else None
+    if job is not None and job.state is JobState.RUNNING:
+        notes = (*notes, "The job uses the new version from its next run.")
+    answer = {
+        "id": request.id,
+        "revision": scenario.revision,
+        "changed": True,
+        "summary": scenario.summary,
+    }
+    return Result(answer=answer, notes=notes, warnings=warnings)
+
+
+def _read_content(content: object) -> dict[str, Any] | str:
+    """Return a diagram or a flow in JSON as an object, and a flow in TOML as its text."""
+    if isinstance(content, str):
+        text = content.strip()
+        if text.startswith("{"):
+            content = parse_json(text, field="content")
+        elif _ONE_WORD.fullmatch(text):
+            from scenarioctl.formats.share import read_import
+
+            content = read_import(text, field="content")
+        else:
+            return content
+    if not isinstance(content, dict):
+        raise InvalidRequest(f"content is {name_of(content)}, expected a flow file or a diagram")
+    return content
+
+
+async def _judge(
+    app: Application, content: dict[str, Any] | str, former: Diagram
+) -> tuple[Document, tuple[str, ...], tuple[str, ...]]:
+    """Return the new document, notes and warnings; the former document if it says the same."""
+    if isinstance(content, dict) and "nodes" in content:
+        from scenarioctl.actions.problems import find_problems
+
+        problems = await find_problems(app.unconnected(), read_diagram(content, field="content"))
+        count = sum(not problem.waiting and problem.code == InvalidRequest.code for problem in problems)
+        # An editor saves unfinished work, and an import takes it.
+        some = "1 problem" if count == 1 else f"{count} problems"
+        return content, (f"The diagram has {some}: scenario show lists them.",) if count else (), ()
+    from scenarioctl.actions.redrawing import is_alike, keep_nodes
+
+    flow = await open_flow(app, content, syntax="toml")
+
+    def redraw() -> Document:
+        document = keep_nodes(flow.diagram, former)
+        return former.document if is_alike(document, former.document) else document
+
+    return await app.aside(redraw), flow.notes, flow.warnings
+
+
+def _runs_alike(document: Document, former: Diagram) -> bool:
+    """Return whether only labels and places changed."""
+    from scenarioctl.actions.redrawing import is_alike
+
+    return is_alike(label_document(document, name=former.name, tags=former.tags), former.document)

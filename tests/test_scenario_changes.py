@@ -1,0 +1,601 @@
+"""Scenarios that are renamed, tagged, duplicated and edited; diagrams written as flow files."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarioctl.actions.flow_files import draw_flow, read_flow
+from scenarioctl.actions.flow_writing import write_flow
+from scenarioctl.actions.redrawing import keep_nodes
+from scenarioctl.application import Application
+from scenarioctl.config import Settings
+from scenarioctl.errors import Conflict, InvalidRequest
+from scenarioctl.formats.toml_text import write_toml
+from scenarioctl.model.diagram import Diagram, read_diagram
+from scenarioctl.model.toml import parse_toml
+from scenarioctl.operations.scenario_changes import (
+    RenameScenario,
+    ReplaceScenario,
+    rename_scenario,
+    replace_scenario,
+)
+from tests.conftest import BOB, DATA, Ended, Run
+from tests.messages import says
+from tests.runner import finish
+from tests.test_cli import PROGRAM
+from tests.test_output import Terminal
+
+DIAGRAMS = DATA / "diagrams"
+DOCUMENTED = re.findall(
+    r"```toml\n(.*?)```", (Path(__file__).parent.parent / "docs" / "flow.md").read_text(), re.DOTALL
+)
+RENT = f"""\
+name = "Rent"
+
+[[steps]]
+type = "xTransfer"
+source_chain = "polkadot"
+dest_chain = "assetHub"
+destination_address = "{BOB}"
+amount = "1.5"
+assetid = "DOT"
+
+[[steps]]
+type = "Remark"
+chain = "assetHub"
+text = "paid"
+"""
+WAITING = """\
+[[steps]]
+id = "paid"
+type = "webhook"
+name = "payments"
+uuid = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+
+[[steps]]
+type = "Remark"
+chain = "polkadot"
+text = "{{ paid.note }} and {{ step0 }}"
+"""
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES = st.recursive(
+    st.booleans() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Application]:
+    made = Application(
+        Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
+    )
+    yield made
+    finish(made.close())
+
+
+def drawn(app: Application, flow: Any) -> Diagram:
+    return read_diagram(draw_flow(app, read_flow(flow)).document)
+
+
+def form_of(diagram: Diagram, type: str) -> Any:
+    return next(node.form for node in diagram.nodes if node.type == type)
+
+
+class TestFlowsOfDiagrams:
+    @pytest.mark.parametrize("text", [*DOCUMENTED, RENT, WAITING])
+    def test_what_is_drawn_from_a_flow_is_written_as_one_that_draws_it_again(
+        self, app: Application, text: str
+    ) -> None:
+        diagram = drawn(app, text)
+        written = write_toml(write_flow(app, diagram))
+        again = drawn(app, written)
+
+        assert keep_nodes(again, diagram) == diagram.document
+        assert write_toml(write_flow(app, again)) == written
+
+    def test_a_flow_in_its_own_order_is_written_as_it_was(self, app: Application) -> None:
+        assert write_toml(write_flow(app, drawn(app, RENT))) == RENT
+
+    def test_an_id_that_a_placeholder_begins_with_is_given_to_no_step(self, app: Application) -> None:
+        steps = write_flow(app, drawn(app, WAITING))["steps"]
+
+        assert steps[0]["id"] == "step0_"
+        assert steps[1]["text"] == "{{ step0_.note }} and {{ step0 }}"
+
+    def test_a_confirmed_receiver_stays_confirmed(self, app: Application) -> None:
+        pallet = "13UVJyLnbVp9RBZYFwFGyDvVd1y27Tt8tkntv6Q7JVPhFsTB"
+        text = RENT.replace(BOB, pallet)
+        with pytest.raises(InvalidRequest):
+            drawn(app, text)
+        confirmed = text.replace('assetid = "DOT"', 'assetid = "DOT"\nyes = true')
+
+        assert write_toml(write_flow(app, drawn(app, confirmed))) == confirmed
+
+    @pytest.mark.parametrize("name", ["transfer", "swap", "swap_with_minimum"])
+    def test_what_only_the_web_editor_reads_stays_where_nothing_else_changes(
+        self, app: Application, name: str
+    ) -> None:
+        diagram = read_diagram(json.loads((DIAGRAMS / f"{name}.json").read_text()))
+
+        assert keep_nodes(drawn(app, write_flow(app, diagram)), diagram) == diagram.document
+
+    @pytest.mark.parametrize(
+        ("name", "reason"),
+        [
+            ("calls_by_key", says("parts")),
+            ("made_by_the_original_api", says("parts")),
+            ("other_steps", says("telegram")),
+            ("remark_without_text", says("text")),
+            ("unfinished", says("action_g00003")),
+            ("webhook_query", says("chainQuery_f00002", "placeholder")),
+        ],
+    )
+    def test_what_a_flow_cannot_hold_is_not_written(self, app: Application, name: str, reason: Any) -> None:
+        diagram = read_diagram(json.loads((DIAGRAMS / f"{name}.json").read_text()))
+
+        with pytest.raises(InvalidRequest) as refused:
+            write_flow(app, diagram)
+        assert str(refused.value) == reason
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda document: document["nodes"][1]["formData"]["actionData"]["target"].update(tip="1"),
+            lambda document: document["nodes"][0]["formData"].update(chain="kusama"),
+            lambda document: document["nodes"].append(
+                {"id": "x", "type": "delay", "formData": {"seconds": [1]}}
+            ),
+            lambda document: document["edges"].pop(),
+        ],
+    )
+    def test_nothing_that_is_read_gets_lost(self, app: Application, change: Callable[[Any], object]) -> None:
+        document = json.loads(json.dumps(drawn(app, RENT).document))
+        change(document)
+        diagram = read_diagram(document)
+
+        try:
+            flow = write_flow(app, diagram)
+        except InvalidRequest:
+            return
+        assert keep_nodes(drawn(app, flow), diagram) == document
+
+    @given(document=st.dictionaries(TEXTS, VALUES, max_size=4))
+    def test_toml_is_read_as_it_was_written(self, document: dict[str, Any]) -> None:
+        assert parse_toml(write_toml(document), field="flow") == document
+
+    def test_toml_has_no_null(self) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            write_toml({"steps": [{"params": ["x", None]}]})
+        assert str(refused.value) == says("steps[0].params[1]", "null")
+
+
+class TestNodesThatStay:
+    def test_an_added_step_leaves_the_others_their_ids(self, app: Application) -> None:
+        former = drawn(app, RENT)
+        added = RENT.replace("[[steps]]", '[[steps]]\ntype = "delay"\nseconds = 5\n\n[[steps]]', 1)
+        document = keep_nodes(drawn(app, added), former)
+
+        old, new = ([node["id"] for node in each["nodes"]] for each in (former.document, document))
+        assert new[1:] == old
+        assert new[0].startswith("delay_")
+        assert [edge["source"] for edge in document["edges"]] == [new[0], *old[:-1]]
+
+    def test_a_changed_step_keeps_its_id_and_all_their_places(self, app: Application) -> None:
+        former = drawn(app, RENT)
+        former.document["nodes"][1]["position"] = {"x": 7, "y": 7}
+        document = keep_nodes(drawn(app, RENT.replace("1.5", "2.5")), former)
+
+        assert [(node["id"], node["position"]) for node in document["nodes"]] == [
+            (node["id"], node["position"]) for node in former.document["nodes"]
+        ]
+        assert document["nodes"][1]["formData"]["actionData"]["source"]["amount"] == "2.5"
+
+    def test_a_placeholder_follows_its_step(self, app: Application) -> None:
+        former = drawn(app, WAITING)
+        again = read_diagram(keep_nodes(drawn(app, WAITING.replace("note", "text")), former))
+        webhook = next(node.id for node in former.nodes if node.type == "webhook")
+
+        text = form_of(again, "action")["actionData"]["source"]["target"]
+        assert text == f"{{{{ {webhook}.text }}}} and {{{{ step0 }}}}"
+
+    def test_keys_of_others_beside_the_nodes_stay(self, app: Application) -> None:
+        former = drawn(app, RENT)
+        former = read_diagram({**former.document, "viewport": {"zoom": 2}, "tags": ["a"]})
+        document = keep_nodes(drawn(app, RENT.replace("Rent", "Lease")), former)
+
+        assert (document["name"], document["viewport"]) == ("Lease", {"zoom": 2})
+        assert "tags" not in document
+
+
+def ok(ended: Ended) -> str:
+    """Return stdout; stderr says what was understood."""
+    assert ended.code == 0, ended.err
+    return ended.out
+
+
+@pytest.fixture
+def rent(scenarioctl: Run, tmp_path: Path) -> str:
+    (tmp_path / "rent.toml").write_text(RENT)
+    return ok(scenarioctl("--offline", "create", "--file", str(tmp_path / "rent.toml"))).strip()
+
+
+def shown(scenarioctl: Run, id: str) -> Any:
+    return json.loads(ok(scenarioctl("scenario", "show", id, "--json")))
+
+
+class TestLabels:
+    def test_a_name_is_given_and_removed(self, scenarioctl: Run, rent: str) -> None:
+        assert ok(scenarioctl("scenario", "rename", rent, "  Office \n rent ")) == f"{rent}\n"
+        assert shown(scenarioctl, rent)["name"] == "Office rent"
+        assert rent in ok(scenarioctl("scenario", "list", "--search", "office RENT"))
+        assert (
+            json.loads(ok(scenarioctl("scenario", "export", rent, "--as", "json")))["name"] == "Office rent"
+        )
+        ok(scenarioctl("scenario", "rename", rent, ""))
+        assert "name" not in shown(scenarioctl, rent)
+
+    def test_tags_are_added_removed_and_listed(self, scenarioctl: Run, rent: str) -> None:
+        assert (
+            ok(scenarioctl("scenario", "tag", rent, "treasury", "draft", "treasury")) == "draft\ntreasury\n"
+        )
+        tagged = ok(scenarioctl("scenario", "tag", rent, "monthly", "--remove", "draft", "--remove", "none"))
+        assert tagged == "monthly\ntreasury\n"
+        assert ok(scenarioctl("scenario", "tag", rent)) == tagged
+
+        row = ok(scenarioctl("scenario", "list", "--tag", "monthly")).split("\t")
+        assert (row[0], row[3]) == (rent, "monthly treasury")
+        assert ok(scenarioctl("scenario", "list", "--tag", "month")) == ""
+        assert shown(scenarioctl, rent)["tags"] == ["monthly", "treasury"]
+        flow = ok(scenarioctl("scenario", "flow", rent))
+        assert flow.startswith('name = "Rent"\ntags = ["monthly", "treasury"]\n')
+
+    @pytest.mark.parametrize(
+        ("line", "said"),
+        [
+            (("tag", "{id}", "a b"), says("tags", "'a b'")),
+            (("tag", "{id}", "a,b"), says("tags", "'a,b'")),
+            (("tag", "{id}", ""), says("tags", "''")),
+            (("tag", "{id}", "x" * 51), says("tags", "50")),
+            (("tag", "{id}", "a", "--remove", "a"), says("remove", "'a'")),
+            (("tag", "{id}", *(f"t{number}" for number in range(21))), says("tags", "21", "20")),
+            (("rename", "{id}", "x" * 201), says("name", "201", "200")),
+            (("rename", "{id}", "a\ud800"), says("name")),
+        ],
+        ids=lambda value: value[0] if isinstance(value, tuple) else None,
+    )
+    def test_what_is_no_name_and_no_tag_is_refused(
+        self, scenarioctl: Run, rent: str, line: tuple[str, ...], said: Any
+    ) -> None:
+        ended = scenarioctl("scenario", *(word.replace("{id}", rent) for word in line))
+
+        assert (ended.out, ended.err, ended.code) == ("", said.printed, 2)
+
+    def test_a_flow_file_may_have_tags(self, scenarioctl: Run, tmp_path: Path) -> None:
+        (tmp_path / "f.toml").write_text(f'tags = ["b", "a"]\n{RENT}')
+        id = ok(scenarioctl("--offline", "create", "--file", str(tmp_path / "f.toml"))).strip()
+        (tmp_path / "f.toml").write_text(f'tags = "b"\n{RENT}')
+        refused = scenarioctl("--offline", "create", "--file", str(tmp_path / "f.toml"))
+
+        assert shown(scenarioctl, id)["tags"] == ["a", "b"]
+        assert refused.err == says("flow.tags", "'b'").printed
+
+    def test_tags_of_a_foreign_diagram_that_are_none_are_left_out(
+        self, scenarioctl: Run, tmp_path: Path
+    ) -> None:
+        document = {"tags": ["b", 1, "a b", None, "a"], "name": 7, "nodes": [], "edges": []}
+        (tmp_path / "d.json").write_text(json.dumps(document))
+        id = ok(scenarioctl("scenario", "import", str(tmp_path / "d.json"))).strip()
+
+        assert shown(scenarioctl, id)["tags"] == ["a", "b"]
+        assert json.loads(ok(scenarioctl("scenario", "export", id, "--as", "json"))) == document
+
+    def test_a_label_is_set_though_somebody_else_changes_the_scenario(self, app: Application) -> None:
+        from scenarioctl.operations.creation import CreateFlow, create_flow
+
+        id = finish(create_flow(app, CreateFlow(flow=RENT))).answer["result"]
+        change = app.store.change_scenario
+        theirs = [RENT.replace("paid", "theirs")]
+
+        async def meanwhile(*arguments: Any, **more: Any) -> None:
+            if theirs:
+                await replace_scenario(app, ReplaceScenario(id=id, content=theirs.pop()))
+            await change(*arguments, **more)
+
+        app.store.change_scenario = meanwhile  # type: ignore[method-assign]
+        labeled = finish(rename_scenario(app, RenameScenario(id=id, name="Mine"))).answer
+        stored = finish(app.store.get_scenario(id))
+
+        assert (labeled["name"], stored.name, stored.revision) == (
+            "Mine",
+            "Mine",
+            labeled["revision"],
+        )
+        refused = ReplaceScenario(id=id, content=RENT, revision="0123456789abcdef")
+        with pytest.raises(Conflict) as conflict:
+            finish(replace_scenario(app, refused))
+        assert str(conflict.value) == says("changed", id=id)
+
+
+class TestDuplicates:
+    def test_a_copy_has_the_steps_and_tags_and_a_name_of_its_own(self, scenarioctl: Run, rent: str) -> None:
+        ok(scenarioctl("scenario", "tag", rent, "a"))
+        copy = ok(scenarioctl("scenario", "duplicate", rent)).strip()
+        named = json.loads(ok(scenarioctl("scenario", "duplicate", rent, "--name", "Other", "--json")))["id"]
+
+        assert len({rent, copy, named}) == 3
+        assert [shown(scenarioctl, id)["name"] for id in (copy, named)] == ["Rent (copy)", "Other"]
+        for id in (copy, named):
+            assert {**shown(scenarioctl, id), **dict.fromkeys(("id", "name", "created", "revision"))} == {
+                **shown(scenarioctl, rent),
+                **dict.fromkeys(("id", "name", "created", "revision")),
+            }
+
+    def test_a_webhook_of_a_copy_has_an_address_of_its_own(self, scenarioctl: Run, tmp_path: Path) -> None:
+        (tmp_path / "w.toml").write_text(WAITING)
+        id = ok(scenarioctl("--offline", "create", "--file", str(tmp_path / "w.toml"))).strip()
+        made = scenarioctl("scenario", "duplicate", id)
+        nodes = json.loads(ok(scenarioctl("scenario", "export", made.out.strip(), "--as", "json")))["nodes"]
+        uuid = nodes[0]["uuid"]
+
+        created, _, said = made.err.partition("\n")
+        assert created.startswith(f"Created {made.out.strip()}: 2 steps: webhook payments; ")
+        assert said == says("/webhook/", uuid=uuid).within("{}\n")
+        assert nodes[0]["formData"]["uuid"] == uuid != "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+
+
+class TestReplacing:
+    def edit(self, scenarioctl: Run, tmp_path: Path, id: str, text: str, *more: str) -> Ended:
+        (tmp_path / "new").write_text(text)
+        return scenarioctl("--offline", "scenario", "edit", id, "--file", str(tmp_path / "new"), *more)
+
+    def test_a_scenario_gets_new_steps_and_keeps_its_id(
+        self, scenarioctl: Run, rent: str, tmp_path: Path
+    ) -> None:
+        before = shown(scenarioctl, rent)
+        ended = self.edit(scenarioctl, tmp_path, rent, RENT.replace("1.5", "2.5"), "--json")
+        after = shown(scenarioctl, rent)
+
+        answer = json.loads(ok(ended))
+        assert answer == {
+            "id": rent,
+            "revision": after["revision"],
+            "changed": True,
+            "summary": "polkadot > xTransfer > assetHub > Remark",
+        }
+        assert (after["created"], after["name"]) == (before["created"], "Rent")
+        assert "2.5 DOT" in after["nodes"][1]["text"]
+        assert [node["id"] for node in after["nodes"]] == [node["id"] for node in before["nodes"]]
+
+    def test_nothing_is_done_where_nothing_changed(self, scenarioctl: Run, rent: str, tmp_path: Path) -> None:
+        before = shown(scenarioctl, rent)
+        ended = self.edit(scenarioctl, tmp_path, rent, f"# the same\n{RENT}".replace('"1.5"', "1.50"))
+
+        assert (ended.out, ended.err) == (f"{rent}\n", says("Nothing changed").within("{}\n"))
+        assert shown(scenarioctl, rent) == before
+
+    @pytest.mark.parametrize("form", ["toml", "json", "diagram", "share"])
+    def test_a_new_version_comes_in_any_form(
+        self, scenarioctl: Run, rent: str, tmp_path: Path, form: str
+    ) -> None:
+        (tmp_path / "o.toml").write_text('name = "Other"\n[[steps]]\ntype = "delay"\nseconds = 5\n')
+        other = ok(scenarioctl("--offline", "create", "--file", str(tmp_path / "o.toml"))).strip()
+        line = {
+            "toml": ("flow", other),
+            "json": ("flow", other, "--syntax", "json"),
+            "diagram": ("export", other, "--as", "json"),
+            "share": ("export", other),
+        }[form]
+        text = ok(scenarioctl("scenario", *line))
+
+        assert ok(self.edit(scenarioctl, tmp_path, rent, text)) == f"{rent}\n"
+        assert ok(scenarioctl("scenario", "flow", rent)) == ok(scenarioctl("scenario", "flow", other))
+        assert ok(scenarioctl("scenario", "export", rent, "--as", "flow")) == ok(
+            scenarioctl("scenario", "flow", rent)
+        )
+
+    def test_a_version_that_is_not_the_stored_one_is_refused(
+        self, scenarioctl: Run, rent: str, tmp_path: Path
+    ) -> None:
+        revision = shown(scenarioctl, rent)["revision"]
+        ok(self.edit(scenarioctl, tmp_path, rent, RENT.replace("paid", "theirs"), "--revision", revision))
+        ended = self.edit(scenarioctl, tmp_path, rent, RENT.replace("paid", "mine"), "--revision", revision)
+
+        assert (ended.out, ended.code, ended.err) == ("", 4, says("changed", id=rent).printed)
+        assert "theirs" in ok(scenarioctl("scenario", "flow", rent))
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            (RENT.replace('"DOT"', '"HDX"'), says("steps[0].assetid", "HDX")),
+            (RENT.replace('type = "Remark"', 'type = "remarc"'), says("steps[1].type", "remarc")),
+            (RENT.replace("1.5", "0"), says("steps[0].amount")),
+            (RENT.replace("paid", "{{ a }}"), says("steps[1].text", "a")),
+            ("", says("flow", "steps")),
+            ("[1", says("flow", "TOML")),
+            ('"x"', says("flow", "TOML")),
+            ('{"nodes": 1}', says("nodes")),
+            ("https://example.org", says("content")),
+        ],
+    )
+    def test_what_create_refuses_is_refused(
+        self, scenarioctl: Run, rent: str, tmp_path: Path, text: str, said: Any
+    ) -> None:
+        before = shown(scenarioctl, rent)
+        ended = self.edit(scenarioctl, tmp_path, rent, text)
+
+        assert (ended.out, ended.code, ended.err) == ("", 2, said.printed)
+        assert shown(scenarioctl, rent) == before
+
+    def test_warnings_are_those_of_a_create_and_strict_refuses_them(
+        self, scenarioctl: Run, rent: str, tmp_path: Path
+    ) -> None:
+        text = RENT.replace("1.5", "0.000001")
+        (tmp_path / "w.toml").write_text(text)
+        created = scenarioctl("--offline", "create", "--file", str(tmp_path / "w.toml"))
+        strict = self.edit(scenarioctl, tmp_path, rent, text, "--strict")
+        edited = self.edit(scenarioctl, tmp_path, rent, text)
+
+        assert created.err.splitlines()[1].startswith("Warning: steps[0]: ")
+        assert edited.err.splitlines()[1:] == created.err.splitlines()[1:]
+        assert (strict.code, strict.out) == (7, "")
+
+    def test_a_diagram_with_problems_is_taken_and_says_so(
+        self, scenarioctl: Run, rent: str, tmp_path: Path
+    ) -> None:
+        text = (DIAGRAMS / "unfinished.json").read_text()
+        ended = self.edit(scenarioctl, tmp_path, rent, text)
+        refused = scenarioctl("scenario", "flow", rent)
+        diagram = json.loads(ok(scenarioctl("scenario", "flow", rent, "--or-diagram")))
+
+        assert (ended.code, ended.err.splitlines()[1]) == (0, says("problem", "scenario show"))
+        assert (refused.code, refused.err) == (2, says("--as json", "action_g00003", id=rent).printed)
+        assert diagram == json.loads(text)
+
+    def test_a_job_is_told_of_other_steps_and_not_of_another_name(
+        self, scenarioctl: Run, rent: str, tmp_path: Path
+    ) -> None:
+        ok(scenarioctl("job", "start", rent, "--every", "1h"))
+        ok(scenarioctl("scenario", "rename", rent, "Lease"))
+        ok(scenarioctl("scenario", "tag", rent, "a"))
+        named = self.edit(scenarioctl, tmp_path, rent, RENT)
+        log = ok(scenarioctl("job", "logs", rent))
+        ended = self.edit(scenarioctl, tmp_path, rent, RENT.replace("1.5", "2"))
+
+        assert (named.err.count("\n"), log) == (1, "")
+        assert ended.err.splitlines() == [
+            f'Changed {rent}: 2 steps: 2 DOT, Polkadot → Asset Hub; remark "paid" on Polkadot Asset Hub',
+            says("job", "next run"),
+        ]
+        assert ok(scenarioctl("job", "logs", rent)) == "Scenario changed: the next run uses the new version\n"
+
+
+# In an editor
+
+
+class TestEditing:
+    @pytest.fixture
+    def home(self, tmp_path: Path) -> Path:
+        (tmp_path / "rent.toml").write_text(RENT)
+        (tmp_path / "kept").mkdir()
+        return tmp_path
+
+    @pytest.fixture
+    def id(self, home: Path) -> str:
+        return self.play(home, "--offline", "create", "--file", str(home / "rent.toml"))[0].split()[-1]
+
+    def play(self, home: Path, *line: str, editor: str = "", **more: str) -> tuple[str, int]:
+        """Return what a terminal shows; *editor* is a script, with the file in $1."""
+        (home / "editor").write_text(
+            f'#!/bin/sh\ncp "$1" {home}/seen-$(ls {home} | grep -c seen)\n{editor}\n'
+        )
+        (home / "editor").chmod(0o700)
+        environment: dict[str, Any] = {"EDITOR": str(home / "editor"), "TMPDIR": str(home / "kept"), **more}
+        terminal = Terminal(home, *line, **environment)
+        shown = terminal.read()
+        return shown, terminal.end()
+
+    def seen(self, home: Path, number: int) -> str:
+        return (home / f"seen-{number}").read_text()
+
+    def flow(self, home: Path, id: str) -> str:
+        return self.play(home, "scenario", "flow", id)[0]
+
+    def test_what_is_saved_replaces_the_scenario(self, home: Path, id: str) -> None:
+        shown, code = self.play(home, "--offline", "scenario", "edit", id, editor="sed -i s/1.5/2.5/ $1")
+
+        assert (shown.splitlines()[1:], code) == ([id], 0)
+        assert shown.startswith(f"Changed {id}: 2 steps: 2.5 DOT, ")
+        about, _, text = self.seen(home, 0).partition("\n")
+        assert (about.startswith(f"# Scenario {id}. "), text) == (True, RENT)
+        assert self.flow(home, id) == RENT.replace("1.5", "2.5")
+        assert list((home / "kept").iterdir()) == []
+
+    @pytest.mark.parametrize("editor", ["true", "sed -i '1i # more' $1", ": > $1"])
+    def test_nothing_is_done_if_nothing_is_changed_or_all_is_removed(
+        self, home: Path, id: str, editor: str
+    ) -> None:
+        shown, code = self.play(home, "scenario", "edit", id, editor=editor)
+
+        assert (shown, code) == (f"Nothing changed.\n{id}\n", 0)
+        assert self.flow(home, id) == RENT
+        assert list((home / "kept").iterdir()) == []
+
+    def test_an_error_is_shown_in_the_editor_which_opens_again(self, home: Path, id: str) -> None:
+        editor = "grep -q Error $1 && sed -i s/1.x/3/ $1 || sed -i s/1.5/1.x/ $1"
+        shown, code = self.play(home, "--offline", "scenario", "edit", id, editor=editor)
+
+        error, changed, printed = shown.splitlines()
+        assert (error, printed, code) == (says("steps[0].amount", "1.x").within("Error: {}"), id, 0)
+        assert changed.startswith(f"Changed {id}: ")
+        assert self.seen(home, 1).startswith(f"# {error}\n")
+        assert self.flow(home, id) == RENT.replace("1.5", "3")
+
+    def test_the_line_of_an_error_is_that_of_the_file_that_opens_again(self, home: Path, id: str) -> None:
+        editor = "grep -q Error $1 || sed -i 's/^amount.*/amount = ?/' $1"
+        shown, code = self.play(home, "--offline", "scenario", "edit", id, editor=editor)
+
+        found = re.search(r"line (\d+)", shown)
+        assert found is not None
+        assert self.seen(home, 1).splitlines()[int(found[1]) - 1] == "amount = ?"
+        assert code == 2
+
+    def test_the_work_of_a_person_who_gives_up_is_kept(self, home: Path, id: str) -> None:
+        editor = "sed -i s/1.5/1.x/ $1"
+        shown, code = self.play(home, "--offline", "scenario", "edit", id, editor=editor)
+        (folder,) = (home / "kept").iterdir()
+
+        assert code == 2
+        assert f"Your version is kept in {folder}/{id}.toml\n" in shown
+        assert (folder / f"{id}.toml").read_text() == RENT.replace("1.5", "1.x")
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+    def test_the_work_is_kept_if_somebody_else_was_faster(self, home: Path, id: str) -> None:
+        theirs = home / "theirs.toml"
+        theirs.write_text(RENT.replace("paid", "theirs"))
+        editor = f"{PROGRAM} --offline scenario edit {id} --file {theirs}; sed -i s/paid/mine/ $1"
+        shown, code = self.play(home, "--offline", "scenario", "edit", id, editor=editor)
+
+        assert code == 4
+        assert "kept in " in shown
+        assert self.flow(home, id) == RENT.replace("paid", "theirs")
+
+    def test_a_diagram_that_no_flow_can_hold_opens_as_json(self, home: Path) -> None:
+        diagram = DIAGRAMS / "calls_by_key.json"
+        id = self.play(home, "scenario", "import", str(diagram))[0].split()[-1]
+        editor = "sed -i s/0x68656c6c6f/0x6869/ $1"
+        _, code = self.play(home, "scenario", "edit", id, editor=editor)
+        exported = self.play(home, "scenario", "export", id, "--as", "json")[0]
+
+        assert code == 0
+        assert "cannot hold it" in self.seen(home, 0).splitlines()[1]
+        assert json.loads(exported) == json.loads(diagram.read_text().replace("0x68656c6c6f", "0x6869"))
+
+    @pytest.mark.parametrize(
+        ("more", "said"),
+        [
+            ({"EDITOR": "/nonexistent/editor"}, says("/nonexistent/editor", "EDITOR")),
+            ({"VISUAL": "'open"}, says("VISUAL", "'open")),
+            ({"VISUAL": "false"}, says("false", "exit code 1")),
+        ],
+    )
+    def test_an_editor_that_does_not_work_is_said(
+        self, home: Path, id: str, more: dict[str, str], said: Any
+    ) -> None:
+        shown, code = self.play(home, "scenario", "edit", id, **more)
+
+        assert (shown, code) == (said.within("Error: {}\n"), 2)
+        assert list((home / "kept").iterdir()) == []
+
+    def test_without_a_terminal_a_file_is_needed(self, scenarioctl: Run, rent: str) -> None:
+        ended = scenarioctl("scenario", "edit", rent)
+
+        assert (ended.out, ended.code) == ("", 2)
+        assert ended.err == says("terminal", "--file").printed
