@@ -71,8 +71,9 @@ class Resources:
 
     def __init__(self) -> None:
         self.store: Store | None = None
-        #: HTTP clients of http steps, by the private networks and hosts that they may reach.
+        #: HTTP clients of http steps, by the private networks and hosts that they may reach; and those of notifications.
         self.outgoing: dict[tuple[str, ...], Outgoing] = {}
+        self.notifying: dict[tuple[str, ...], Outgoing] = {}
         #: Connection pools.  A chain whose configuration changed gets a new one.
         self.pools: dict[Chain, Pool] = {}
         #: Pools of chains whose configuration changed.  Sessions may still use them.
@@ -85,7 +86,7 @@ class Resources:
     async def close(self) -> None:
         for pool in (*self.pools.values(), *self.retired):
             await pool.close()
-        for outgoing in self.outgoing.values():
+        for outgoing in (*self.outgoing.values(), *self.notifying.values()):
             await outgoing.close()
         if self.executor is not None:
             # Work in progress finishes in the background.
@@ -153,12 +154,20 @@ class Application:
     @property
     def outgoing(self) -> "Outgoing":
         """The client of http steps."""
+        return self._http_client(self.resources.outgoing)
+
+    @property
+    def notifying(self) -> "Outgoing":
+        """The client of notifications, with the same rules: their receivers use up nothing that runs wait for."""
+        return self._http_client(self.resources.notifying)
+
+    def _http_client(self, clients: "dict[tuple[str, ...], Outgoing]") -> "Outgoing":
         private = tuple(self.settings.private_targets)
-        found = self.resources.outgoing.get(private)
+        found = clients.get(private)
         if found is None:
             from scenarioctl.outgoing.client import Outgoing
 
-            found = self.resources.outgoing[private] = Outgoing(private_targets=private)
+            found = clients[private] = Outgoing(private_targets=private)
         return found
 
     async def aside(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

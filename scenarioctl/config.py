@@ -8,9 +8,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, shorten, suggest
+
+if TYPE_CHECKING:
+    from scenarioctl.model.notifications import NotificationTarget
 
 APPLICATION = "scenarioctl"
 
@@ -121,7 +124,30 @@ class Settings:
     mempool_days: int = _setting(0, help="days that drafts are kept; 0: forever")
     draft_hours: int = _setting(24, least=1, help="hours until a draft expires")
     private_targets: tuple[str, ...] = _setting(
-        (), help="private hosts and networks that http steps may reach", sample='["10.1.2.0/24"]'
+        (),
+        help="private hosts and networks that http steps and notifications may reach",
+        sample='["10.1.2.0/24"]',
+    )
+    #: NotificationTargets.
+    notify: tuple[Any, ...] = _setting(
+        (),
+        hidden=True,
+        kind="targets",
+        help="where notifications of all jobs are sent: URLs, slack+URL, ntfy+URL, or tables with url, format and events",
+        sample='["https://hooks.example.org/jobs", {url = "https://…", format = "slack", events = ["run_failed"]}]',
+    )
+    notify_secret: str = _setting(
+        "",
+        hidden=True,
+        kind="signing secret",
+        help="the secret that signs notifications: whsec_ and the base64 of 24 to 64 bytes",
+        sample='"whsec_cmVwbGFjZSBtZSB3aXRoIHlvdXIgb3duIHNlY3JldA=="',
+    )
+    public_url: str = _setting(
+        "",
+        kind="address",
+        help="where people reach the daemon's page, for the links in notifications",
+        sample='"https://scenarios.example.org"',
     )
     log_level: str = _setting(
         "info",
@@ -177,7 +203,7 @@ SETTINGS = tuple(
     Setting(
         name=each.name,
         default=None if each.default is MISSING else each.default,
-        **{"kind": _KINDS[each.type], **each.metadata},
+        **{"kind": _KINDS.get(each.type, ""), **each.metadata},
     )
     for each in fields(Settings)
     if each.metadata
@@ -382,6 +408,37 @@ def _read_list(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
     raise _refused(setting, value, origin, f"is not a list of texts, expected one like {setting.example}")
 
 
+def _read_notify(setting: Setting, value: object, origin: str) -> "tuple[NotificationTarget, ...]":
+    from scenarioctl.model.notifications import read_targets
+
+    return read_targets([value] if isinstance(value, Mapping) else value, field=f"{setting.name} ({origin})")
+
+
+def _read_signing_secret(_setting: Setting, value: object, _origin: str) -> str:
+    from scenarioctl.model.notifications import read_secret
+
+    text = value.strip() if isinstance(value, str) else "?"
+    if text:
+        read_secret(text)
+    return text
+
+
+def _read_address(setting: Setting, value: object, origin: str) -> str:
+    from urllib.parse import urlsplit
+
+    text = _read_text(setting, value, origin).strip()
+    try:
+        parts = urlsplit(text)
+        is_sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_sound = False
+    if text and (not is_sound or parts.query or parts.fragment or " " in text):
+        raise _refused(
+            setting, value, origin, f"is not the address of a page, expected one like {setting.example}"
+        )
+    return text
+
+
 _READERS: Mapping[str, Callable[[Setting, object, str], Any]] = {
     "switch": _read_switch,
     "number": _read_number,
@@ -391,6 +448,9 @@ _READERS: Mapping[str, Callable[[Setting, object, str], Any]] = {
     "path": _read_path,
     "store": _read_store,
     "server": _read_server,
+    "targets": _read_notify,
+    "signing secret": _read_signing_secret,
+    "address": _read_address,
 }
 
 

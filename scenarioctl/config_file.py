@@ -72,12 +72,13 @@ def set_value(path: Path, key: str, value: str, *, judge: Callable[[Mapping[str,
             )
     elif key in settings:
         kind = settings[key].kind
-        parsed = _parse_value(value) if kind in ("switch", "list", "number") else value
+        parsed = _parse_value(value) if kind in ("switch", "list", "number", "targets") else value
         if kind == "list" and not isinstance(parsed, list):
             # Separated by commas, as in a variable.
             parsed = value
         read = read_value(settings[key], parsed, "config set")
-        parsed = list(read) if kind == "list" else read if kind in ("switch", "number") else value
+        if kind != "targets":
+            parsed = list(read) if kind == "list" else read if kind in ("switch", "number") else value
     elif names[0] == "tokens":
         raise InvalidRequest(
             f"key {shorten(key)} is a token's, which is made and removed with: scenarioctl config token NAME"

@@ -212,6 +212,7 @@ def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
             "runs": 0,
             "failures": 0,
             "reason": "",
+            "notify": [],
             "last_runs": [],
         }
         assert {name for name, value in never.items() if value not in (None, 0, "", False, [])} == {

@@ -12,13 +12,15 @@ from scenarioctl.config import Settings
 from scenarioctl.contracts import metadata as contract
 from scenarioctl.formats import documents
 from scenarioctl.model import diagram, toml
-from scenarioctl.model.jobs import Retention
+from scenarioctl.model.jobs import SECOND, Retention
+from scenarioctl.model.notifications import MAX_TARGETS, MAX_URL
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
-from scenarioctl.outgoing import metering, response_body
+from scenarioctl.outgoing import metering, notifications, response_body
 from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, limits, page_files, servers, streams
 from scenarioctl.stores.texts import LONGEST_LINE, PORTION
 from scenarioctl.transactions import bare_extrinsic, remark
+from scenarioctl.worker import notifier
 from tests.conftest import ROOT
 
 DEFAULTS = Settings(config=Path(), store="", cache=Path())
@@ -107,6 +109,11 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "the name of a type": {"values": (type_table.NAME_PARTS,)},
     "headers of an answer to an http step, with all interim answers": {"bytes": (metering.MAX_HEADERS,)},
     "body of an answer to an http step": {"bytes": (response_body.MAX_BODY, metering.MAX_SENT)},
+    "notifications of a job that wait": {
+        "bytes": (MAX_URL,),
+        "values": (notifier.MOST_OF_JOB, MAX_TARGETS),
+        "time": (notifier.GIVE_UP_AFTER / SECOND, notifications.TIMEOUT),
+    },
     "a run of a job without a `timeout`": {"time": (DEFAULTS.run_seconds,)},
 }
 

@@ -21,6 +21,7 @@ def config() -> None:
 def show() -> None:
     """Show the settings in effect and where each comes from."""
     from scenarioctl.config import SETTINGS, without_password
+    from scenarioctl.model.notifications import describe_target
 
     settings = open_application().settings
     values = {each.name: getattr(settings, each.name) for each in SETTINGS} | {
@@ -28,6 +29,8 @@ def show() -> None:
         "store_listen": without_password(settings.store_listen),
         "cache": str(settings.cache),
         "token": "(set)" if settings.token else "",
+        "notify": tuple(describe_target(each.url, each.format) for each in settings.notify),
+        "notify_secret": "(set)" if settings.notify_secret else "",
     }
     chains, tokens = sorted(settings.chains), sorted(settings.tokens)
     print_table(

@@ -14,6 +14,7 @@ from scenarioctl.cli.health_checks import (
     check_config,
     check_daemon,
     check_man_page,
+    check_notifications,
     check_postgres,
     check_python,
     check_store,
@@ -63,6 +64,9 @@ def _checks() -> Iterator[HealthCheck]:
     else:
         yield check_config(settings)
         yield check_store(app)
+        notifications = check_notifications(app)
+        if notifications is not None:
+            yield notifications
         moment = None
         try:
             chains, moment = look_at_chains(app)

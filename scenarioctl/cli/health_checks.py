@@ -141,6 +141,28 @@ def check_store(app: "Application") -> HealthCheck:
     return HealthCheck("store", True, text)
 
 
+def check_notifications(app: "Application") -> HealthCheck | None:
+    """Tell where notifications go, and whether they arrive; None if nobody asked for any."""
+    from scenarioctl.model.notifications import describe_target
+
+    settings = app.settings
+    try:
+        waiting = run(app.store.outbox().figures())
+    except (ScenarioctlError, OSError):
+        # The check of the store says why.
+        return None
+    if waiting.retrying:
+        text = f"{waiting.queued} queued, {waiting.retrying} not delivered so far: {waiting.error}"
+        return HealthCheck("notifications", None, text, "to try it: scenarioctl notify test")
+    targets = ", ".join(describe_target(each.url, each.format) for each in settings.notify)
+    if not targets and not waiting.queued:
+        return None
+    text = f"{targets or 'of single jobs'}, {waiting.queued} queued"
+    if not settings.notify_secret:
+        return HealthCheck("notifications", None, f"{text}, not signed", "set notify_secret to sign them")
+    return HealthCheck("notifications", True, f"{text}, signed")
+
+
 # Chains
 
 

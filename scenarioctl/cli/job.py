@@ -125,6 +125,7 @@ def status(**fields: Any) -> None:
     def draw() -> None:
         facts = standing.answer
         runs = facts.pop("last_runs", [])
+        facts["notify"] = ", ".join(facts["notify"])
         draw_facts({name: value for name, value in facts.items() if value not in (None, "", 0, False, "0s")})
         if runs:
             draw_table(

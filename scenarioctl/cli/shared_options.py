@@ -117,6 +117,13 @@ schedule_options = together(
         default="",
         help="End a run that takes longer (0, in a new schedule: the setting run_seconds, 1h).",
     ),
+    click.option(
+        "--notify",
+        metavar="[FORMAT+]URL",
+        multiple=True,
+        callback=lambda _context, _parameter, value: list(value) or "",
+        help="Send notifications there, as JSON, slack+URL or ntfy+URL; several times for several; none: nowhere.",
+    ),
 )
 
 #: What is sold, what for, how much and by which way.

@@ -104,7 +104,7 @@ class Job:
 class JobChange:
     """What a request changes in a job, between two runs or during one."""
 
-    #: The job as it is to be: state, schedule, due, planned, changed and reason are stored.
+    #: The job as it is to be: state, schedule, notify, due, planned, changed and reason are stored.
     job: Job
     #: For its log, and when they are written.
     lines: tuple[str, ...] = ()

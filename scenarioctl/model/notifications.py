@@ -3,6 +3,8 @@
 Times are nanoseconds since 1970, UTC.
 """
 
+import base64
+import binascii
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +19,10 @@ from scenarioctl.errors import InvalidRequest, shorten, suggest
 MAX_TARGETS = 10
 #: Characters of the URL of a target.
 MAX_URL = 2000
+#: Before the base64 of a secret.
+SECRET_PREFIX = "whsec_"  # noqa: S105 - not a secret
+#: Bytes of a secret.
+SECRET_BYTES = (24, 64)
 #: What `notify` says for no targets.
 NONE = "none"
 
@@ -157,13 +163,13 @@ def _read_target(value: object, field: str) -> NotificationTarget:
             )
     url, prefix = _read_url(table.get("url"), field)
     given = table.get("format", prefix or NotificationFormat.JSON.value)
-    if (
-        not isinstance(given, str)
-        or given not in _FORMATS
-        or (prefix and _FORMATS[given] != _FORMATS[prefix])
-    ):
+    if not isinstance(given, str) or given not in _FORMATS:
         raise InvalidRequest(
             f"{field} has the unknown format {shorten(given)}, {suggest(given, list(_FORMATS))}"
+        )
+    if prefix and _FORMATS[given] != _FORMATS[prefix]:
+        raise InvalidRequest(
+            f"{field} has the format {shorten(given)} and a URL that begins with {prefix}+, expected one of them"
         )
     return NotificationTarget(
         url=url, format=_FORMATS[given], events=_read_events(table.get("events", ()), field)
@@ -233,3 +239,18 @@ def read_stored_targets(text: str) -> tuple[NotificationTarget, ...]:
         )
         for each in json.loads(text)
     )
+
+
+def read_secret(text: str) -> bytes:
+    """Return the key in *text*: `whsec_` and the base64 of 24 to 64 bytes; InvalidRequest doesn't quote it."""
+    least, most = SECRET_BYTES
+    try:
+        key = base64.b64decode(text.removeprefix(SECRET_PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        key = b""
+    if not text.startswith(SECRET_PREFIX) or not least <= len(key) <= most:
+        raise InvalidRequest(
+            f"notify_secret is not a signing secret, expected {SECRET_PREFIX} and the base64 of {least} to {most} bytes."
+            " Make one with: echo whsec_$(openssl rand -base64 32)"
+        )
+    return key

@@ -18,6 +18,7 @@ __all__ = ["pause_job", "reschedule_job", "resume_job"]
 PAUSED_LINE = "Paused on request"
 RESUMED = "Resumed"
 RESCHEDULED = "Rescheduled"
+NOTIFICATIONS_CHANGED = "Notifications changed"
 #: Why such a job is paused.
 ON_REQUEST = "paused on request"
 
@@ -90,7 +91,7 @@ async def resume_job(app: Application, request: ResumeJob) -> Result[Planned]:
 
 @dataclass(frozen=True, kw_only=True)
 class RescheduleJob(ScheduledJob):
-    """Change the schedule of a job. Fields that are left out stay as they are.
+    """Change the schedule of a job, or where its notifications are sent. Fields that are left out stay as they are.
 
     Planned times lie on the grid of the former ones. A run in progress, and one that is due already, are not affected.
     """
@@ -100,16 +101,19 @@ async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Pla
     from scenarioctl.schedules import changed_schedule, describe_schedule, following_times
 
     given = request.given()
-    if not given:
-        names = ", ".join(each.name for each in fields(Schedule))
+    if not given and request.notify == "":
+        names = ", ".join([*(each.name for each in fields(Schedule)), "notify"])
         raise InvalidRequest(f"nothing to change is given, expected at least one of: {names}")
-    now = app.clock()
+    now, wanted = app.clock(), request.targets()
 
     def reschedule(job: Job) -> JobChange | None:
         _refuse_damaged(job)
         schedule = changed_schedule(job.schedule, given)
+        targets = job.notify if wanted is None else wanted
         if schedule == job.schedule:
-            return None
+            if targets == job.notify:
+                return None
+            return JobChange(job=replace(job, notify=targets), lines=(NOTIFICATIONS_CHANGED,), written=now)
         due, planned = job.due, job.planned
         line = f"{RESCHEDULED}: {describe_schedule(schedule)}"
         is_waiting = job.state is JobState.RUNNING and not job.owner and due is not None and due > now
@@ -118,7 +122,9 @@ async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Pla
             due, planned = times.due, times.planned
             line += f", the next run is at {_second(due)}"
         return JobChange(
-            job=replace(job, schedule=schedule, due=due, planned=planned), lines=(line,), written=now
+            job=replace(job, schedule=schedule, due=due, planned=planned, notify=targets),
+            lines=(line, NOTIFICATIONS_CHANGED) if targets != job.notify else (line,),
+            written=now,
         )
 
     job, changed = await _change(app, request.id, reschedule)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, ScenarioctlError
@@ -24,6 +24,9 @@ from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.stores.job_texts import DAMAGED
+
+if TYPE_CHECKING:
+    from scenarioctl.model.notifications import NotificationTarget
 
 __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
 
@@ -58,11 +61,22 @@ class ScheduledJob:
     pause_after: str | int = ""
     #: A run that takes longer fails. 0, as a new schedule has: the setting `run_seconds` (one hour) applies.
     timeout: str | int | float = ""
+    #: Where notifications of the job are sent: URLs, `slack+URL`, `ntfy+URL`, or objects with `url`, `format` and `events`.
+    #: `none`: nowhere. Those of the setting `notify` are sent too.
+    notify: str | list[Any] = ""
 
     def given(self) -> dict[str, object]:
         """Return the fields of the schedule that are given."""
         values = {each.name: getattr(self, each.name) for each in fields(Schedule)}
         return {name: value for name, value in values.items() if value != ""}
+
+    def targets(self) -> "tuple[NotificationTarget, ...] | None":
+        """Return where notifications are to be sent; None if that is left out."""
+        if self.notify == "":
+            return None
+        from scenarioctl.model.notifications import read_targets
+
+        return read_targets(self.notify)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,11 +90,14 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
     given = request.given()
     schedule = read_schedule(**given)
     notes = []
-    if not given:
-        former = await app.store.get_job(request.id)
-        if former is not None and former.state is not JobState.RUNNING and former.reason != DAMAGED:
-            schedule = changed_schedule(former.schedule, {})
-            notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
+    targets = request.targets()
+    former = await app.store.get_job(request.id)
+    if targets is None:
+        targets = former.notify if former is not None else ()
+    is_known = former is not None and former.state is not JobState.RUNNING and former.reason != DAMAGED
+    if former is not None and is_known and not given:
+        schedule = changed_schedule(former.schedule, {})
+        notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
     now = app.clock()
     times = first_times(schedule, now)
     job = Job(
@@ -90,6 +107,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         changed=now,
         due=times.due,
         planned=times.planned,
+        notify=targets,
     )
     if await app.store.start_job(job):
         result = "Job started"
@@ -101,6 +119,8 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
             notes.append(
                 f"The schedule is still {describe_schedule(running.schedule)}. Use `job reschedule` to change it."
             )
+        if running is not None and running.notify != targets:
+            notes.append("The notifications are unchanged. Use `job reschedule --notify` to change them.")
     return Result(answer={"success": True, "result": result}, notes=(*notes, *await notes_on_worker(app)))
 
 
@@ -250,15 +270,25 @@ class RunRow(TypedDict):
 
 
 class JobDetails(JobRow):
+    #: Where its notifications are sent, without what may be secret in a URL.
+    notify: list[str]
     #: The newest first.
     last_runs: list[RunRow]
 
 
 async def job_status(app: Application, request: JobStatus) -> Result[JobDetails]:
+    from scenarioctl.model.notifications import describe_target
+
     job = await app.store.get_job(request.id)
     row = _never_started(request.id) if job is None else _describe_job(job)
     runs = await app.store.last_runs(request.id, limit=_LAST_RUNS)
-    return Result(answer={**row, "last_runs": [_describe_run(run) for run in runs]})
+    targets = job.notify if job is not None else ()
+    answer: JobDetails = {
+        **row,
+        "notify": [describe_target(each.url, each.format) for each in targets],
+        "last_runs": [_describe_run(run) for run in runs],
+    }
+    return Result(answer=answer)
 
 
 def _describe_run(run: KeptRun) -> RunRow:

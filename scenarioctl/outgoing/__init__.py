@@ -1,6 +1,7 @@
-"""Requests of http steps to web servers, kept away from private networks.
+"""Requests of http steps and notifications to web servers, kept away from private networks.
 
 `guard.py` says which addresses are allowed. `client.py` sends requests and retries them.
+`notifications.py` makes the requests of notifications.
 """
 
 from dataclasses import dataclass, field

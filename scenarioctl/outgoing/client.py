@@ -1,4 +1,4 @@
-"""Sends the requests of http steps, and retries them if that may help."""
+"""Sends the requests of http steps and notifications, and retries them if that may help."""
 
 import asyncio
 import random
@@ -33,7 +33,7 @@ _SECRET = 16
 
 
 class Outgoing:
-    """The HTTP client of http steps, which reaches no private networks except those in *private_targets*.
+    """The HTTP client of http steps, or of notifications, which reaches no private networks except those in *private_targets*.
 
     Each request has its own connection, without cookies, and ignores proxy settings of the environment. Redirects are
     not followed.

@@ -1,4 +1,4 @@
-"""Which addresses the requests of a scenario may reach.
+"""Which addresses the requests of a scenario, and notifications, may reach.
 
 Anyone may have written a scenario, and this machine may be inside a private network. Only addresses of the public
 internet are allowed, except for the hosts and networks in `private_targets`. An address of this machine is refused too.

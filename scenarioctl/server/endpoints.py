@@ -157,6 +157,14 @@ ENDPOINTS = (
     _row(
         "POST", "/api/webhooks/replay", "webhooks.replay_event", scope="jobs", server="both", flag="success"
     ),
+    _row(
+        "POST",
+        "/api/notify/test",
+        "notifications.send_test_notification",
+        scope="jobs",
+        server="both",
+        flag="success",
+    ),
 )
 
 #: `streams.py` answers `/job/events`, and `pages.py` the others.

@@ -215,4 +215,5 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "webhooks.list_events": Example({"uuid": _UUID}),
     "webhooks.replay_event": Example({"id": 17}, {"success": True, "id": 18}),
+    "notifications.send_test_notification": Example({"target": "https://hooks.example.org/jobs"}),
 }

@@ -140,6 +140,7 @@ def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitab
         try:
             async with asyncio.timeout(_STORE):
                 readings += await _store_figures(app)
+                readings.append(await _outbox_figures(app))
         except (TimeoutError, ScenarioctlError):
             readings.append(_plain("scenarioctl_store_up", "Whether the store answers.", 0))
         readings += _usage_figures(app.store.usage())
@@ -187,6 +188,16 @@ async def _store_figures(app: Application) -> list[Reading]:
             ),
         ]
     return readings
+
+
+async def _outbox_figures(app: Application) -> Reading:
+    waiting = await app.store.outbox().figures()
+    return Reading(
+        name="scenarioctl_notifications_waiting",
+        help="Notifications that are not delivered yet: queued, or retrying after an attempt that failed.",
+        labels=("state",),
+        values={("queued",): float(waiting.queued), ("retrying",): float(waiting.retrying)},
+    )
 
 
 def _usage_figures(usage: "Usage") -> list[Reading]:
@@ -278,6 +289,17 @@ def _worker_figures(worker: Working) -> list[Reading]:
             "Drafts outdated by a runtime upgrade.",
             counts.flagged,
             kind="counter",
+        ),
+        Reading(
+            name="scenarioctl_notifications",
+            help="Attempts to deliver notifications, by outcome, and notifications that were given up.",
+            kind="counter",
+            labels=("outcome",),
+            values={
+                ("delivered",): float(counts.notifications_delivered),
+                ("failed",): float(counts.notifications_failed),
+                ("given_up",): float(counts.notifications_given_up),
+            },
         ),
         _plain(
             "scenarioctl_worker_store_errors",

@@ -38,6 +38,7 @@ _TAGS = {
     "jobs": "Jobs",
     "job_changes": "Jobs",
     "webhooks": "Webhooks",
+    "notifications": "Notifications",
     "stores": "Daemon",
     "": "Daemon",
 }

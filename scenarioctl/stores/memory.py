@@ -212,7 +212,7 @@ class MemoryStore:
         check_job(wanted.job)
         changed = {
             name: getattr(wanted.job, name)
-            for name in ("state", "schedule", "due", "planned", "changed", "reason")
+            for name in ("state", "schedule", "notify", "due", "planned", "changed", "reason")
         }
         self._change(id, **changed)
         if not job.owner and wanted.job.due != job.due:

@@ -17,4 +17,8 @@ class Counts:
     bugs: int = 0
     store_errors: int = 0
     flagged: int = 0
+    notifications_delivered: int = 0
+    #: Attempts that failed.
+    notifications_failed: int = 0
+    notifications_given_up: int = 0
     drafts: dict[str, int] = field(default_factory=dict)

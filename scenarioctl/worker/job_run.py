@@ -16,6 +16,7 @@ from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.schedules import COUNTED, Times, caught_up, next_times
 from scenarioctl.worker.capacity import Capacity, Place
 from scenarioctl.worker.counts import Counts
+from scenarioctl.worker.notices import notices_of_run
 from scenarioctl.worker.pace import Pace
 
 if TYPE_CHECKING:
@@ -173,22 +174,29 @@ class JobRun:
                 skipped = _planned_runs(times.missed, job)
                 lines.append(f"{skipped} skipped, this one took longer than the interval")
             lines.append(SLEEPING)
-        return FinishedRun(
-            job=job.id,
-            epoch=job.epoch,
-            owner=self._owner,
-            planned=outcome.planned,
-            started=outcome.started,
-            finished=finished,
-            lines=tuple(lines),
-            drafts=outcome.drafts,
-            used_events=outcome.used,
-            failure=outcome.failure,
-            due=times.due if times else None,
-            next_planned=times.planned if times else None,
-            schedule=job.schedule,
-            ran=outcome.ran,
+        return self._with_notices(
+            FinishedRun(
+                job=job.id,
+                epoch=job.epoch,
+                owner=self._owner,
+                planned=outcome.planned,
+                started=outcome.started,
+                finished=finished,
+                lines=tuple(lines),
+                drafts=outcome.drafts,
+                used_events=outcome.used,
+                failure=outcome.failure,
+                due=times.due if times else None,
+                next_planned=times.planned if times else None,
+                schedule=job.schedule,
+                ran=outcome.ran,
+            )
         )
+
+    def _with_notices(self, run: FinishedRun) -> FinishedRun:
+        """Return *run* with the notifications that are sent of it; none if nobody asked for any."""
+        targets = (*self.claimed.job.notify, *self._app.settings.notify)
+        return replace(run, notifications=notices_of_run(run, targets)) if targets else run
 
     def _report(self, id: str, error: BaseException) -> str:
         """Log a bug with its traceback, and return the line for the job's own log."""
@@ -216,7 +224,9 @@ class JobRun:
                 # The store refuses something in it: store the rest.
                 sentence = self._report(run.job, error)
                 lines = (*closing_lines(None, sentence), SLEEPING)
-                run = replace(run, lines=lines, drafts=(), used_events={}, failure=sentence)
+                run = self._with_notices(
+                    replace(run, lines=lines, drafts=(), used_events={}, failure=sentence)
+                )
             await self._app.sleep(delay)
             delay = min(delay * 2, self._pace.patience)
         if not kept:

@@ -23,6 +23,8 @@ class Pace:
     slow: float = 15.0
     #: How often drafts are compared with the runtime of their chain.
     draft_checks: float = 30.0
+    #: Notifications that other workers left behind, or that are tried again, are sent within this time.
+    notifications: float = 2.0
     prune: float = 300.0
     #: The first time after the start, for workers that never run for long.
     first_prune: float = 20.0

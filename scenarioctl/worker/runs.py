@@ -28,6 +28,7 @@ class Runs:
         capacity: Capacity,
         at_store: asyncio.Semaphore,
         on_draft: Callable[[MempoolDraft], None],
+        on_notices: Callable[[], None],
     ) -> None:
         self.owner = owner
         self.pace = pace
@@ -37,6 +38,8 @@ class Runs:
         self.at_store = at_store
         self._app = app
         self._on_draft = on_draft
+        #: Called when runs have left notifications.
+        self._on_notices = on_notices
         #: Job -> its run in progress.
         self._by_job: dict[str, JobRun] = {}
 
@@ -103,8 +106,11 @@ class Runs:
             await asyncio.wait(tasks, timeout=0.1)
 
     async def _perform(self, run: JobRun) -> None:
-        for draft in (await run.perform()).drafts:
+        finished = await run.perform()
+        for draft in finished.drafts:
             self._on_draft(draft)
+        if finished.notifications:
+            self._on_notices()
 
     def _ended(self, run: JobRun) -> None:
         id = run.claimed.job.id

@@ -16,6 +16,7 @@ from scenarioctl.worker.counts import Counts
 from scenarioctl.worker.dispatch import choose_dispatch, turns_at_store
 from scenarioctl.worker.draft_checks import DraftChecks
 from scenarioctl.worker.identity import new_owner
+from scenarioctl.worker.notifier import Notifier
 from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.runs import Runs
 
@@ -39,7 +40,8 @@ class Worker:
         self.pace = pace or Pace()
         self.capacity = Capacity(capacity, monotonic=monotonic, on_free=self.wake)
         self.counts = Counts()
-        self._draft_checks = DraftChecks(app, self.counts)
+        self.notifier = Notifier(app, self.counts)
+        self._draft_checks = DraftChecks(app, self.counts, on_notices=self.notifier.wake)
         self.runs = Runs(
             app,
             owner=self.owner,
@@ -48,6 +50,7 @@ class Worker:
             capacity=self.capacity,
             at_store=asyncio.Semaphore(turns_at_store(app, capacity)),
             on_draft=self._draft_checks.notice,
+            on_notices=self.notifier.wake,
         )
         self._dispatch = choose_dispatch(app, self.runs, monotonic=monotonic)
 
@@ -80,6 +83,7 @@ class Worker:
             asyncio.create_task(repeat(self.renew, pace.renew, sleep=sleep)),
             asyncio.create_task(repeat(self._dispatch.take_over, pace.owners, sleep=sleep)),
             asyncio.create_task(repeat(self._draft_checks.check, pace.draft_checks, sleep=sleep)),
+            asyncio.create_task(repeat(self.notifier.look, pace.notifications, sleep=sleep, first=0)),
             asyncio.create_task(repeat(self._prune, pace.prune, sleep=sleep, first=pace.first_prune)),
         ]
         try:
@@ -101,13 +105,15 @@ class Worker:
 
     async def _prune(self) -> None:
         await self.app.store.prune(now=self.app.clock(), retention=retention_of(self.app.settings))
+        await self.notifier.prune()
 
     async def _wind_up(self, chores: "list[asyncio.Task[None]]") -> None:
         """Wait for runs that end soon, and release the others."""
         try:
             await self.runs.let_end()
+            await self.notifier.let_end()
         finally:
-            tasks = self.runs.tasks()
+            tasks = [*self.runs.tasks(), *self.notifier.tasks()]
             tasks += chores if self._draft_checks.task is None else [*chores, self._draft_checks.task]
             for task in tasks:
                 task.cancel()

@@ -118,11 +118,12 @@ async def change(
             await deferrals.cancel(connection, number)
         number = None if changed.due is None else await deferrals.defer(connection, id, changed.due)
     await connection.execute(
-        "UPDATE jobs SET state = %s, schedule = %s, due = %s, planned = %s, changed = %s, reason = %s, dispatch = %s,"
+        "UPDATE jobs SET state = %s, schedule = %s, notify = %s, due = %s, planned = %s, changed = %s, reason = %s,"
+        " dispatch = %s,"
         " begun = CASE WHEN owner = '' AND due IS DISTINCT FROM %s THEN 0 ELSE begun END WHERE id = %s",
         (
-            *(changed.state.value, write_schedule(changed.schedule), changed.due, changed.planned),
-            *(changed.changed, changed.reason, number, changed.due, id),
+            *(changed.state.value, write_schedule(changed.schedule), write_targets(changed.notify)),
+            *(changed.due, changed.planned, changed.changed, changed.reason, number, changed.due, id),
         ),
     )
     if wanted.lines:

@@ -61,11 +61,11 @@ def change(database: Connection, id: str, change: Callable[[Job], JobChange | No
     check_job(changed)
     # A run in progress is still that of the claim; else a new due time has not been claimed yet.
     database.execute(
-        "UPDATE jobs SET state = ?, schedule = ?, due = ?, planned = ?, changed = ?, reason = ?,"
+        "UPDATE jobs SET state = ?, schedule = ?, notify = ?, due = ?, planned = ?, changed = ?, reason = ?,"
         " begun = CASE WHEN owner = '' AND due IS NOT ? THEN 0 ELSE begun END WHERE id = ?",
         (
-            *(changed.state.value, write_schedule(changed.schedule), changed.due, changed.planned),
-            *(changed.changed, changed.reason, changed.due, id),
+            *(changed.state.value, write_schedule(changed.schedule), write_targets(changed.notify)),
+            *(changed.due, changed.planned, changed.changed, changed.reason, changed.due, id),
         ),
     )
     if wanted.lines:

@@ -1,0 +1,205 @@
+"""Delivers the notifications in the outbox of the store, beside the runs: no run ever waits for a receiver."""
+
+import asyncio
+import logging
+import random
+from collections import Counter
+from functools import partial
+
+from scenarioctl.application import Application
+from scenarioctl.errors import NotFound, RequestFailed
+from scenarioctl.model.jobs import SECOND
+from scenarioctl.model.notifications import NotificationEvent, QueuedNotification, describe_target
+from scenarioctl.outgoing.notifications import Message, build_request, page_of
+from scenarioctl.worker.chores import guard
+from scenarioctl.worker.counts import Counts
+
+log = logging.getLogger("scenarioctl.worker")
+
+#: Deliveries at once, and to one URL: a receiver that hangs doesn't keep the others waiting.
+AT_ONCE = 16
+AT_ONCE_TO_URL = 4
+#: A notification whose worker has ended is sent again after this time, in nanoseconds. A delivery takes less.
+CLAIM = 60 * SECOND
+#: Before the second attempt, and the longest pause between two; each is three times as long as the one before.
+FIRST_PAUSE = 5 * SECOND
+LONGEST_PAUSE = 3600 * SECOND
+#: A notification that can't be delivered for so long is given up.
+GIVE_UP_AFTER = 24 * 3600 * SECOND
+#: The most notifications of a job that wait.
+MOST_OF_JOB = 1_000
+#: The most drafts that are looked through for newer ones.
+_NEWER_DRAFTS = 1_000
+#: Seconds that a stop waits for deliveries.
+_GRACE = 3.0
+
+
+class Notifier:
+    """Sends what is due in the outbox of `app.store`; several may serve one store."""
+
+    def __init__(self, app: Application, counts: Counts) -> None:
+        self._app = app
+        self._counts = counts
+        #: Deliveries in progress, and their URLs.
+        self._deliveries: dict[asyncio.Task[None], str] = {}
+        self._lock = asyncio.Lock()
+        #: Looks for what is due, outside of the chore.
+        self._looking: asyncio.Task[None] | None = None
+        #: Something was added to the outbox since it began.
+        self._again = False
+
+    def wake(self) -> None:
+        """Look now for what is due: something was added to the outbox, or a delivery has ended."""
+        self._again = True
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look_again(), name="look for notifications")
+
+    async def _look_again(self) -> None:
+        while self._again:
+            self._again = False
+            await guard(self.look, "notifications were not looked for")
+
+    async def look(self) -> None:
+        """Begin to deliver what is due, as far as there is room."""
+        async with self._lock:
+            while (room := AT_ONCE - len(self._deliveries)) > 0:
+                now = self._app.clock()
+                counts = Counter(self._deliveries.values())
+                # All that are claimed may be for one URL.
+                most = max((count for count in counts.values() if count < AT_ONCE_TO_URL), default=0)
+                claimed = await self._app.store.outbox().claim(
+                    now=now,
+                    until=now + CLAIM,
+                    limit=min(room, AT_ONCE_TO_URL - most),
+                    without=[url for url, count in counts.items() if count >= AT_ONCE_TO_URL],
+                )
+                for each in claimed:
+                    self._begin(each)
+                if not claimed:
+                    return
+
+    async def prune(self) -> None:
+        """Remove notifications beyond the bounds of the outbox."""
+        before = self._app.clock() - 2 * GIVE_UP_AFTER
+        removed = await self._app.store.outbox().prune(before=before, most=MOST_OF_JOB)
+        for job, count in removed.items():
+            self._counts.notifications_given_up += count
+            await self._tell(job, f"{count} notifications were given up: too many wait, or for too long")
+
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """Return the tasks of all deliveries, and the one that looks for more."""
+        return [*self._deliveries, *([self._looking] if self._looking is not None else [])]
+
+    async def let_end(self) -> None:
+        """Wait, within the grace, for deliveries in progress; others are left to the next worker."""
+        if self._deliveries:
+            await asyncio.wait(self._deliveries, timeout=_GRACE)
+
+    def _begin(self, notification: QueuedNotification) -> None:
+        deliver = partial(self._deliver, notification)
+        task = asyncio.create_task(
+            guard(deliver, f"a notification of job {notification.job} was not delivered"),
+            name=f"notify {notification.job}",
+        )
+        self._deliveries[task] = notification.url
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self._deliveries[task]
+        if not task.cancelled():
+            self.wake()
+
+    async def _deliver(self, notification: QueuedNotification) -> None:
+        app, outbox = self._app, self._app.store.outbox()
+        message = await self._compose(notification)
+        if message is None:
+            await outbox.drop(notification)
+            return
+        request = build_request(
+            message,
+            url=notification.url,
+            format=notification.format,
+            secret=app.settings.notify_secret,
+            now=app.clock(),
+        )
+        try:
+            await app.notifying.send(request, sleep=app.sleep)
+        except RequestFailed as failed:
+            await self._retry(notification, str(failed))
+        else:
+            await outbox.drop(notification)
+            self._counts.notifications_delivered += 1
+
+    async def _retry(self, notification: QueuedNotification, reason: str) -> None:
+        """Note a failed attempt, and give the notification up if it has failed for too long."""
+        now, attempts = self._app.clock(), notification.attempts
+        target = describe_target(notification.url, notification.format)
+        if now - notification.created >= GIVE_UP_AFTER:
+            tries = "1 attempt" if not attempts else f"{attempts + 1} attempts"
+            await self._tell(
+                notification.job,
+                f"The notification {notification.event} to {target} was given up after {tries}: {reason}",
+            )
+            await self._app.store.outbox().drop(notification)
+            self._counts.notifications_given_up += 1
+            return
+        pause = min(FIRST_PAUSE * 3 ** min(attempts, 20), LONGEST_PAUSE)
+        # Jitter: notifications that failed together are not repeated together.
+        pause = round(pause * random.uniform(0.75, 1.25))  # noqa: S311
+        await self._app.store.outbox().retry(notification, due=now + pause, error=reason)
+        self._counts.notifications_failed += 1
+        log.log(
+            logging.DEBUG if attempts else logging.WARNING,
+            "the notification %s of job %s to %s failed; retrying in %.0f s: %s",
+            *(notification.event, notification.job, target, pause / SECOND, reason),
+        )
+
+    async def _tell(self, job: str, line: str) -> None:
+        """Add a line to the log of the daemon and to that of the job."""
+        log.warning("job %s: %s", job, line)
+        await self._app.store.flag_drafts({}, now=self._app.clock(), lines={job: [line]})
+
+    async def _compose(self, notification: QueuedNotification) -> Message | None:
+        """Return what a notification says; None if it is not true any more."""
+        app = self._app
+        drafts, expires = notification.drafts, None
+        try:
+            scenario = await app.store.get_scenario(notification.job)
+            if notification.event is NotificationEvent.DRAFT_EXPIRING:
+                drafts, expires = await self._expiring(notification)
+                if not drafts:
+                    return None
+        except NotFound:
+            return None
+        return Message(
+            id=notification.id,
+            event=notification.event,
+            created=notification.created,
+            job=notification.job,
+            name=scenario.name,
+            summary=scenario.summary,
+            drafts=drafts,
+            expires=expires,
+            reason=notification.reason,
+            link=page_of(app.settings.public_url, notification.job),
+        )
+
+    async def _expiring(self, notification: QueuedNotification) -> tuple[tuple[int, ...], int | None]:
+        """Return which drafts of a notification are still to be signed, and when the first of them expires."""
+        if not notification.drafts:
+            return (), None
+        entries = await self._app.store.read_mempool(
+            notification.job, after=min(notification.drafts) - 1, limit=_NEWER_DRAFTS
+        )
+        newest = {entry.draft.node: entry.seq for entry in entries if entry.draft.is_transaction}
+        now = self._app.clock()
+        left = [
+            (entry.seq, entry.draft.expires)
+            for entry in entries
+            if entry.seq in notification.drafts
+            and not entry.flag
+            and newest.get(entry.draft.node) == entry.seq
+            and entry.draft.expires is not None
+            and entry.draft.expires > now
+        ]
+        return tuple(seq for seq, _ in left), min((expires for _, expires in left), default=None)

@@ -1,0 +1,915 @@
+"""Notifications: where they are sent, what they say, and that each arrives whatever happens to worker and receiver."""
+
+import asyncio
+import base64
+import json
+import logging
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.actions import stale_drafts
+from scenarioctl.application import Application
+from scenarioctl.config import load_settings
+from scenarioctl.errors import InvalidRequest, RequestFailed, ScenarioctlError
+from scenarioctl.model.jobs import SECOND
+from scenarioctl.model.json_types import timestamp
+from scenarioctl.model.notifications import (
+    NotificationEvent,
+    NotificationFormat,
+    NotificationTarget,
+    describe_target,
+    read_targets,
+)
+from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
+from scenarioctl.operations.job_changes import RescheduleJob, reschedule_job
+from scenarioctl.operations.jobs import JobStatus, StartJob, StopJob, job_status, start_job, stop_job
+from scenarioctl.operations.notifications import SendTestNotification, send_test_notification
+from scenarioctl.operations.scenarios import DeleteScenario, delete_scenario
+from scenarioctl.outgoing.notifications import TEST, Message, build_request
+from scenarioctl.worker import notifier
+from scenarioctl.worker.draft_checks import DraftChecks
+from scenarioctl.worker.pace import Pace
+from scenarioctl.worker.worker import Worker
+from tests.conftest import ROOT, Run
+from tests.daemons import PATIENCE, daemon, free_port, wait_until
+from tests.messages import says
+from tests.receivers import SECRET, Received, is_signed, receiving
+from tests.serving import Serving
+
+NOW = 1_795_262_400 * SECOND
+HOUR = 3600 * SECOND
+HOOK = NotificationTarget(url="https://hooks.example.org/T0/secret")
+OTHER_SECRET = "whsec_" + base64.b64encode(bytes(32)).decode()
+#: A flow whose only step fails at every run: nobody listens there.
+BROKEN = """
+[[steps]]
+type = "http"
+url = "http://127.0.0.1:1/"
+"""
+
+
+class TestTargets:
+    @pytest.mark.parametrize(
+        ("given", "read"),
+        [
+            ("https://hooks.example.org/T0/secret", (HOOK,)),
+            ("HTTPS://hooks.example.org/T0/secret", (HOOK,)),
+            ("json+https://hooks.example.org/T0/secret", (HOOK,)),
+            (["slack+" + HOOK.url], (replace(HOOK, format=NotificationFormat.SLACK),)),
+            (["mattermost+" + HOOK.url], (replace(HOOK, format=NotificationFormat.SLACK),)),
+            ("ntfy+" + HOOK.url, (replace(HOOK, format=NotificationFormat.NTFY),)),
+            (f"{HOOK.url}, {HOOK.url} ,{HOOK.url}2", (HOOK, replace(HOOK, url=HOOK.url + "2"))),
+            (f'["{HOOK.url}"]', (HOOK,)),
+            (
+                [{"url": HOOK.url, "format": "slack", "events": ["run_failed", "draft_ready"]}],
+                (
+                    NotificationTarget(
+                        url=HOOK.url,
+                        format=NotificationFormat.SLACK,
+                        events=(NotificationEvent.DRAFT_READY, NotificationEvent.RUN_FAILED),
+                    ),
+                ),
+            ),
+            (f'{{"url": "{HOOK.url}", "events": []}}', (HOOK,)),
+            ("none", ()),
+            (["none"], ()),
+            ("", ()),
+            ([], ()),
+        ],
+    )
+    def test_texts_lists_and_tables(self, given: object, read: object) -> None:
+        assert read_targets(given) == read
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ("hooks.example.org/secret", ("hooks.example.org", "https://")),
+            ("ftp://hooks.example.org/secret", ("ftp://hooks.example.org",)),
+            ("https://me:secret@/secret", ("https://",)),
+            ("https://hooks.example.org:0/secret", ("hooks.example.org:0",)),
+            ("https://hooks.example.org/a secret", ("hooks.example.org",)),
+            ("https://hooks.example.org/" + "secret" * 400, ("2426", 2000)),
+            ("slak+https://hooks.example.org/secret", ("slak", "slack")),
+            ([{"url": "slack+https://x.org/secret", "format": "ntfy"}], ("slack+", "ntfy")),
+            ([{"url": "https://x.org/secret", "format": 3}], (3,)),
+            ([{"url": "https://x.org/secret", "event": []}], ("event", "events")),
+            ([{"url": "https://x.org/secret", "events": "run_failed"}], ("run_failed", "list")),
+            ([{"url": "https://x.org/secret", "events": ["run_fail"]}], ("run_fail", "run_failed")),
+            ([{"format": "slack"}], ("web address",)),
+            (["https://x.org/1", 5], ("web address",)),
+            ([f"https://x.org/{number}" for number in range(11)], (11, 10)),
+            ("[broken", ("list",)),
+            ("{broken", ("table",)),
+            (5, ("list",)),
+        ],
+    )
+    def test_refusals_quote_no_secret(self, given: object, words: tuple[object, ...]) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            read_targets(given)
+
+        assert str(refused.value) == says("notify", *words)
+        assert "secret" not in str(refused.value)
+
+    @pytest.mark.parametrize(
+        ("url", "shown"),
+        [
+            ("https://hooks.example.org/T0/secret", "slack+https://hooks.example.org/…"),
+            ("https://me:secret@hooks.example.org:8443", "slack+https://hooks.example.org:8443"),
+            ("https://[::1]:80/?secret", "slack+https://[::1]:80/…"),
+        ],
+    )
+    def test_what_is_shown_of_one(self, url: str, shown: str) -> None:
+        assert describe_target(url, "slack") == shown
+
+
+MESSAGE = Message(
+    id="msg_2KWPBgLlAfxdpx2AI54pPJ85f4W",
+    event=NotificationEvent.DRAFT_READY,
+    created=1_674_087_231 * SECOND,
+    job="3kf9Qz7aB",
+    name="Löhne <!channel> `x`",
+    summary="polkadot > Remark",
+    drafts=(12, 13),
+    link="https://scenarios.example.org/#/create/?diagramData=3kf9Qz7aB",
+)
+
+
+def built(message: Message, format: str = "json", secret: str = SECRET) -> tuple[dict[str, str], str]:
+    request = build_request(
+        message, url=HOOK.url, format=format, secret=secret, now=1_674_087_231 * SECOND + 999
+    )
+    assert (request.method, request.url, request.retries) == ("POST", HOOK.url, 0)
+    return dict(request.headers) | {"Content-Type": request.content_type}, request.body
+
+
+class TestFormats:
+    def test_json(self) -> None:
+        headers, body = built(MESSAGE)
+
+        assert headers["Content-Type"] == "application/json"
+        assert json.loads(body) == {
+            "type": "draft_ready",
+            "timestamp": "2023-01-19T00:13:51.000000000Z",
+            "data": {
+                "job": "3kf9Qz7aB",
+                "name": "Löhne <!channel> `x`",
+                "summary": "polkadot > Remark",
+                "drafts": [12, 13],
+                "expires": None,
+                "reason": None,
+                "url": "https://scenarios.example.org/#/create/?diagramData=3kf9Qz7aB",
+            },
+        }
+
+    def test_slack_reads_no_commands_in_a_name(self) -> None:
+        headers, body = built(MESSAGE, "slack")
+
+        assert headers["Content-Type"] == "application/json"
+        assert json.loads(body) == {
+            "text": "2 drafts ready to sign: `Löhne &lt;!channel&gt; 'x'` `polkadot &gt; Remark`\n"
+            "job 3kf9Qz7aB, drafts 12, 13, 2023-01-19 00:13:51 UTC\n"
+            "https://scenarios.example.org/#/create/?diagramData=3kf9Qz7aB"
+        }
+
+    def test_ntfy(self) -> None:
+        headers, body = built(MESSAGE, "ntfy")
+
+        assert headers["Content-Type"] == "text/plain; charset=utf-8"
+        assert headers["Priority"] == "3"
+        assert headers["Tags"] == "memo"
+        assert headers["Click"] == MESSAGE.link
+        charset, coding, text = headers["Title"].strip("=?").split("?")
+        assert (charset, coding) == ("UTF-8", "B")
+        assert base64.b64decode(text).decode() == "2 drafts ready to sign: Löhne <!channel> `x`"
+        assert body == "polkadot > Remark\njob 3kf9Qz7aB, drafts 12, 13, 2023-01-19 00:13:51 UTC"
+
+    @pytest.mark.parametrize(
+        ("event", "more", "text"),
+        [
+            (
+                NotificationEvent.RUN_FAILED,
+                {"reason": "no\nroute" + "x" * 400, "drafts": ()},
+                f"Run failed: `polkadot &gt; Remark`\njob 3kf9Qz7aB, 2023-01-19 00:13:51 UTC\n`no route{'x' * 291}…`",
+            ),
+            (
+                NotificationEvent.JOB_PAUSED,
+                {"drafts": ()},
+                "Job paused: `polkadot &gt; Remark`\njob 3kf9Qz7aB, 2023-01-19 00:13:51 UTC",
+            ),
+            (
+                NotificationEvent.DRAFT_EXPIRING,
+                {"drafts": (7,), "expires": 1_674_090_831 * SECOND},
+                "Draft expires soon: `polkadot &gt; Remark`\n"
+                "job 3kf9Qz7aB, draft 7, valid until 2023-01-19 01:13:51 UTC, 2023-01-19 00:13:51 UTC",
+            ),
+            (
+                NotificationEvent.DRAFT_OUTDATED,
+                {"drafts": tuple(range(1, 8))},
+                "Don't sign these 7 drafts any more: `polkadot &gt; Remark`\n"
+                "job 3kf9Qz7aB, drafts 1, 2, 3, 4, 5 and 2 more, 2023-01-19 00:13:51 UTC",
+            ),
+            (TEST, {"job": "", "summary": "", "drafts": ()}, "Test notification\n2023-01-19 00:13:51 UTC"),
+        ],
+    )
+    def test_each_event_in_words(self, event: str, more: dict[str, Any], text: str) -> None:
+        _, body = built(replace(MESSAGE, event=event, name="", link="", **more), "slack")
+
+        assert json.loads(body)["text"] == text
+
+    def test_a_line_break_gets_into_no_header(self) -> None:
+        headers, _ = built(replace(MESSAGE, name="a\r\nX-Evil: 1"), "ntfy")
+
+        assert headers["Title"] == "2 drafts ready to sign: a X-Evil: 1"
+
+    def test_the_signature_is_that_of_the_standard(self) -> None:
+        # The example of the standard, whose payload is not one of ours.
+        key = base64.b64decode(SECRET.removeprefix("whsec_"))
+        assert len(key) == 24
+        headers, body = built(MESSAGE)
+
+        assert headers["webhook-id"] == MESSAGE.id
+        assert headers["webhook-timestamp"] == "1674087231"
+        fresh = build_request(MESSAGE, url=HOOK.url, format="json", secret=SECRET, now=time.time_ns())
+        assert is_signed(dict(fresh.headers), fresh.body.encode())
+        assert not is_signed(dict(fresh.headers), fresh.body.encode() + b" ")
+        assert not is_signed(dict(headers), body.encode())
+        assert "webhook-signature" not in built(MESSAGE, secret="")[0]
+
+
+# Delivered by a worker
+
+
+class Clock:
+    """The time, which a test may set forward."""
+
+    def __init__(self) -> None:
+        self.ahead = 0
+
+    def __call__(self) -> int:
+        return time.time_ns() + self.ahead
+
+
+def application(tmp_path: Path, clock: Clock | None = None, **settings: Any) -> Application:
+    flags = {"offline": True, "store": tmp_path / "s.db", "cache": tmp_path}
+    given = {
+        "private_targets": ["127.0.0.1"],
+        "notify_secret": SECRET,
+        "public_url": "https://sc.example.org/",
+        **settings,
+    }
+    return Application(load_settings({**flags, **given}, {}), clock=clock or Clock(), served=True)
+
+
+PACE = Pace(poll=0.02, notifications=0.05, grace=1.0)
+
+
+@asynccontextmanager
+async def working(app: Application) -> AsyncIterator[Worker]:
+    worker, stop = Worker(app, pace=PACE), asyncio.Event()
+    task = asyncio.create_task(worker.run(stop))
+    try:
+        yield worker
+    finally:
+        stop.set()
+        await task
+
+
+def play(story: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(story)
+
+
+async def remark(app: Application, text: str = "hello") -> str:
+    return (await create_remark(app, CreateRemark(chain="polkadot", text=text))).answer["result"]
+
+
+async def started(app: Application, *targets: object, id: str = "", **schedule: Any) -> str:
+    id = id or await remark(app)
+    await start_job(app, StartJob(id=id, notify=list(targets), **schedule))
+    return id
+
+
+async def until(holds: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
+async def waiting(app: Application) -> tuple[int, int]:
+    figures = await app.store.outbox().figures()
+    return figures.queued, figures.retrying
+
+
+class TestEvents:
+    def test_a_draft_that_is_ready_in_each_format(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            app = application(tmp_path)
+            async with app, receiving() as receiver, working(app):
+                urls = [
+                    receiver.url("/json"),
+                    f"slack+{receiver.url('/slack')}",
+                    f"ntfy+{receiver.url('/ntfy')}",
+                ]
+                id = await started(app, *urls)
+                got = {each.path: each for each in await receiver.has(3)}
+                (entry,) = await app.store.read_mempool(id)
+
+            assert all(is_signed(each.headers, each.body) for each in got.values())
+            assert len({each.id for each in got.values()}) == 3
+            content = got["/json"].json()
+            assert (content["type"], content["data"]["job"], content["data"]["drafts"]) == (
+                *("draft_ready", id),
+                [entry.seq],
+            )
+            assert content["data"]["url"] == f"https://sc.example.org/#/create/?diagramData={id}"
+            # Nobody gets the transaction.
+            assert not any(entry.draft.tx.encode() in each.body for each in got.values())
+            assert got["/slack"].json()["text"].startswith("Draft ready to sign: `polkadot &gt; Remark`\n")
+            assert got["/ntfy"].headers["Title"] == "Draft ready to sign: polkadot > Remark"
+            assert got["/ntfy"].body.startswith(f"job {id}, draft {entry.seq}, ".encode())
+
+        play(story())
+
+    def test_a_run_that_fails_and_a_job_that_pauses(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            app = application(tmp_path)
+            async with app, receiving() as receiver, working(app):
+                made = await create_flow(app, CreateFlow(flow=BROKEN))
+                await started(app, receiver.url(), id=made.answer["result"], every="1s", pause_after=2)
+                await receiver.has(3)
+            kinds = sorted(each.json()["type"] for each in receiver.received)
+            assert kinds == ["job_paused", "run_failed", "run_failed"]
+            for each in receiver.received:
+                assert "could not be reached" in each.json()["data"]["reason"]
+
+        play(story())
+
+    def test_only_wanted_events_are_sent_and_global_targets_hear_of_every_job(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            async with receiving() as receiver:
+                everywhere = {"url": receiver.url("/all"), "events": ["draft_ready"]}
+                app = application(tmp_path, notify=[everywhere])
+                async with app, working(app) as worker:
+                    wants = {"url": receiver.url("/own"), "events": ["run_failed"]}
+                    await started(app, wants)
+                    await receiver.has(1)
+                    await until(lambda: worker.counts.notifications_delivered == 1)
+                    assert await waiting(app) == (0, 0)
+            assert [each.path for each in receiver.received] == ["/all"]
+
+        play(story())
+
+    def test_the_newest_draft_that_expires_soon(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            clock = Clock()
+            app = application(tmp_path, clock)
+            async with app, receiving() as receiver, working(app) as worker:
+                target = {"url": receiver.url(), "events": ["draft_expiring"]}
+                id = await started(app, target, every="100h")
+                other = await started(app, target, id=await remark(app, "signed"), every="100h")
+                await until(lambda: worker.counts.executed == 2)
+                # A newer draft of the other one, by a run that nobody is told of.
+                await stop_job(app, StopJob(id=other))
+                await started(app, "none", id=other, every="100h")
+                await until(lambda: worker.counts.executed == 3)
+                assert not receiver.received
+                clock.ahead = 22 * HOUR + 60 * SECOND
+                (got,) = await receiver.has(1)
+                await until(lambda: worker.counts.notifications_delivered == 1)
+                await asyncio.sleep(0.2)
+                (entry,) = await app.store.read_mempool(id)
+
+            assert len(receiver.received) == 1
+            data = got.json()["data"]
+            assert (got.json()["type"], data["job"], data["drafts"]) == ("draft_expiring", id, [entry.seq])
+            assert data["expires"] == timestamp(entry.draft.expires or 0)
+
+        play(story())
+
+    def test_a_draft_that_an_upgrade_has_outdated(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def newer(*_: object) -> int:
+            return 9_999_999
+
+        async def judge(_app: object, _chain: str, _version: int, txs: list[str]) -> list[str]:
+            return ["the call has moved"] * len(txs)
+
+        monkeypatch.setattr(stale_drafts, "current_spec_version", newer)
+        monkeypatch.setattr(stale_drafts, "judge_drafts", judge)
+
+        async def story() -> None:
+            app = application(tmp_path)
+            async with app, receiving() as receiver, working(app) as worker:
+                id = await started(app, {"url": receiver.url(), "events": ["draft_outdated"]})
+                await until(lambda: worker.counts.executed == 1)
+                (entry,) = await app.store.read_mempool(id)
+                app.settings = replace(app.settings, offline=False)
+                checks = DraftChecks(app, worker.counts, on_notices=worker.notifier.wake)
+                await checks.check()
+                await checks.check()
+                (got,) = await receiver.has(1)
+                await until(lambda: worker.counts.notifications_delivered == 1)
+                app.settings = replace(app.settings, offline=True)
+
+            data = got.json()["data"]
+            assert (data["drafts"], data["reason"]) == ([entry.seq], "the call has moved")
+            assert len(receiver.received) == 1
+
+        play(story())
+
+    def test_nothing_is_sent_of_a_scenario_that_is_deleted(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            app = application(tmp_path)
+            async with app, receiving(status=500) as receiver, working(app) as worker:
+                id = await started(app, receiver.url())
+                await until(lambda: worker.counts.notifications_failed == 1)
+                await stop_job(app, StopJob(id=id))
+                await delete_scenario(app, DeleteScenario(id=id))
+                assert await waiting(app) == (0, 0)
+
+        play(story())
+
+
+@pytest.fixture
+def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notifier, "FIRST_PAUSE", SECOND // 20)
+    monkeypatch.setattr(notifier, "LONGEST_PAUSE", SECOND // 5)
+
+
+@pytest.mark.usefixtures("_fast")
+class TestDelivery:
+    def test_a_receiver_that_is_down_gets_the_same_notification_when_it_is_up(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def story() -> None:
+            app = application(tmp_path)
+            async with app, receiving(status=503) as receiver, working(app) as worker:
+                with caplog.at_level(logging.WARNING):
+                    await started(app, receiver.url("/secret"))
+                    await receiver.has(3)
+                assert (await waiting(app))[1] == 1
+                receiver.status = 204
+                await until(lambda: worker.counts.notifications_delivered == 1)
+                assert await waiting(app) == (0, 0)
+                count = len(receiver.received)
+                await asyncio.sleep(0.3)
+
+            assert len(receiver.received) == count
+            assert len({each.id for each in receiver.received}) == 1
+            assert all(is_signed(each.headers, each.body) for each in receiver.received)
+            # Said once, without the path.
+            told = [record.getMessage() for record in caplog.records if "notification" in record.getMessage()]
+            assert len(told) == 1
+            assert "answered 503" in told[0]
+            assert "secret" not in told[0]
+
+        play(story())
+
+    def test_one_that_is_not_delivered_for_a_day_is_given_up(self, tmp_path: Path) -> None:
+        async def story() -> list[str]:
+            clock = Clock()
+            app = application(tmp_path, clock)
+            async with app, receiving(status=500) as receiver, working(app) as worker:
+                id = await started(
+                    app, {"url": receiver.url("/secret"), "events": ["draft_ready"]}, every="99h"
+                )
+                await receiver.has(2)
+                clock.ahead = 24 * HOUR
+                await until(lambda: worker.counts.notifications_given_up == 1)
+                assert await waiting(app) == (0, 0)
+                return [line.text for line in await app.store.read_log(id)]
+
+        line = asyncio.run(story())[-1]
+        port, attempts = line.split("127.0.0.1:")[1].split("/")[0], line.split(" after ")[1].split(" ")[0]
+        assert line == says("given up", "draft_ready", port=port, attempts=f"{attempts} attempts")
+        assert "secret" not in line
+
+    def test_the_oldest_of_too_many_are_given_up(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(notifier, "MOST_OF_JOB", 1)
+
+        async def story() -> list[str]:
+            app = application(tmp_path)
+            async with app, receiving(status=500) as receiver, working(app) as worker:
+                hooks = [
+                    {"url": receiver.url(f"/{number}"), "events": ["draft_ready"]} for number in range(3)
+                ]
+                id = await started(app, *hooks, every="99h")
+                await receiver.has(3)
+                await worker.notifier.prune()
+                assert worker.counts.notifications_given_up == 2
+                assert sum(await waiting(app)) == 1
+                return [line.text for line in await app.store.read_log(id)]
+
+        assert asyncio.run(story())[-1] == says("2 notifications", "given up")
+
+    def test_a_receiver_that_hangs_holds_neither_runs_nor_other_receivers(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            app = application(tmp_path)
+            async with app, receiving(delay=60.0) as slow, receiving() as quick, working(app) as worker:
+                begun = time.monotonic()
+                for number in range(notifier.AT_ONCE + 2):
+                    id = await remark(app, f"hello {number}")
+                    await started(app, slow.url(), quick.url(), id=id, every="1s")
+                await quick.has(notifier.AT_ONCE + 2)
+                await until(lambda: worker.counts.executed >= 2 * notifier.AT_ONCE)
+                took = time.monotonic() - begun
+
+            # None of those that hang was given up by then.
+            assert took < 9.0
+            assert worker.counts.notifications_failed == 0
+            assert len(slow.received) == notifier.AT_ONCE_TO_URL
+
+        play(story())
+
+    def test_a_redirect_is_not_followed(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            app = application(tmp_path)
+            async with app, receiving() as target, working(app):
+                async with receiving(status=307, headers={"Location": target.url()}) as receiver:
+                    await started(app, receiver.url())
+                    await receiver.has(3)
+                    error = (await app.store.outbox().figures()).error
+                    assert error == says("307", "redirect to 127.0.0.1", port=receiver.port)
+                assert not target.received
+
+        play(story())
+
+    def test_a_private_address_is_refused_until_it_is_allowed(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            app = application(tmp_path, private_targets=[])
+            async with app, receiving() as receiver, working(app) as worker:
+                await started(app, receiver.url())
+                await until(lambda: worker.counts.notifications_failed >= 1)
+                await asyncio.sleep(0.05)
+                error = (await app.store.outbox().figures()).error
+                assert error == says("private", "notifications", "private_targets", port=receiver.port)
+                assert not receiver.received
+                app.renew(replace(app.settings, private_targets=("127.0.0.1",)))
+                await receiver.has(1)
+
+        play(story())
+
+    def test_what_a_worker_that_ended_has_claimed_is_sent_again_with_the_same_id(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(notifier, "CLAIM", SECOND // 2)
+        monkeypatch.setattr(notifier, "_GRACE", 0.0)
+
+        async def story() -> None:
+            app = application(tmp_path)
+            async with app, receiving(delay=60.0) as receiver:
+                async with working(app) as worker:
+                    await started(app, receiver.url(), every="99h")
+                    await receiver.has(1)
+                    await until(lambda: worker.counts.executed == 1)
+                receiver.delay = 0.0
+                async with working(app) as worker:
+                    first, second = await receiver.has(2)
+                    await until(lambda: worker.counts.notifications_delivered == 1)
+
+            assert (first.id, first.body) == (second.id, second.body)
+
+        play(story())
+
+    def test_several_workers_send_each_once(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            app, *others = (application(tmp_path) for _ in range(3))
+            async with (
+                app,
+                others[0],
+                others[1],
+                receiving(delay=0.02) as receiver,
+                working(app),
+                working(others[0]),
+                working(others[1]),
+            ):
+                for number in range(20):
+                    id = await remark(app, f"hello {number}")
+                    await started(app, receiver.url(), id=id, every="99h")
+                await receiver.has(20)
+                await asyncio.sleep(0.3)
+                assert await waiting(app) == (0, 0)
+            assert len(receiver.received) == len({each.id for each in receiver.received}) == 20
+
+        play(story())
+
+    def test_a_receiver_that_answers_nonsense_with_200_has_it(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            app = application(tmp_path)
+            nonsense = {"Content-Type": "application/json"}
+            async with app, receiving(headers=nonsense) as receiver, working(app) as worker:
+                await started(app, receiver.url(), every="99h")
+                await until(lambda: worker.counts.notifications_delivered == 1)
+            assert len(receiver.received) == 1
+
+        play(story())
+
+
+class TestJobs:
+    def test_the_targets_of_a_job(self, tmp_path: Path) -> None:
+        async def shown(app: Application, id: str) -> list[str]:
+            return (await job_status(app, JobStatus(id=id))).answer["notify"]
+
+        async def story() -> None:
+            app = application(tmp_path)
+            async with app:
+                id = await remark(app)
+                assert await shown(app, id) == []
+                await started(app, "slack+" + HOOK.url, id=id, every="99h")
+                assert await shown(app, id) == ["slack+https://hooks.example.org/…"]
+                again = await start_job(app, StartJob(id=id, notify=HOOK.url))
+                assert again.notes[0] == says("job reschedule --notify")
+                # A change of the schedule leaves them, and so does the next start.
+                await reschedule_job(app, RescheduleJob(id=id, every="98h"))
+                assert await shown(app, id) == ["slack+https://hooks.example.org/…"]
+                changed = await reschedule_job(app, RescheduleJob(id=id, notify=HOOK.url))
+                assert changed.answer["result"] == says("4d2h")
+                assert await shown(app, id) == ["https://hooks.example.org/…"]
+                assert (await app.store.read_log(id))[-1].text == says("otifications")
+                await stop_job(app, StopJob(id=id))
+                await start_job(app, StartJob(id=id))
+                assert await shown(app, id) == ["https://hooks.example.org/…"]
+                await stop_job(app, StopJob(id=id))
+                await start_job(app, StartJob(id=id, notify="none"))
+                assert await shown(app, id) == []
+
+        play(story())
+
+    def test_over_http(self, tmp_path: Path) -> None:
+        with Serving(tmp_path) as served:
+            id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hi"}).json()["result"]
+            fields = {"id": id, "notify": [HOOK.url, {"url": HOOK.url, "format": "ntfy"}]}
+            done = served.post("/job/start", fields).json()
+            status = served.post("/job/status", {"id": id}).json()
+            refused = served.post("/job/start", {"id": id, "notify": ["ftp://x.org/secret"]})
+
+        assert done == {"success": True, "result": "Job started"}
+        assert status["notify"] == ["https://hooks.example.org/…", "ntfy+https://hooks.example.org/…"]
+        assert (refused.status, refused.json()["error"]) == (422, says("ftp://x.org"))
+
+    def test_on_the_command_line(self, scenarioctl: Run) -> None:
+        made = scenarioctl("--offline", "create", "remark", "--chain", "polkadot", "--text", "hi")
+        id = made.out.strip()
+        begun = scenarioctl(
+            *("job", "start", id, "--notify", "slack+https://x.org/1"),
+            *("--notify", '{"url": "https://x.org/2", "events": ["run_failed"]}'),
+        )
+        status = scenarioctl("--json", "job", "status", id)
+        refused = scenarioctl("job", "start", id, "--notify", "slak+https://x.org/1")
+
+        assert begun.code == 0
+        assert json.loads(status.out)["notify"] == ["slack+https://x.org/…", "https://x.org/…"]
+        assert (refused.code, refused.err) == (2, says("slak", "slack").within("Error: {}\n"))
+
+
+class TestSettings:
+    def read(self, tmp_path: Path, text: str, **environment: str) -> Any:
+        path = tmp_path / "config.toml"
+        path.write_text(text)
+        return load_settings({"config": str(path)}, environment)
+
+    def test_the_forms_in_the_file(self, tmp_path: Path) -> None:
+        settings = self.read(
+            tmp_path,
+            'notify = ["https://x.org/1", {url = "https://x.org/2", format = "slack", events = ["run_failed"]}]\n'
+            f'notify_secret = "{SECRET}"\npublic_url = "https://sc.example.org"\n',
+        )
+
+        assert [each.url for each in settings.notify] == ["https://x.org/1", "https://x.org/2"]
+        assert settings.notify[1].events == (NotificationEvent.RUN_FAILED,)
+        tables = self.read(tmp_path, '[[notify]]\nurl = "https://x.org/3"\nformat = "ntfy"\n')
+        assert tables.notify[0].format is NotificationFormat.NTFY
+        assert SECRET not in repr(settings)
+        assert "x.org" not in repr(settings)
+
+    def test_the_environment(self, tmp_path: Path) -> None:
+        settings = self.read(
+            tmp_path,
+            "",
+            SCENARIOCTL_NOTIFY="https://x.org/1,ntfy+https://x.org/2",
+            SCENARIOCTL_NOTIFY_SECRET=SECRET,
+        )
+
+        assert [each.url for each in settings.notify] == ["https://x.org/1", "https://x.org/2"]
+        assert settings.notify_secret == SECRET
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ('notify = ["ftp://x.org/secret"]', ("notify", "config.toml", "ftp://x.org")),
+            ("notify = 5", ("notify", "config.toml")),
+            ('notify_secret = "secret"', ("notify_secret", "whsec_", "24", "64")),
+            ('notify_secret = "whsec_c2VjcmV0"', ("notify_secret",)),
+            (f'notify_secret = "{SECRET.removeprefix("whsec_")}"', ("notify_secret",)),
+            ("notify_secret = 5", ("notify_secret",)),
+            ('public_url = "sc.example.org"', ("public_url", "sc.example.org", "https://")),
+            ('public_url = "https://x.org/#/"', ("public_url", "https://x.org/#/")),
+        ],
+    )
+    def test_refusals(self, tmp_path: Path, text: str, words: tuple[str, ...]) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            self.read(tmp_path, text)
+
+        assert str(refused.value) == says(*words)
+        assert "secret" not in str(refused.value).replace("notify_secret", "").replace("signing secret", "")
+
+    def test_the_commands_show_no_secret(self, scenarioctl: Run) -> None:
+        for key, value in (
+            ("notify", '["slack+https://x.org/hidden", {url = "https://y.org/hidden"}]'),
+            ("notify_secret", SECRET),
+        ):
+            assert scenarioctl("config", "set", key, value).code == 0
+        shown = scenarioctl("--json", "config", "show")
+
+        settings = json.loads(shown.out)
+        assert settings["notify"] == ["slack+https://x.org/…", "https://y.org/…"]
+        assert settings["notify_secret"] == "(set)"
+        assert "hidden" not in shown.out
+
+    def test_doctor_tells_of_those_that_fail(self, tmp_path: Path, scenarioctl: Run) -> None:
+        def check() -> dict[str, Any]:
+            found = json.loads(scenarioctl("--offline", "--json", "--store", str(path), "doctor").out)
+            return next((each for each in found["checks"] if each["name"] == "notifications"), {})
+
+        path = tmp_path / "s.db"
+        assert check() == {}
+
+        async def story() -> None:
+            app = application(tmp_path)
+            async with app, working(app) as worker:
+                await started(app, "http://127.0.0.1:1/hidden")
+                await until(lambda: worker.counts.notifications_failed >= 1)
+                await asyncio.sleep(0.1)
+
+        play(story())
+        failing = check()
+        assert failing["ok"] is None
+        assert failing["text"] == says("0 queued", "1 not delivered", "127.0.0.1:1")
+        assert failing["advice"] == says("scenarioctl notify test")
+
+
+class TestTest:
+    def test_it_is_sent_to_all_targets_of_the_settings(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            async with receiving() as receiver:
+                app = application(tmp_path, notify=[receiver.url(), f"ntfy+{receiver.url()}"])
+                async with app:
+                    result = await send_test_notification(app, SendTestNotification())
+            assert [each["error"] for each in result.answer["deliveries"]] == ["", ""]
+            assert result.notes == ()
+            assert {each.id for each in receiver.received} == {result.answer["id"]}
+            assert all(is_signed(each.headers, each.body) for each in receiver.received)
+
+        play(story())
+
+    def test_it_is_sent_to_one(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            async with receiving() as receiver, application(tmp_path, notify_secret="") as app:
+                result = await send_test_notification(app, SendTestNotification(target=receiver.url()))
+            (got,) = receiver.received
+            assert got.json()["type"] == "test"
+            assert "webhook-signature" not in got.headers
+            assert result.notes == (says("notify_secret"),)
+
+        play(story())
+
+    def test_what_fails_is_named(self, tmp_path: Path) -> None:
+        async def story() -> tuple[ScenarioctlError, int]:
+            async with receiving(status=404) as receiver, receiving() as other:
+                targets = [receiver.url("/secret"), other.url("/secret")]
+                async with application(tmp_path, notify=targets) as app:
+                    with pytest.raises(RequestFailed) as failed:
+                        await send_test_notification(app, SendTestNotification())
+            return failed.value, receiver.port
+
+        failed, port = asyncio.run(story())
+        assert str(failed) == says("1 of 2", "404", port=port)
+        errors = [bool(each["error"]) for each in failed.details["deliveries"]]  # type: ignore[attr-defined]
+        assert errors == [True, False]
+
+    def test_no_target(self, scenarioctl: Run) -> None:
+        done = scenarioctl("notify", "test")
+
+        assert (done.code, done.err) == (2, says("notify", "config.toml").within("Error: {}\n"))
+
+    def test_over_http(self, tmp_path: Path) -> None:
+        with Serving(tmp_path) as served:
+            refused = served.post("/api/notify/test", {"target": "http://127.0.0.1:1/"})
+
+        assert refused.status == 502
+        assert refused.json()["success"] is False
+        assert refused.json()["error"] == says("1 of 1", "private")
+
+
+class TestGuide:
+    """The examples of docs/notifications.md."""
+
+    @staticmethod
+    def example(language: str) -> str:
+        text = (ROOT / "docs" / "notifications.md").read_text()
+        found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        return found[0]
+
+    def test_the_settings_are_read(self, tmp_path: Path) -> None:
+        path = tmp_path / "config.toml"
+        path.write_text(self.example("toml"))
+        settings = load_settings({"config": str(path)}, {})
+
+        assert [each.format for each in settings.notify] == ["json", "slack", "ntfy"]
+
+    def test_the_object_has_the_fields_of_a_notification(self) -> None:
+        shown, (_, body) = json.loads(self.example("json")), built(MESSAGE)
+
+        assert shown.keys() == json.loads(body).keys()
+        assert shown["data"].keys() == json.loads(body)["data"].keys()
+
+    def test_the_receiver_verifies(self, tmp_path: Path) -> None:
+        port = free_port()
+        (tmp_path / "receiver.py").write_text(self.example("python"))
+        process = subprocess.Popen(
+            [sys.executable, "receiver.py", str(port)],
+            cwd=tmp_path,
+            env=os.environ | {"NOTIFY_SECRET": SECRET},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+        async def story() -> list[str]:
+            url = f"http://127.0.0.1:{port}/"
+            await asyncio.to_thread(wait_until, lambda: is_open(port))
+            app = application(tmp_path)
+            async with app, working(app) as worker:
+                id = await started(app, url, every="99h")
+                await until(lambda: worker.counts.notifications_delivered == 1)
+            refused = []
+            for secret in ("", OTHER_SECRET):
+                async with application(tmp_path, notify_secret=secret) as app:
+                    with pytest.raises(RequestFailed) as failed:
+                        await send_test_notification(app, SendTestNotification(target=url))
+                    refused.append(str(failed.value).rpartition(" ")[2])
+            return [id, *refused]
+
+        try:
+            id, *refused = asyncio.run(story())
+        finally:
+            process.kill()
+            out, _ = process.communicate(timeout=PATIENCE)
+        assert out == f"draft_ready {id}\n"
+        assert refused == ["401", "401"]
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.one_python
+def test_a_daemon_that_is_killed_between_a_run_and_its_delivery(tmp_path: Path) -> None:
+    port = free_port()
+    settings = {
+        "SCENARIOCTL_OFFLINE": "1",
+        "SCENARIOCTL_NOTIFY": f"http://127.0.0.1:{port}/hook",
+        "SCENARIOCTL_NOTIFY_SECRET": SECRET,
+        "SCENARIOCTL_PRIVATE_TARGETS": "127.0.0.1",
+    }
+    with daemon(tmp_path / "home", variables=settings) as running:
+        id = running.ask("/api/create/remark", {"chain": "polkadot", "text": "hi"})[1]["result"]
+        assert running.ask("/job/start", {"id": id, "every": "99h"})[0] == 200
+        running.said("the notification draft_ready")
+        running.process.kill()
+        running.process.wait(PATIENCE)
+        assert SECRET not in running.log
+
+    async def receive() -> list[Received]:
+        async with receiving(port=port) as receiver:
+            with daemon(tmp_path / "home", variables=settings) as again:
+                await receiver.has(1)
+                metrics = await asyncio.to_thread(lambda: again.ask("/metrics", as_json=False)[1].decode())
+                deadline = time.monotonic() + PATIENCE
+                while 'scenarioctl_notifications_total{outcome="delivered"} 1' not in metrics:
+                    assert time.monotonic() < deadline
+                    metrics = await asyncio.to_thread(
+                        lambda: again.ask("/metrics", as_json=False)[1].decode()
+                    )
+                assert 'scenarioctl_notifications_waiting{state="queued"} 0' in metrics
+                assert 'scenarioctl_notifications_waiting{state="retrying"} 0' in metrics
+        return receiver.received
+
+    (got,) = asyncio.run(receive())
+    assert (got.json()["type"], got.json()["data"]["job"]) == ("draft_ready", id)
+    assert is_signed(got.headers, got.body)
