@@ -1109,4 +1109,6 @@ def test_choices_are_those_that_the_help_names() -> None:
 
     assert offered > 30
     # Its metavar names them.
-    assert unexplained == ["create --syntax toml", "create --syntax json"]
+    assert unexplained == [
+        f"{line} --syntax {syntax}" for line in ("create", "flow preview") for syntax in ("toml", "json")
+    ]

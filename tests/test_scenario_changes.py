@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,89 @@ VALUES = st.recursive(
 )
 
 
+#: Without a store.
+ALONE = Application(
+    Settings(config=Path("/dev/null/c"), store="/dev/null/s", cache=Path("/dev/null/r"), offline=True)
+)
+
+
+@st.composite
+def flows(draw: st.DrawFn) -> dict[str, Any]:
+    """Return a flow whose steps follow and name any of those before."""
+    steps: list[dict[str, Any]] = []
+    providers: list[str] = []
+    for number in range(draw(st.integers(1, 5))):
+        named = "".join(
+            f"{{{{ {each}.a }}}}"
+            for each in draw(st.lists(st.sampled_from(providers)) if providers else st.just([]))
+        )
+        step = dict(draw(st.sampled_from(STEPS)))
+        if step["type"] == "Remark":
+            step["text"] = draw(TEXTS.filter(bool)) + named
+        if step["type"] == "http":
+            step |= {"url": f"https://example.org/{named}", "body": draw(TEXTS)}
+        if draw(st.booleans()):
+            step["after"] = draw(
+                st.lists(st.sampled_from([each["id"] for each in steps])) if steps else st.just([])
+            )
+        step["id"] = draw(st.sampled_from([f"s{number}", f"step{number}", f"http{number}"]))
+        if step["type"] in ("http", "webhook", "chainQuery"):
+            providers.append(step["id"])
+        steps.append(step)
+    return {"steps": steps}
+
+
+STEPS: tuple[dict[str, Any], ...] = (
+    {"type": "Remark", "chain": "polkadot"},
+    {"type": "http", "headers": {"Accept": "{{ b }}"}, "method": "post"},
+    {"type": "webhook", "name": "w", "timeout": 60},
+    {"type": "delay", "seconds": "2.50"},
+    {"type": "chainQuery", "chain": "polkadot", "pallet_name": "system", "method_name": "number"},
+    {
+        "type": "chainTx",
+        "chain": "polkadot",
+        "pallet_name": "System",
+        "method_name": "remark",
+        "params": {"remark": [1, "x"]},
+    },
+    {
+        "type": "swap",
+        "assetin": "DOT",
+        "assetout": 0,
+        "amount": 2,
+        "min_amount_out": 5,
+        "exact_minimum": True,
+    },
+    {
+        "type": "swap",
+        "assetin": "DOT",
+        "assetout": "{{ b }}",
+        "amount": "2e1",
+        "slippage": "0.50",
+        "route": "5>omnipool>0",
+    },
+    *(
+        {
+            "type": "xTransfer",
+            "source_chain": source,
+            "dest_chain": destination,
+            "destination_address": BOB,
+            "amount": "1.50",
+            "assetid": asset,
+        }
+        for source, destination, asset in (
+            ("polkadot", "assetHub", "DOT"),
+            ("assetHub", "polkadot", "native"),
+            ("assetHub", "hydraDx", 1984),
+            ("hydraDx", "assetHub", 10),
+            ("hydraDx", "hydraDx", 0),
+            ("assetHub", "assetHub", "{{ b }}"),
+        )
+    ),
+)
+FLOWS = flows()
+
+
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Application]:
     made = Application(
@@ -118,6 +202,13 @@ class TestFlowsOfDiagrams:
         confirmed = text.replace('assetid = "DOT"', 'assetid = "DOT"\nyes = true')
 
         assert write_toml(write_flow(app, drawn(app, confirmed))) == confirmed
+
+    @given(flow=FLOWS)
+    def test_no_flow_loses_anything(self, flow: dict[str, Any]) -> None:
+        diagram = drawn(ALONE, flow)
+        text = write_toml(write_flow(ALONE, diagram))
+
+        assert keep_nodes(drawn(ALONE, text), diagram) == diagram.document
 
     @pytest.mark.parametrize("name", ["transfer", "swap", "swap_with_minimum"])
     def test_what_only_the_web_editor_reads_stays_where_nothing_else_changes(
@@ -475,6 +566,20 @@ class TestReplacing:
             says("job", "next run"),
         ]
         assert ok(scenarioctl("job", "logs", rent)) == "Scenario changed: the next run uses the new version\n"
+
+
+def test_a_flow_is_drawn_without_being_stored(scenarioctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "f.toml").write_text(RENT.replace("paid", "{{ a }}"))
+    line = ("--offline", "flow", "preview", str(tmp_path / "f.toml"))
+    answer = json.loads(ok(scenarioctl(*line, "--json", "--format", "text")))
+
+    assert answer["info"] == "polkadot > xTransfer > assetHub > Remark"
+    assert "1.5 DOT" in b64decode(answer["img"]).decode()
+    assert answer["problems"] == [{"step": "steps[1]", "problem": says("text", "a")}]
+    assert [node["type"] for node in answer["diagram"]["nodes"]] == ["chain", "action", "chain", "action"]
+    ok(scenarioctl(*line, "-o", str(tmp_path / "f.svg")))
+    assert (tmp_path / "f.svg").read_text().startswith("<svg")
+    assert json.loads(ok(scenarioctl("scenario", "list", "--json")))["total"] == 0
 
 
 # In an editor

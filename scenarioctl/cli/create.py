@@ -23,6 +23,20 @@ from scenarioctl.errors import InvalidRequest
 FLOW_LIMIT = 1024 * 1024
 
 
+syntax_option = option(
+    "--syntax",
+    metavar="toml|json",
+    choices=("toml", "json"),
+    default="",
+    help="Syntax of the flow, if the file name doesn't tell.",
+)
+
+
+def syntax_of(path: str, given: str) -> str:
+    """Return the syntax that is *given*, else that of the file's name."""
+    return given or ("json" if path.lower().endswith(".json") else "toml")
+
+
 class CreateGroup(Group):
     """`create` is a group, and with `--file` a command."""
 
@@ -40,13 +54,7 @@ class CreateGroup(Group):
     metavar="FILE",
     help="A flow file of several steps (.toml or .json); - reads stdin.",
 )
-@option(
-    "--syntax",
-    metavar="toml|json",
-    choices=("toml", "json"),
-    default="",
-    help="Syntax of the flow, if the file name doesn't tell.",
-)
+@syntax_option
 @click.option(
     "--check",
     is_flag=True,
@@ -77,7 +85,7 @@ def create(context: click.Context, flow: str | None, syntax: str, check: bool, s
             f"there is nothing to create, expected --file or one of: {', '.join(create.list_commands(context))}",
             context,
         )
-    syntax = syntax or ("json" if flow.lower().endswith(".json") else "toml")
+    syntax = syntax_of(flow, syntax)
     text = read_text(flow, field="file", limit=FLOW_LIMIT)
     result = perform(flow=text, syntax=syntax, check=check, sender=sender)
     show_check(result)

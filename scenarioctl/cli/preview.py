@@ -1,4 +1,4 @@
-"""`scenarioctl scenario preview`."""
+"""`scenarioctl scenario preview`, and pictures of other commands."""
 
 import sys
 from base64 import b64decode
@@ -8,11 +8,44 @@ import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import asked_for_data, emit, perform, tell
-from scenarioctl.cli.options import argument, option
+from scenarioctl.cli.options import argument, option, together
 from scenarioctl.cli.pictures import WAYS, find_way, show, text_for, write_whole
 from scenarioctl.errors import InvalidRequest, shorten
 
 _ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}
+
+
+#: Where the picture goes, and what it looks like.
+picture_options = together(
+    option(
+        "--output", "-o", metavar="FILE", help="Write the picture to FILE (.png, .svg or .txt); - is stdout."
+    ),
+    option(
+        "--format",
+        metavar="FORMAT",
+        choices=("png", "svg", "text"),
+        help="png, svg or text, if the name of FILE doesn't tell.",
+    ),
+    option(
+        "--theme",
+        metavar="THEME",
+        choices=("light", "dark"),
+        default="light",
+        help="light (default) or dark.",
+    ),
+    option(
+        "--width",
+        metavar="N",
+        default="",
+        help="Width in pixels, 400 to 4096, or of a text drawing in characters, 40 to 1000.",
+    ),
+    option(
+        "--draw",
+        metavar="WAY",
+        choices=WAYS,
+        help="How this terminal shows pictures: kitty, iterm2, or text.",
+    ),
+)
 
 
 @click.command(
@@ -21,33 +54,17 @@ _ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}
     example="scenarioctl scenario preview 3kf9Qz7aB -o picture.png --theme dark",
 )
 @argument("scenario_id", metavar="ID")
-@option("--output", "-o", metavar="FILE", help="Write the picture to FILE (.png, .svg or .txt); - is stdout.")
-@option(
-    "--format",
-    metavar="FORMAT",
-    choices=("png", "svg", "text"),
-    help="png, svg or text, if the name of FILE doesn't tell.",
-)
-@option(
-    "--theme", metavar="THEME", choices=("light", "dark"), default="light", help="light (default) or dark."
-)
-@option(
-    "--width",
-    metavar="N",
-    default="",
-    help="Width in pixels, 400 to 4096, or of a text drawing in characters, 40 to 1000.",
-)
-@option(
-    "--draw",
-    metavar="WAY",
-    choices=WAYS,
-    help="How this terminal shows pictures: kitty, iterm2, or text.",
-)
+@picture_options
 def preview(output: str | None, format: str | None, draw: str | None, **fields: Any) -> None:
     """Draw a scenario on the terminal or into a file.
 
     Without a file, the terminal shows the picture if it can; otherwise it is drawn as text.
     """
+    show_preview(output, format, draw, fields)
+
+
+def show_preview(output: str | None, format: str | None, draw: str | None, fields: dict[str, Any]) -> None:
+    """Ask for the picture of a request of *fields*, and show it or write it into a file."""
     form = _choose_format(output, format)
     if draw is not None and draw not in WAYS:
         raise InvalidRequest(f"draw {shorten(draw)} is unknown, expected one of: {', '.join(WAYS)}")

@@ -4,10 +4,11 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, ParamSpec, TypedDict, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.model.diagram import Diagram, Problem
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.diagram import Diagram, Problem, read_diagram
 from scenarioctl.model.json_types import Base64
 from scenarioctl.model.request_values import read_choice, read_number
 from scenarioctl.operations.results import Result
@@ -16,9 +17,10 @@ from scenarioctl.operations.stored_diagrams import read_blob
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from scenarioctl.actions.flow_files import DrawnFlow
     from scenarioctl.stores import StoredScenario
 
-__all__ = ["preview_scenario"]
+__all__ = ["preview_flow", "preview_scenario"]
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -57,15 +59,81 @@ class _Wanted(NamedTuple):
 
 
 async def preview_scenario(app: Application, request: PreviewScenario) -> Result[Preview]:
-    from scenarioctl.actions.problems import find_problems
-
     wanted = _read(request)
     stored = await app.store.get_scenario(request.scenario_id)
     whole, shown = await _in_thread(app, _open, stored)
+    img, _, warnings = await _preview(app, wanted, stored.summary, whole, shown)
+    return Result(answer={"info": stored.summary, "img": img}, warnings=warnings)
+
+
+async def _preview(
+    app: Application, wanted: _Wanted, summary: str, whole: Diagram, shown: Diagram
+) -> tuple[str, tuple[Problem, ...], tuple[str, ...]]:
+    """Return the file of the picture in base64, the problems that it shows, and warnings."""
+    from scenarioctl.actions.problems import find_problems
+
     # On the event loop: drafting compiles encoders that all requests share.
     found = await find_problems(app.unconnected(), shown)
-    img, warnings = await _in_thread(app, _draw, app, wanted, stored.summary, whole, shown, found)
-    return Result(answer={"info": stored.summary, "img": b64encode(img).decode()}, warnings=warnings)
+    img, warnings = await _in_thread(app, _draw, app, wanted, summary, whole, shown, found)
+    return b64encode(img).decode(), found, warnings
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewFlow:
+    """Draw a flow file that is not stored, and name the problems of its steps."""
+
+    #: The file's text, or its content if it comes as JSON.
+    flow: Any
+    #: `toml` or `json`.
+    syntax: str = "toml"
+    #: `png`, `svg` or `text`.
+    format: str = "png"
+    #: `light` or `dark`.
+    theme: str = "light"
+    #: Pixels from 400 to 4096, or for text 40 to 1000 characters. Default: the width of the picture.
+    width: int | str = ""
+
+
+class FlowProblem(TypedDict):
+    #: As `steps[0]`.
+    step: str
+    problem: str
+    #: Nothing to fix: a run brings the data.
+    waiting: NotRequired[Literal[True]]
+
+
+class FlowPreview(Preview):
+    #: The diagram that a scenario of this flow has; the ids of its nodes differ each time.
+    diagram: dict[str, Any]
+    problems: list[FlowProblem]
+
+
+async def preview_flow(app: Application, request: PreviewFlow) -> Result[FlowPreview]:
+    from scenarioctl.actions.flow_files import draw_flow, read_flow
+    from scenarioctl.actions.summaries import summarise
+    from scenarioctl.render.picture import first_part
+
+    wanted = _read(request)
+
+    def draw() -> "tuple[DrawnFlow, Diagram, Diagram, str]":
+        drawn = draw_flow(app, read_flow(request.flow, syntax=request.syntax))
+        whole = read_diagram(drawn.document)
+        return drawn, whole, first_part(whole), summarise(whole, app.registry)
+
+    drawn, whole, shown, summary = await app.aside(draw)
+    img, found, warnings = await _preview(app, wanted, summary, whole, shown)
+    problems: list[FlowProblem] = []
+    for problem in found:
+        # What only a chain can answer is no problem of a file.
+        if problem.waiting or problem.code == InvalidRequest.code:
+            place = drawn.place(problem.node)
+            problems.append({"step": place, "problem": drawn.reason(problem.node, problem.sentence)})
+            if problem.waiting:
+                problems[-1]["waiting"] = True
+    return Result(
+        answer={"info": summary, "img": img, "diagram": drawn.document, "problems": problems},
+        warnings=warnings,
+    )
 
 
 async def _in_thread(app: Application, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -131,7 +199,7 @@ def _draw(
     return img, tuple(warnings)
 
 
-def _read(request: PreviewScenario) -> _Wanted:
+def _read(request: PreviewScenario | PreviewFlow) -> _Wanted:
     from scenarioctl.render.picture import THEMES
 
     return _Wanted(
@@ -141,7 +209,7 @@ def _read(request: PreviewScenario) -> _Wanted:
     )
 
 
-def _read_width(request: PreviewScenario) -> int:
+def _read_width(request: PreviewScenario | PreviewFlow) -> int:
     from scenarioctl.render.picture import LEAST_COLUMNS, LEAST_WIDTH, MOST_COLUMNS, MOST_WIDTH
 
     value = request.width

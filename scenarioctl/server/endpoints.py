@@ -94,6 +94,7 @@ ENDPOINTS = (
     _row("GET", "/api/address", "addresses.show_address"),
     _row("GET", "/api/store/check", "stores.check_store"),
     _row("POST", "/api/scenario/show", "scenarios.show_scenario"),
+    _row("POST", "/api/flow/preview", "previews.preview_flow"),
     _row("POST", "/api/scenario/flow", "scenario_changes.scenario_flow"),
     _row("POST", "/api/scenario/replace", "scenario_changes.replace_scenario", scope="create"),
     _row("POST", "/api/scenario/rename", "scenario_changes.rename_scenario", scope="create"),

@@ -127,6 +127,7 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "scenarios.list_scenarios": Example({"limit": 10, "chain": "hydraDx"}),
     "scenarios.show_scenario": Example({"id": "Xq3b9LmZt"}),
+    "previews.preview_flow": Example({"flow": _FLOW, "format": "svg"}),
     "scenario_changes.scenario_flow": Example(
         {"id": "Xq3b9LmZt"},
         {"id": "Xq3b9LmZt", "revision": "9b7364f9044372ef", "form": "flow", "text": _FLOW},
