@@ -7,7 +7,10 @@ MARKS ?= not soak and not acceptance
 # The tests start hundreds of processes, and none should compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test messages acceptance check soak live bench bench-live bench-postgres generate clean
+# The interpreters that scenarioctl.pyz runs on.
+PYTHONS ?= $(PYTHON)
+
+.PHONY: dist deb demo test messages acceptance check soak live bench bench-live bench-postgres generate clean
 
 demo: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
@@ -56,6 +59,15 @@ bench-postgres: $(VENV)/.developed
 # Connected commands; the environment names the endpoints, see docs/live.md.
 bench-live: bench
 	$(VENV)-bench/bin/python -m benchmarks.live
+
+# Wheel, source distribution, scenarioctl.pyz and SBOM of the last commit; PYTHONS names the interpreters for the third.
+dist:
+	PYTHONS="$(PYTHONS)" packaging/build dist
+
+# A package for Debian 12, built and tried in clean chroots; needs root, mmdebstrap and lintian.
+deb:
+	packaging/build-deb dist
+	packaging/try-deb dist/scenarioctl_*.deb
 
 generate: $(VENV)/.developed
 	$(BIN)/python tools/generate.py

@@ -47,3 +47,16 @@ def test_the_requirements_are_the_distributions_that_are_imported() -> None:
 
     assert used - declared == extra
     assert declared - used == set(NOT_IMPORTED)
+
+
+def test_what_is_bundled_is_locked_by_version_and_hash() -> None:
+    """`packaging/lock` writes the list; it lacks only what the program never imports."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = distributions(project["dependencies"] + project["optional-dependencies"]["postgres"])
+    left_out = set((ROOT / "packaging/not-bundled.txt").read_text(encoding="utf-8").split())
+    entries = re.split(r"\n(?=\S)", (ROOT / "packaging/requirements.txt").read_text(encoding="utf-8").strip())
+
+    locked = {normalize(entry.partition("==")[0]) for entry in entries}
+
+    assert wanted - locked == left_out <= set(NOT_IMPORTED)
+    assert all("==" in entry and "--hash=sha256:" in entry for entry in entries)
