@@ -2553,8 +2553,8 @@ NASTY = (
 PATHS = ("it", "it.json", "it.toml", "missing", ".", "-", "a\0b", "", "x://y", "it/below")
 
 
-#: What goes on until somebody ends it: `daemon`, and `job logs --follow`.
-ENDLESS = {"daemon", "follow"}
+#: What goes on until somebody ends it: `daemon`, `job watch`, and `job logs --follow`.
+ENDLESS = {"daemon", "job watch", "follow"}
 
 
 def lines() -> st.SearchStrategy[list[str]]:

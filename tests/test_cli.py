@@ -1006,8 +1006,8 @@ def test_the_examples_in_the_help_run(
     remark = created(scenarioctl, *CREATE_REMARK)
     played = 0
     for name, command in commands().items():
-        if name == "daemon":
-            # It would serve until somebody stops it; tests/test_daemon.py does.
+        if name in ("daemon", "job watch"):
+            # They go on until somebody stops them; tests/test_daemon.py and tests/test_job_watch.py do.
             continue
         _, found, example = (command.epilog or "").partition("Example:\n")
         for line in example.replace("\\\n", " ").splitlines() if found else ():

@@ -152,7 +152,7 @@ def test_lists_and_exit_codes_show_a_failed_run(scenarioctl: Run, tmp_path: Path
 
     assert {name: ended.code for name, ended in status.items()} == {"sound": 0, "broken": 7}
     assert (field.out, field.code) == ("failed\n", 0)
-    assert {line.split("\t")[0]: line.split("\t")[-1] for line in listed} == {
+    assert {line.split("\t")[0]: line.split("\t")[6] for line in listed} == {
         made["sound"]: "executed",
         made["broken"]: "failed",
     }

@@ -223,19 +223,42 @@ class TestEveryStore:
         assert run(store.stop_job(FIRST.id, now=NOW + 1)) is False
         assert get_job(store).changed == NOW
 
-    def test_jobs_are_listed_by_id_and_state(self, store: Store) -> None:
+    def test_jobs_are_listed_the_newest_first_and_by_state(self, store: Store) -> None:
         fill_jobs(store, 7)
-        run(store.stop_job("job-0003", now=NOW))
+        run(store.stop_job("job-0003", now=NOW + 1))
 
         first = run(store.list_jobs(limit=4))
+        # It comes to the front, and hides no other.
+        run(store.stop_job("job-0005", now=NOW + 2))
         rest = run(store.list_jobs(limit=4, after=first.next))
-        assert [job.id for job in (*first.items, *rest.items)] == [f"job-{n:04}" for n in range(7)]
-        assert (first.next, first.total, rest.next, rest.total) == ("job-0003", 7, "", 7)
+        order = (3, 6, 5, 4, 2, 1, 0)
+        assert [job.id for job in (*first.items, *rest.items)] == [f"job-{n:04}" for n in order]
+        assert (first.total, rest.next, rest.total) == (7, "", 7)
+        run(store.start_job(replace(JOB, id="job-0005", changed=NOW)))
+        assert message(InvalidRequest, store.list_jobs(after="job-0003")) == says("after", "job-0003")
         assert run(store.list_jobs(state=JobState.STOPPED)) == JobPage(
             items=(get_job(store, "job-0003"),), total=1
         )
         assert run(store.list_jobs(state=JobState.PAUSED)) == JobPage(items=(), total=0)
         assert message(InvalidRequest, store.list_jobs(limit=0)) == says("limit", "0")
+
+    def test_drafts_that_could_be_signed_are_counted(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        drafts = (
+            DRAFT,
+            DRAFT,
+            replace(DRAFT, expires=NOW + 9),
+            replace(DRAFT, tx=NO_TRANSACTION, spec_version=None, expires=None),
+        )
+        finish(store, ended(claim(store)[0], drafts=drafts))
+        seq = run(store.read_mempool(FIRST.id))[0].seq
+
+        assert run(store.count_drafts([FIRST.id, OTHER.id], now=NOW)) == {FIRST.id: 3}
+        assert run(store.count_drafts([FIRST.id], now=NOW + 9)) == {FIRST.id: 2}
+        run(store.flag_drafts({seq: "outdated"}, now=NOW, lines={}))
+        assert run(store.count_drafts([FIRST.id], now=NOW + 9)) == {FIRST.id: 1}
+        assert run(store.count_drafts([OTHER.id], now=NOW)) == {}
+        assert run(store.count_drafts([], now=NOW)) == {}
 
     # -- claiming
 
@@ -678,11 +701,11 @@ class TestEveryStore:
 
         assert run(store.replan(now=NOW)) == 2
         assert [(job.due, job.planned) for job in run(store.list_jobs()).items] == [
+            (None, None),
+            (NOW + 100 * HOUR, NOW),
             (NOW + HOUR, NOW + HOUR),
             (NOW + HOUR + 5, NOW),
             (NOW + HOUR, NOW + HOUR),
-            (NOW + 100 * HOUR, NOW),
-            (None, None),
         ]
         assert run(store.replan(now=NOW)) == 0
 
@@ -985,7 +1008,9 @@ class TestSqlite:
             run(store.read_drafts("polkadot", 2_000_000, after=1))
             run(store.flag_drafts({2: "x"}, now=NOW, lines={FIRST.id: ["x"]}))
             run(store.stop_job(FIRST.id, now=NOW))
-            run(store.list_jobs(state=JobState.STOPPED, limit=1))
+            page = run(store.list_jobs(state=JobState.STOPPED, limit=1))
+            run(store.list_jobs(limit=1, after=page.next))
+            run(store.count_drafts([FIRST.id, OTHER.id], now=NOW))
             run(store.put_scenario(FIRST, replace=True))
             run(store.statistics())
             run(store.delete_scenario(FIRST.id))
@@ -997,8 +1022,12 @@ class TestSqlite:
         }
         assert len(plans) > 30
         for statement, plan in plans.items():
-            # As many leases as there are processes, which is what a claim has to look at.
-            harmless = ("SCAN leases", "SCAN l", "CONSTANT ROW", "json_each")
+            # As many leases as there are processes, which is what a claim has to look at; a page of a list, in its order,
+            # and how many jobs there are.
+            harmless = (
+                *("SCAN leases", "SCAN l", "CONSTANT ROW", "json_each"),
+                *("SCAN j USING INDEX jobs_by_changed", "SCAN j USING COVERING INDEX jobs_by_changed"),
+            )
             scans = [step for step in plan if "SCAN" in step and not any(word in step for word in harmless)]
             assert not scans, (statement, plan)
             assert not [step for step in plan if "TEMP B-TREE" in step], (statement, plan)

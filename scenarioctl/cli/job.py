@@ -1,6 +1,7 @@
 """`scenarioctl job`: run a scenario again and again, and look at what becomes of it."""
 
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,17 +19,14 @@ from scenarioctl.cli.execution import (
     refuse_output_file,
     tell,
 )
-from scenarioctl.cli.job_output import LogPrinter, newest_options, print_drafts, read_local
+from scenarioctl.cli.following import LOOK, Following
+from scenarioctl.cli.job_output import LogPrinter, newest_options, print_drafts, read_local, state_option
+from scenarioctl.cli.job_watch import watch
 from scenarioctl.cli.options import argument, complete_jobs, option
-from scenarioctl.cli.output import draw_facts, draw_table, printable, say, short_time
+from scenarioctl.cli.output import brief_time, draw_facts, draw_table, short_time
 from scenarioctl.cli.shared_options import page_options, schedule_options
-from scenarioctl.errors import DaemonUnreachable, NotReady, ScenarioctlError, StoreBusy
+from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import RUN_FAILED
-
-#: Seconds between two looks of `--follow`.
-_LOOK = 0.5
-#: So many seconds a daemon or a store that was lost meanwhile is tried again: a daemon may be started anew.
-PATIENCE = 300.0
 
 
 @click.group(cls=Group)
@@ -123,9 +121,13 @@ def status(**fields: Any) -> None:
     standing = perform(**fields)
 
     def draw() -> None:
-        facts = standing.answer
+        facts = dict(standing.answer)
         runs = facts.pop("last_runs", [])
         facts["notify"] = ", ".join(facts["notify"])
+        for name in ("changed", "next", "last", "finished"):
+            facts[name] = short_time(facts[name])
+        if since := facts.pop("changed"):
+            facts["state"] += f" since {since}"
         draw_facts({name: value for name, value in facts.items() if value not in (None, "", 0, False, "0s")})
         if runs:
             draw_table(
@@ -148,30 +150,47 @@ def status(**fields: Any) -> None:
 
 
 @job.command("list", operation="jobs.list_jobs", example="scenarioctl job list --state paused")
+@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=complete_jobs)
 @page_options
-@option(
-    "--state",
-    metavar="STATE",
-    choices=("running", "stopped", "paused"),
-    default="",
-    help="Only those that are running, stopped or paused.",
-)
+@state_option
 def list_(**fields: Any) -> None:
-    """List the jobs: id, state, schedule, next run, runs, failures in a row, how the last run ended."""
+    """List the jobs, those first that were started, stopped, paused or resumed last.
+
+    Columns: id, state, schedule, next run, runs, failures in a row, how the last run ended and when, drafts that could be
+    signed now, since when the job is in its state.
+    """
     page = perform(**fields).answer
     rows = (
         (
             row["id"],
             row["state"],
             row["schedule"],
-            short_time(row["next"]),
+            brief_time(row["next"]),
             row["runs"],
             row["failures"],
             row.get("outcome") or None,
+            brief_time(row["finished"]),
+            row["drafts"],
+            brief_time(row["changed"]),
         )
         for row in page["jobs"]
     )
-    print_table(page, ("id", "state", "schedule", "next run", "runs", "failures", "last run"), rows)
+    columns = (
+        "id",
+        "state",
+        "schedule",
+        "next run",
+        "runs",
+        "failures",
+        "result",
+        "last run",
+        "drafts",
+        "since",
+    )
+    print_table(page, columns, rows)
+
+
+job.add_command(watch)
 
 
 @job.command(operation="jobs.job_log", example="scenarioctl job logs 3kf9Qz7aB --follow")
@@ -229,32 +248,21 @@ def mempool(follow: bool, **fields: Any) -> None:
 
 def _follow(name: str, show: Callable[[Any], object], **fields: Any) -> None:
     """Print what is called *name* in the answers as they come; with `--json` each batch as an answer of its own."""
-    import time
-
     fields["after"] = fields["after"] or "0"
-    seen = False
-    lost: float | None = None
+    following = Following()
     while True:
-        try:
-            answer = perform(**fields).answer
-        except (DaemonUnreachable, NotReady, StoreBusy) as error:
-            now = time.monotonic()
-            if not seen or (lost is not None and now - lost > PATIENCE):
-                raise
-            if lost is None:
-                lost = now
-                say(f"lost, trying again for {PATIENCE:g} seconds: {printable(str(error))}")
-            time.sleep(_LOOK)
+        answer = following.ask(partial(_answer, fields))
+        if answer is None:
             continue
-        if lost is not None:
-            lost = None
-            say("following again")
-        seen = True
         if answer[name]:
             show(answer)
         fields = {**fields, "after": answer["next"], "tail": "", "since": ""}
         if not (answer[name] and fields["limit"]):
-            time.sleep(_LOOK)
+            time.sleep(LOOK)
+
+
+def _answer(fields: dict[str, Any]) -> Any:
+    return perform(**fields).answer
 
 
 def _tells(line: str, error: str) -> bool:

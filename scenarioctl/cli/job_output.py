@@ -22,6 +22,15 @@ newest_options = together(
 )
 
 
+state_option = option(
+    "--state",
+    metavar="STATE",
+    choices=("running", "stopped", "paused"),
+    default="",
+    help="Only those that are running, stopped or paused.",
+)
+
+
 def read_local(since: str) -> str:
     """Return a moment without a zone as one of this machine's zone, which a daemon may not be in; else *since* as it is."""
     if "-" not in since:

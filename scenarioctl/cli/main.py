@@ -69,13 +69,16 @@ MEANT = {
     "mempool": ("job mempool",),
     "new": ("create scenario", "create swap"),
     "pallets": ("chain pallets",),
+    "pause": ("job pause",),
     "payload": ("tx payload",),
     "preview": ("scenario preview",),
     "remark": ("create remark",),
     "rename": ("scenario rename",),
+    "reschedule": ("job reschedule",),
+    "resume": ("job resume",),
     "rm": ("scenario delete",),
     "run": ("job run",),
-    "schedule": ("job start",),
+    "schedule": ("job start", "job reschedule"),
     "sell": ("create swap",),
     "send": ("create scenario", "xcm asset-transfer", "broadcast"),
     "serve": ("daemon",),
@@ -90,7 +93,7 @@ MEANT = {
     "swap": ("create swap", "quote"),
     "teleport": ("create scenario", "xcm asset-transfer"),
     "transfer": ("create scenario", "xcm asset-transfer"),
-    "watch": ("query --watch", "job logs --follow"),
+    "watch": ("job watch", "query --watch", "job logs --follow"),
 }
 
 

@@ -71,6 +71,20 @@ def short_time(moment: str | None) -> str | None:
     return f"{datetime.fromisoformat(f'{moment[:19]}+00:00').astimezone():%Y-%m-%d %H:%M:%S}"
 
 
+def brief_time(moment: str | None) -> str | None:
+    """Return a moment as `short_time` does, but on a terminal only what is needed near today."""
+    local = short_time(moment)
+    if not local or not sys.stdout.isatty():
+        return local
+    from datetime import datetime
+
+    time = datetime.fromisoformat(local)
+    today = datetime.now().astimezone()
+    if time.date() == today.date():
+        return f"{time:%H:%M:%S}"
+    return f"{time:%b %d %H:%M}" if time.year == today.year else f"{time:%Y-%m-%d}"
+
+
 def describe_amount(amount: Mapping[str, Any]) -> str:
     """Return an AmountAnswer in words: in whole tokens if the asset's decimals are known."""
     return amount["human"] or f"{amount['value']} of the smallest unit of {amount['asset']}"
@@ -115,10 +129,10 @@ def draw_facts(facts: Mapping[str, object]) -> None:
 
 def bold(text: str) -> str:
     """Return *text* as bold on a terminal that wants colors (https://no-color.org)."""
-    return click.style(text, bold=True) if _wants_styles() else text
+    return click.style(text, bold=True) if wants_styles() else text
 
 
-def _wants_styles() -> bool:
+def wants_styles() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -136,7 +150,7 @@ def draw_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, header_style="bold" if _wants_styles() else "", pad_edge=False)
+    table = Table(box=None, header_style="bold" if wants_styles() else "", pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
     for line in lines:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, ScenarioctlError
@@ -17,8 +17,9 @@ from scenarioctl.model.jobs import (
     MempoolEntry,
     Schedule,
 )
-from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
+from scenarioctl.model.json_types import Digits, Timestamp, timestamp
 from scenarioctl.model.request_values import read_choice
+from scenarioctl.operations.job_descriptions import JobRow, RunOutcome, describe_jobs
 from scenarioctl.operations.reading_points import before_moment, read_number_of, read_since
 from scenarioctl.operations.results import Done, Result, read_page_size
 from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of
@@ -36,6 +37,8 @@ _LAST_RUNS = 5
 MEMPOOL_PAGE = 1000
 #: Characters of lines or drafts above which an answer is encoded in a thread.
 _LARGE = 256 * 1024
+#: Approximate characters of a job in an answer.
+_JOB_SIZE = 500
 #: Approximate characters of a draft in an answer, without its transaction.
 _ENTRY_SIZE = 200
 
@@ -143,9 +146,6 @@ async def stop_job(app: Application, request: StopJob) -> Result[Done]:
     return Result(answer={"success": True, "result": "Job stopped" if stopped else "Job not running"})
 
 
-RunOutcome: TypeAlias = Literal["executed", "failed"]
-
-
 class MempoolRow(TypedDict):
     """A draft, with the interface's spellings."""
 
@@ -232,34 +232,6 @@ class JobStatus:
     id: str
 
 
-class JobRow(TypedDict):
-    id: "ScenarioId"
-    state: Literal["running", "stopped", "paused"]
-    #: In words; this and the fields up to `changed` are null for a job that was never started.
-    schedule: str | None
-    every: str | None
-    cron: str | None
-    timezone: str | None
-    jitter: str | None
-    overlap: str | None
-    catchup: str | None
-    pause_after: int | None
-    timeout: str | None
-    changed: "Timestamp | None"
-    next: "Timestamp | None"
-    last: "Timestamp | None"
-    finished: "Timestamp | None"
-    outcome: RunOutcome | None
-    #: Whether a run is in progress.
-    executing: bool
-    #: The step that is executing.
-    step: str
-    runs: int
-    #: Failed runs in a row.
-    failures: int
-    reason: str
-
-
 class RunRow(TypedDict):
     planned: "Timestamp"
     started: "Timestamp"
@@ -280,7 +252,7 @@ async def job_status(app: Application, request: JobStatus) -> Result[JobDetails]
     from scenarioctl.model.notifications import describe_target
 
     job = await app.store.get_job(request.id)
-    row = _never_started(request.id) if job is None else _describe_job(job)
+    (row,) = await describe_jobs(app, [job or request.id])
     runs = await app.store.last_runs(request.id, limit=_LAST_RUNS)
     targets = job.notify if job is not None else ()
     answer: JobDetails = {
@@ -304,8 +276,10 @@ def _describe_run(run: KeptRun) -> RunRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ListJobs:
-    """List the jobs, a page at a time."""
+    """List the jobs, a page at a time: those first that were started, stopped, paused or resumed last."""
 
+    #: Only these, in this order and on one page. Default: all jobs.
+    ids: tuple[str, ...] = ()
     #: The largest number of rows.
     limit: int | str = 50
     #: `next` of the previous page.
@@ -322,11 +296,18 @@ class JobList(TypedDict):
 
 
 async def list_jobs(app: Application, request: ListJobs) -> Result[JobList]:
-    page = await app.store.list_jobs(
-        limit=read_page_size(request.limit), after=request.after, state=_read_state(request.state)
+    state = _read_state(request.state)
+    if request.ids:
+        named = [await app.store.get_job(id) or id for id in dict.fromkeys(request.ids)]
+        rows = await describe_jobs(app, named)
+        rows = [row for row in rows if state in (None, row["state"])]
+        return Result(answer={"jobs": rows, "total": len(rows), "next": None})
+    page = await app.store.list_jobs(limit=read_page_size(request.limit), after=request.after, state=state)
+    rows = await describe_jobs(app, page.items)
+    return Result(
+        answer={"jobs": rows, "total": page.total, "next": page.next or None},
+        large=len(rows) * _JOB_SIZE > _LARGE,
     )
-    jobs = [_describe_job(job) for job in page.items]
-    return Result(answer={"jobs": jobs, "total": page.total, "next": page.next or None})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -439,45 +420,6 @@ def describe_draft(draft: MempoolDraft, *, flag: str, now: int) -> MempoolRow:
     if flag:
         fields["flag"] = flag
     return fields
-
-
-def _describe_job(job: Job) -> JobRow:
-    from scenarioctl.schedules import describe_schedule, write_duration
-
-    schedule = job.schedule
-    return {
-        "id": job.id,
-        "state": job.state.value,
-        "schedule": describe_schedule(schedule),
-        "every": write_duration(schedule.every) if schedule.every else None,
-        "cron": schedule.cron or None,
-        "timezone": schedule.timezone if schedule.cron else None,
-        "jitter": write_duration(schedule.jitter),
-        "overlap": schedule.overlap.value,
-        "catchup": write_duration(schedule.catchup),
-        "pause_after": schedule.pause_after,
-        "timeout": write_duration(schedule.timeout) if schedule.timeout else None,
-        "changed": timestamp(job.changed),
-        "next": _moment(job.due if job.state is JobState.RUNNING else None),
-        "last": _moment(job.last_started),
-        "finished": _moment(job.last_finished),
-        "outcome": ("failed" if job.failures else "executed") if job.runs else None,
-        "executing": bool(job.owner),
-        "step": job.step,
-        "runs": job.runs,
-        "failures": job.failures,
-        "reason": job.reason,
-    }
-
-
-def _never_started(id: str) -> JobRow:
-    row = _describe_job(Job(id=id, state=JobState.STOPPED, schedule=Schedule(), changed=0))
-    unknown = ("schedule", *(field.name for field in fields(Schedule)), "changed")
-    return cast("JobRow", {**row, **dict.fromkeys(unknown)})
-
-
-def _moment(nanoseconds: int | None) -> str | None:
-    return timestamp(nanoseconds) if nanoseconds is not None else None
 
 
 def _read_state(state: str) -> JobState | None:

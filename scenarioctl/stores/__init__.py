@@ -227,7 +227,13 @@ class Store(Protocol):
         """
 
     async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
-        """Return up to *limit* jobs with an id above *after*, sorted by id."""
+        """Return up to *limit* jobs that follow the cursor *after*, those first that changed their state last."""
+
+    async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
+        """Return how many drafts each of these jobs has that could be signed *now*: not flagged, and not expired.
+
+        Jobs without any are left out.
+        """
 
     async def has_worker(self) -> bool:
         """Return whether any worker is running."""

@@ -1,4 +1,4 @@
-"""The cursor of a list of scenarios: the sort key of the last row of a page, which no later write moves."""
+"""The cursor of a list of scenarios or jobs: the sort key of the last row of a page."""
 
 import base64
 import binascii
@@ -7,22 +7,42 @@ from collections.abc import Callable
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.stores.validation import INTEGER_MAX, SORTS, check_text
+from scenarioctl.stores.validation import INTEGER_MAX, check_text
 
 #: A part of a sort key.
 Value = str | int
 
 #: Sort -> the types of its key. Rows with the same time or summary follow each other in the order of their numbers.
-_KEYS: dict[str, tuple[type, ...]] = {"created": (int, int), "id": (str,), "summary": (str, int)}
+_KEYS: dict[str, tuple[type, ...]] = {
+    "created": (int, int),
+    "id": (str,),
+    "summary": (str, int),
+    # Of jobs.
+    "changed": (int, str),
+}
 
 
 def write_cursor(*, id: str, summary: str, created: int, seq: int, sort: str, descending: bool) -> str:
     """Return the cursor behind a row; *seq* is its number in the store."""
     keys: dict[str, list[Value]] = {"created": [created, seq], "id": [id], "summary": [summary, seq]}
+    return _write(keys[sort], sort=sort, descending=descending)
+
+
+def write_job_cursor(*, id: str, changed: int) -> str:
+    """Return the cursor behind a job of a list that begins with the newest."""
+    return _write([changed, id], sort="changed", descending=True)
+
+
+def read_job_cursor(cursor: str) -> list[Value]:
+    """Return `changed` and the id in *cursor*; InvalidRequest if no list of jobs has written it."""
+    return read_cursor(cursor, sort="changed", descending=True)
+
+
+def _write(values: list[Value], *, sort: str, descending: bool) -> str:
     key = [
         # A damaged row may have anything in its place, and the list has to go on behind it.
         part if type(part) is kind else _write_damaged(part)
-        for part, kind in zip(keys[sort], _KEYS[sort], strict=True)
+        for part, kind in zip(values, _KEYS[sort], strict=True)
     ]
     text = json.dumps([sort, descending, *key], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
@@ -33,7 +53,7 @@ def read_cursor(cursor: str, *, sort: str, descending: bool) -> list[Value]:
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
         given, direction, *key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        sound = given in SORTS and type(direction) is bool
+        sound = given in _KEYS and type(direction) is bool
         for place, (part, kind) in enumerate(zip(key, _KEYS[given], strict=True)):
             if type(part) is list:
                 key[place] = _read_damaged(*part)

@@ -5,6 +5,7 @@ It lives on one event loop, where nothing comes between the statements of a meth
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,7 +35,7 @@ from scenarioctl.stores import (
 from scenarioctl.stores.figures import Statistics, Usage
 from scenarioctl.stores.job_texts import next_plan, write_schedule
 from scenarioctl.stores.memory_outbox import MemoryOutbox
-from scenarioctl.stores.memory_state import MemoryState, list_page, normal, trim
+from scenarioctl.stores.memory_state import MemoryState, list_job_page, list_page, normal, trim
 from scenarioctl.stores.outbox import notifications_of, still_true
 from scenarioctl.stores.texts import PORTION, clean, cut_line
 from scenarioctl.stores.validation import (
@@ -227,14 +228,16 @@ class MemoryStore:
 
     async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
         check_limit(limit)
-        if after:
-            check_id(after, field="after")
-        found = sorted(
-            (job for job in self._state.jobs.values() if state in (None, job.state)), key=lambda job: job.id
+        return list_job_page(self._state, limit=limit, after=after, wanted=state)
+
+    async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
+        return dict(
+            Counter(
+                entry.job
+                for entry in self._state.drafts
+                if entry.job in ids and not entry.flag and (entry.draft.expires or 0) > now
+            )
         )
-        rest = [job for job in found if job.id > after]
-        items = tuple(rest[:limit])
-        return JobPage(items=items, total=len(found), next=items[-1].id if len(rest) > limit else "")
 
     def _due(self, now: int) -> list[Job]:
         """Return the jobs that nobody runs and that are due by *now*, those due first first."""

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from scenarioctl.model.jobs import Job, KeptRun, LogLine, MempoolEntry, WebhookEvent
+from scenarioctl.model.jobs import Job, JobState, KeptRun, LogLine, MempoolEntry, WebhookEvent
 from scenarioctl.model.notifications import QueuedNotification
-from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario
-from scenarioctl.stores.cursors import Value, read_cursor, write_cursor
+from scenarioctl.stores import JobPage, ListedScenario, ScenarioPage, StoredScenario
+from scenarioctl.stores.cursors import Value, read_cursor, read_job_cursor, write_cursor, write_job_cursor
 from scenarioctl.stores.retention import room
 
 Row = TypeVar("Row")
@@ -59,6 +59,19 @@ def normal(scenario: StoredScenario, before: StoredScenario | None) -> StoredSce
         tags=tuple(sorted(set(scenario.tags))),
         created=before.created if before else scenario.created,
     )
+
+
+def list_job_page(state: MemoryState, *, limit: int, after: str, wanted: JobState | None) -> JobPage:
+    """Return the page that `Store.list_jobs` describes."""
+    found = [job for job in state.jobs.values() if wanted in (None, job.state)]
+    found.sort(key=lambda job: (job.changed, job.id), reverse=True)
+    rest = found
+    if after:
+        changed, id = read_job_cursor(after)
+        rest = [job for job in found if (job.changed, job.id) < (changed, id)]
+    items = tuple(rest[:limit])
+    following = write_job_cursor(id=items[-1].id, changed=items[-1].changed) if len(rest) > limit else ""
+    return JobPage(items=items, total=len(found), next=following)
 
 
 def list_page(

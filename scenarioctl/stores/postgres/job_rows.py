@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from scenarioctl.model.jobs import LEASE_SECONDS, ClaimedJob, Job, JobChange, JobState
 from scenarioctl.model.notifications import write_targets
 from scenarioctl.stores import DEFAULT_RETENTION, JobPage
+from scenarioctl.stores.cursors import read_job_cursor, write_job_cursor
 from scenarioctl.stores.job_texts import DAMAGED, write_schedule
 from scenarioctl.stores.postgres.connections import Connection
 from scenarioctl.stores.postgres.deferrals import SOON, Deferrals
@@ -145,16 +146,27 @@ async def get(connection: Connection, id: str) -> Job | None:
 
 async def list_page(connection: Connection, *, limit: int, after: str, state: JobState | None) -> JobPage:
     condition, values = ("j.state = %s", [str(state)]) if state is not None else ("true", [])
+    behind, position = ("AND (j.changed, j.id) < (%s, %s)", read_job_cursor(after)) if after else ("", [])
     # One statement sees one state of the store.
     found = await connection.execute(
         f"SELECT (SELECT count(*) FROM jobs j WHERE {condition}), page.* FROM (SELECT) one LEFT JOIN LATERAL"  # noqa: S608
-        f" (SELECT {_COLUMNS} FROM jobs j WHERE {condition} AND j.id > %s ORDER BY j.id LIMIT %s) page ON true",
-        (*values, *values, after, limit + 1),
+        f" (SELECT {_COLUMNS} FROM jobs j WHERE {condition} {behind} ORDER BY j.changed DESC, j.id DESC LIMIT %s)"
+        " page ON true",
+        (*values, *values, *position, limit + 1),
     )
     rows = await found.fetchall()
     jobs = [read_job(row[1:]) for row in rows if row[1] is not None]
     items = tuple(jobs[:limit])
-    return JobPage(items=items, total=rows[0][0], next=items[-1].id if len(jobs) > limit else "")
+    following = write_job_cursor(id=items[-1].id, changed=items[-1].changed) if len(jobs) > limit else ""
+    return JobPage(items=items, total=rows[0][0], next=following)
+
+
+async def count_drafts(connection: Connection, ids: Sequence[str], *, now: int) -> dict[str, int]:
+    found = await connection.execute(
+        "SELECT job, count(*) FROM mempool WHERE flag = '' AND expires > %s AND job = ANY(%s) GROUP BY job",
+        (now, list(ids)),
+    )
+    return dict(await found.fetchall())
 
 
 async def count_by_state(connection: Connection) -> dict[JobState, int]:

@@ -267,6 +267,13 @@ MIGRATIONS = (
     Migration(statements=_TAGS, compatible=1),
     Migration(index=("scenarios_by_tag", "ON scenarios USING gin (tags) WHERE tags <> '{}'"), compatible=1),
     Migration(statements=_NOTIFICATIONS, compatible=1),
+    Migration(index=("jobs_by_changed", "ON jobs (changed, id)"), compatible=1),
+    Migration(index=("jobs_by_state_and_change", "ON jobs (state, changed, id)"), compatible=1),
+    # The drafts of a job that could be signed are counted without reading their transactions.
+    Migration(
+        index=("mempool_signable", "ON mempool (job, expires) WHERE flag = '' AND expires IS NOT NULL"),
+        compatible=1,
+    ),
 )
 VERSION = len(MIGRATIONS)
 

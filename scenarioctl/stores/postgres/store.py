@@ -238,9 +238,10 @@ class PostgresStore:
 
     async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
         check_limit(limit)
-        if after:
-            check_id(after, field="after")
         return await self._read(partial(job_rows.list_page, limit=limit, after=after, state=state))
+
+    async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
+        return await self._read(partial(job_rows.count_drafts, ids=ids, now=now))
 
     async def has_worker(self) -> bool:
         return await self._read(job_rows.count_workers) > 0

@@ -5,13 +5,14 @@ a lease whose moment of granting lies ahead is of an earlier boot, and has run o
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from sqlite3 import Connection
 
 from scenarioctl.model.jobs import Claim, ClaimedJob, Job, JobChange, JobState
 from scenarioctl.model.notifications import write_targets
 from scenarioctl.stores import DEFAULT_RETENTION, JobPage
+from scenarioctl.stores.cursors import read_job_cursor, write_job_cursor
 from scenarioctl.stores.job_texts import DAMAGED, SCENARIO_DAMAGED, write_schedule
 from scenarioctl.stores.rows import read_job
 from scenarioctl.stores.sqlite.database_file import one_moment
@@ -85,15 +86,27 @@ def get(database: Connection, id: str) -> Job | None:
 
 def list_page(database: Connection, *, limit: int, after: str, state: JobState | None) -> JobPage:
     condition, values = ("j.state = ?", [str(state)]) if state is not None else ("1", [])
+    behind, position = ("AND (j.changed, j.id) < (?, ?)", read_job_cursor(after)) if after else ("", [])
     with one_moment(database):
         rows = database.execute(
-            f"SELECT {_COLUMNS} FROM jobs j WHERE {condition} AND j.id > ? ORDER BY j.id LIMIT ?",  # noqa: S608
-            (*values, after, limit + 1),
+            f"SELECT {_COLUMNS} FROM jobs j WHERE {condition} {behind} ORDER BY j.changed DESC, j.id DESC LIMIT ?",  # noqa: S608
+            (*values, *position, limit + 1),
         ).fetchall()
         (total,) = database.execute(f"SELECT count(*) FROM jobs j WHERE {condition}", values).fetchone()  # noqa: S608
     more = len(rows) > limit
     items = tuple(read_job(row) for row in rows[:limit])
-    return JobPage(items=items, total=total, next=items[-1].id if more else "")
+    # As it is in the row, which may be damaged.
+    following = write_job_cursor(id=rows[limit - 1][0], changed=rows[limit - 1][3]) if more else ""
+    return JobPage(items=items, total=total, next=following)
+
+
+def count_drafts(database: Connection, ids: Sequence[str], *, now: int) -> dict[str, int]:
+    counts = database.execute(
+        "SELECT job, count(*) FROM mempool INDEXED BY mempool_signable WHERE flag = '' AND expires > ?"
+        " AND job IN (SELECT value FROM json_each(?)) GROUP BY job",
+        (now, json.dumps(list(ids))),
+    )
+    return dict(counts.fetchall())
 
 
 def count_by_state(database: Connection) -> dict[JobState, int]:

@@ -355,6 +355,14 @@ _NOTIFICATIONS = (
     "CREATE INDEX notifications_by_job ON notifications (job)",
 )
 
+_LISTED_JOBS = (
+    "CREATE INDEX jobs_by_changed ON jobs (changed, id)",
+    "DROP INDEX jobs_by_state",
+    "CREATE INDEX jobs_by_state ON jobs (state, changed, id)",
+    # The drafts of a job that could be signed are counted without reading their transactions.
+    "CREATE INDEX mempool_signable ON mempool (job, expires) WHERE flag = '' AND expires IS NOT NULL",
+)
+
 #: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
 MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _CHAINS,
@@ -364,4 +372,5 @@ MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = (
     _LEASES_OF_THIS_BOOT,
     _TAGS,
     _NOTIFICATIONS,
+    _LISTED_JOBS,
 )

@@ -235,11 +235,13 @@ class SqliteStore:
 
     async def list_jobs(self, *, limit: int = 50, after: str = "", state: JobState | None = None) -> JobPage:
         check_limit(limit)
-        if after:
-            check_id(after, field="after")
         return await self._read(
             partial(job_rows.list_page, limit=limit, after=after, state=state), long=limit > _SHORT
         )
+
+    async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
+        action = partial(job_rows.count_drafts, ids=ids, now=now)
+        return await self._read(action, long=len(ids) > 1)
 
     async def next_due(self) -> int | None:
         return await self._read(job_rows.next_due)

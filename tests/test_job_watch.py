@@ -1,0 +1,256 @@
+"""`job watch` and `job list`: all jobs, as they are and as they change."""
+
+import json
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.application import Application
+from scenarioctl.config import load_settings
+from scenarioctl.operations.job_changes import PauseJob, pause_job
+from scenarioctl.operations.jobs import StartJob, start_job
+from scenarioctl.operations.scenarios import DeleteScenario, delete_scenario
+from scenarioctl.worker.worker import Worker
+from tests.conftest import Run
+from tests.messages import says
+from tests.node import Gone
+from tests.runner import finish
+from tests.test_jobs import REMARK, diagram, remark
+from tests.test_output import Terminal
+from tests.test_remote import Script, script
+
+__all__ = ["script"]
+
+BROKEN = {**REMARK, "id": "b", "formData": {"action": "remark"}}
+
+
+class Jobs:
+    """The store that the program has here, and what becomes of its jobs."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.app = Application(load_settings({"offline": True, "store": path, "cache": path.parent}, {}))
+        self.ids: list[str] = []
+
+    def start(self, *nodes: dict[str, Any], **fields: Any) -> str:
+        id = finish(diagram(self.app, *nodes) if nodes else remark(self.app))
+        finish(start_job(self.app, StartJob(id=id, **fields)))
+        return id
+
+    def run_due(self) -> None:
+        finish(Worker(self.app).run_next())
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Iterator[Jobs]:
+    made = Jobs(tmp_path / "s.db")
+    yield made
+    finish(made.app.close())
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, *events: Callable[[], object]) -> None:
+    """Let one of *events* happen in each pause of the program, and then somebody press Ctrl-C."""
+    left = [*events]
+
+    def sleep(_: float) -> None:
+        if not left:
+            raise KeyboardInterrupt
+        left.pop(0)()
+
+    monkeypatch.setattr(time, "sleep", sleep)
+
+
+def test_each_job_has_a_line_and_another_one_whenever_it_changes(
+    scenarioctl: Run, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = jobs.start()
+    second = jobs.start(BROKEN, every="1h")
+    meanwhile(
+        monkeypatch,
+        jobs.run_due,
+        lambda: None,
+        lambda: finish(pause_job(jobs.app, PauseJob(id=first))),
+        lambda: finish(delete_scenario(jobs.app, DeleteScenario(id=first))),
+    )
+
+    ended = scenarioctl("--store", str(jobs.path), "job", "watch")
+
+    assert (ended.err, ended.code) == ("", 0)
+    lines = [line.split("\t") for line in ended.out.splitlines()]
+    moment = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+    expected = [
+        (second, "running", "-", "-", moment, "0", "0", "-"),
+        (first, "running", "-", "-", moment, "0", "0", "-"),
+        (second, "running", moment, "failed", moment, "0", "1", ".*chain is missing.*"),
+        (first, "running", moment, "executed", moment, "1", "0", "-"),
+        (first, "paused", moment, "executed", "-", "1", "0", "paused on request"),
+        (first, "gone"),
+    ]
+    assert len(lines) == len(expected)
+    for line, wanted in zip(lines, expected, strict=True):
+        assert len(line) == len(wanted)
+        assert all(re.fullmatch(pattern, cell) for pattern, cell in zip(wanted, line, strict=True)), line
+
+
+def test_with_json_each_change_is_an_object(
+    scenarioctl: Run, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id, other = jobs.start(), jobs.start()
+    meanwhile(monkeypatch, lambda: finish(pause_job(jobs.app, PauseJob(id=id))))
+
+    ended = scenarioctl("--store", str(jobs.path), "job", "watch", id, "--json")
+
+    rows = [json.loads(line) for line in ended.out.splitlines()]
+    assert [(row["id"], row["state"], row["drafts"]) for row in rows] == [
+        (id, "running", 0),
+        (id, "paused", 0),
+    ]
+    assert other not in ended.out
+    meanwhile(monkeypatch)
+    asked = scenarioctl("--store", str(jobs.path), "job", "watch", "--state", "paused", "--field", "id")
+    assert (asked.out, asked.code) == (f"{id}\n", 0)
+
+
+def test_what_cannot_be_watched_is_refused(scenarioctl: Run, jobs: Jobs, tmp_path: Path) -> None:
+    store = ("--store", str(jobs.path))
+    jobs.start()
+
+    unknown = scenarioctl(*store, "job", "watch", "abcdefghi")
+    file = scenarioctl(*store, "job", "watch", "-o", str(tmp_path / "o"))
+
+    assert (unknown.out, unknown.err, unknown.code) == ("", says("abcdefghi").printed, 3)
+    assert (file.out, file.err, file.code) == ("", says("job watch", path=tmp_path / "o").printed, 2)
+
+
+def row(id: str, **fields: Any) -> dict[str, Any]:
+    names = ("outcome", "next", "last", "finished", "changed")
+    plain = {**dict.fromkeys(names), "executing": False, "step": "", "drafts": 0, "failures": 0, "reason": ""}
+    return {"id": id, "state": "running", **plain, **fields}
+
+
+def page(*rows: dict[str, Any], next: str | None = None) -> dict[str, Any]:
+    return {"jobs": list(rows), "total": len(rows), "next": next}
+
+
+def test_the_jobs_of_a_daemon_are_watched_page_by_page_and_after_it_was_away(
+    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script.first = [
+        page(row("a"), row("b"), next="cursor"),
+        # A job that changed meanwhile.
+        page(row("b", failures=7), row("c")),
+        Gone,
+        page(row("a", executing=True, step="webhook 6f1c"), row("b"), row("c")),
+    ]
+
+    def sleep(_: float) -> None:
+        if not script.first:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", sleep)
+
+    ended = scenarioctl("job", "watch", "--url", script.url)
+
+    assert ended.code == 0
+    assert [line.split("\t")[::3] for line in ended.out.splitlines()] == [
+        ["a", "-", "0"],
+        ["b", "-", "7"],
+        ["c", "-", "0"],
+        ["a", "in progress: webhook 6f1c", "0"],
+        ["b", "-", "0"],
+    ]
+    assert ended.err.splitlines() == [says("lost", url=script.url), says("following")]
+    assert [sent.path for sent in script.asked] == [
+        "/job/list?limit=1000",
+        "/job/list?limit=1000&after=cursor",
+        *["/job/list?limit=1000"] * 2,
+    ]
+
+
+def test_a_terminal_shows_a_table_that_is_redrawn_until_ctrl_c(tmp_path: Path, jobs: Jobs) -> None:
+    id = jobs.start()
+    watching = Terminal(tmp_path, "--store", str(jobs.path), "job", "watch", NO_COLOR="1")
+    begun = _read(watching, id)
+    assert "1 job: 1 running, 0 paused, 0 stopped; 0 in progress, 0 failed last, 0 drafts to sign" in begun
+    finish(pause_job(jobs.app, PauseJob(id=id)))
+    assert "paused on request" in _read(watching, "paused on request")
+    watching.process.send_signal(signal.SIGINT)
+    rest = watching.read()
+
+    assert watching.end() == 0
+    # The cursor is shown again.
+    assert "\x1b[?25h" in rest
+
+
+def _read(terminal: Terminal, text: str) -> str:
+    shown = ""
+    for part in terminal._parts():
+        shown += part
+        if text in shown:
+            break
+    return shown
+
+
+def test_jobs_that_have_no_room_are_counted(tmp_path: Path, jobs: Jobs) -> None:
+    for _ in range(12):
+        jobs.start()
+    watching = Terminal(tmp_path, "--store", str(jobs.path), "job", "watch", lines=9, NO_COLOR="1")
+    shown = _read(watching, "7 more")
+    watching.process.send_signal(signal.SIGINT)
+    watching.read()
+
+    assert watching.end() == 0
+    assert shown.count("running  ") == 5
+    assert "7 more: name some, choose a --state, or enlarge the window" in shown
+
+
+def test_a_list_begins_with_the_job_that_changed_last(scenarioctl: Run, jobs: Jobs) -> None:
+    ids = [jobs.start() for _ in range(3)]
+    jobs.run_due()
+    finish(pause_job(jobs.app, PauseJob(id=ids[0])))
+    store = ("--store", str(jobs.path))
+
+    listed = scenarioctl(*store, "job", "list")
+    some = scenarioctl(*store, "job", "list", ids[1], ids[0], ids[1], "--json")
+
+    lines = [line.split("\t") for line in listed.out.splitlines()]
+    assert [line[0] for line in lines] == [ids[0], ids[2], ids[1]]
+    assert [line[8] for line in lines] == ["1"] * 3
+    rows = json.loads(some.out)["jobs"]
+    assert [row["id"] for row in rows] == [ids[1], ids[0]]
+    assert lines[0][9] == f"{rows[1]['changed'][:19]}Z"
+
+
+def test_a_status_on_a_terminal_says_since_when_a_job_is_paused(tmp_path: Path, jobs: Jobs) -> None:
+    id = jobs.start()
+    finish(pause_job(jobs.app, PauseJob(id=id)))
+    job = finish(jobs.app.store.get_job(id))
+    assert job is not None
+    shown = Terminal(
+        tmp_path, "--store", str(jobs.path), "job", "status", id, NO_COLOR="1", TZ="Asia/Kathmandu"
+    )
+    facts = dict(line.split(None, 1) for line in shown.read().splitlines())
+
+    assert shown.end() == 0
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(job.changed // 10**9 + 5.75 * 3600))
+    assert facts["state"] == f"paused since {since}"
+    assert facts["reason"] == "paused on request"
+
+
+def test_drafts_that_could_be_signed_are_counted(jobs: Jobs, scenarioctl: Run) -> None:
+    id = jobs.start()
+    jobs.run_due()
+    (entry,) = finish(jobs.app.store.read_mempool(id))
+    assert _drafts(scenarioctl, jobs, id) == "1\n"
+    finish(jobs.app.store.flag_drafts({entry.seq: "outdated"}, now=1, lines={}))
+
+    assert _drafts(scenarioctl, jobs, id) == "0\n"
+
+
+def _drafts(scenarioctl: Run, jobs: Jobs, id: str) -> str:
+    return scenarioctl("--store", str(jobs.path), "job", "status", id, "--field", "drafts").out
