@@ -89,13 +89,13 @@ class Ended:
 
     @property
     def said(self) -> str:
-        """What stderr has beside the line that says which scenario was created."""
-        return without_created(self.err)
+        """What stderr has beside what it repeats of the request."""
+        return without_echo(self.err)
 
 
-def without_created(err: str) -> str:
-    """Return stderr without its first line if that says which scenario was created."""
-    return re.sub(r"\ACreated [A-Za-z0-9_-]+: .+\n", "", err)
+def without_echo(err: str) -> str:
+    """Return stderr without its first line if that says which scenario was created, or repeats a raw amount."""
+    return re.sub(r"\A(Created [A-Za-z0-9_-]+: |amount \d+ = ).+\n", "", err)
 
 
 Run = Callable[..., Ended]

@@ -5,14 +5,23 @@ from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.amounts import U128_MAX, parse_number, parse_raw, to_raw, to_text, to_whole
-from tests.conftest import BOB, Run
+from scenarioctl.model.amounts import (
+    U128_MAX,
+    parse_number,
+    parse_raw,
+    parse_typed,
+    to_raw,
+    to_text,
+    to_whole,
+)
+from tests.conftest import BOB, Ended, Run
 from tests.messages import Says, says
 from tests.serving import Serving
 
@@ -103,6 +112,183 @@ def test_any_text_is_a_number_or_is_refused_in_one_sentence(text: str) -> None:
 )
 def test_whole_tokens_are_scaled_exactly(written: object, places: int, raw: int) -> None:
     assert to_raw(parse_number(written, field="amount"), places) == raw
+
+
+# As people type them
+
+
+@given(
+    number=st.decimals(min_value="0.001", max_value=10**12, places=3),
+    unit=st.sampled_from(["", "DOT", " DOT", "raw", "  i1DOT"]),
+    grouped=st.booleans(),
+)
+def test_marks_between_digits_and_a_unit_change_no_number(number: Decimal, unit: str, grouped: bool) -> None:
+    plain = f"{number:f}{unit}"
+    marked = f"{number:,f}{unit}"
+    marked = marked if grouped else marked.replace(",", "_")
+
+    assert parse_typed(plain, field="amount") == (number, unit.strip())
+    assert parse_typed(marked, field="amount") == (number, unit.strip())
+
+
+@given(whole=st.integers(0, 10**9), fraction=st.text("0123456789", min_size=1, max_size=9))
+def test_a_comma_is_a_point_or_is_refused_with_both_readings(whole: int, fraction: str) -> None:
+    text = f"{whole},{fraction}"
+    number = Decimal(f"{whole}.{fraction}")
+
+    try:
+        typed = parse_typed(text, field="amount")
+    except InvalidRequest as error:
+        if number:
+            assert (len(fraction), 0 < whole < 1000) == (3, True)
+            assert str(error).endswith(
+                f" can mean {whole}{fraction} or {to_text(number)}: write {whole}{fraction} or {to_text(number)}"
+            )
+    else:
+        assert typed == (number, "")
+
+
+@given(text=st.text("0123456789.,_eE xX-rawDOT", max_size=14))
+def test_what_is_typed_is_an_amount_or_refused_in_one_sentence(text: str) -> None:
+    try:
+        typed = parse_typed(text, field="amount")
+    except InvalidRequest as error:
+        assert str(error).startswith("amount ")
+    else:
+        assert typed.number > 0
+        assert not typed.unit[:1].isdigit()
+
+
+@pytest.mark.parametrize(
+    ("written", "number", "unit"),
+    [
+        ("1,5", "1.5", ""),
+        ("0,500", "0.5", ""),
+        ("1234,500", "1234.5", ""),
+        ("1_000", "1000", ""),
+        ("1_000.25", "1000.25", ""),
+        ("1,000.5", "1000.5", ""),
+        ("1,000,000", "1000000", ""),
+        (" 1.5 DOT ", "1.5", "DOT"),
+        ("1.5DOT", "1.5", "DOT"),
+        ("1e3", "1000", ""),
+        ("1e3 HDX", "1000", "HDX"),
+        ("15000000000RAW", "15000000000", "RAW"),
+        (1.5, "1.5", ""),
+    ],
+)
+def test_an_amount_is_read_as_it_is_typed(written: object, number: str, unit: str) -> None:
+    assert parse_typed(written, field="amount") == (Decimal(number), unit)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1.000.000",
+        "1.000,5",
+        "1 000",
+        "1_",
+        "_1",
+        "1__0",
+        "1,",
+        ",5",
+        "12,34,567",
+        "0x10",
+        "1,5,5",
+        "DOT 1.5",
+        "1.5 DOT each",
+    ],
+)
+def test_what_can_be_read_in_several_ways_or_none_is_refused(text: str) -> None:
+    assert refusal(lambda: parse_typed(text, field="amount")).startswith(
+        f"amount '{text}' is not a number" if text != "1," else "amount"
+    )
+
+
+def run_offline(scenarioctl: Run, amount: str, *more: str, asset: str = "DOT") -> Ended:
+    return scenarioctl(
+        *("--offline", "create", "scenario", "--from", "assetHub", "--to", "assetHub", "--asset", asset),
+        *("--amount", amount, "--destination-address", BOB, *more),
+    )
+
+
+@pytest.mark.parametrize("amount", ["1,5", "1.5 DOT", "1.5dot", "15_000_000_000raw", "15000000000 raw"])
+def test_a_scenario_keeps_whole_tokens_however_they_are_typed(scenarioctl: Run, amount: str) -> None:
+    ended = run_offline(scenarioctl, amount)
+    plain = run_offline(scenarioctl, "1.5")
+
+    exported = [
+        json.loads(scenarioctl("scenario", "full", each.out.strip(), "--offline").out)["result"]
+        for each in (ended, plain)
+    ]
+    assert exported[0] == exported[1]
+    assert exported[0]["amount"] == "1.5"
+
+
+def test_the_symbol_of_a_look_alike_is_no_unit(scenarioctl: Run) -> None:
+    ended = run_offline(scenarioctl, "1.5 DOT", asset="50000534")
+
+    assert (ended.out, ended.code) == ("", 2)
+    assert ended.err == says("amount", "1.5 DOT", "50000534").printed
+
+
+def test_a_raw_amount_is_said_in_whole_tokens(scenarioctl: Run) -> None:
+    line = (
+        "--offline",
+        "xcm",
+        "asset-transfer",
+        "--from",
+        "polkadot",
+        "--to",
+        "assetHub",
+        "--assetid",
+        "DOT",
+    )
+    plain = scenarioctl(*line, "--amount", "15000000000", "--destinationaddress", BOB)
+    marked = scenarioctl(*line, "--amount", "15_000_000_000raw", "--destinationaddress", BOB)
+    quiet = scenarioctl(*line, "--amount", "15000000000", "--destinationaddress", BOB, "-q")
+
+    assert plain.err == marked.err == "amount 15000000000 = 1.5 DOT\n"
+    assert plain.out == marked.out == quiet.out
+    assert quiet.err == ""
+
+
+def test_a_minimum_is_given_in_either_unit(scenarioctl: Run) -> None:
+    line = (
+        "--offline",
+        "create",
+        "swap",
+        "--assetin",
+        "DOT",
+        "--assetout",
+        "HDX",
+        "--amount",
+        "2 DOT",
+        "--field",
+        "swap_tx",
+    )
+    raw = scenarioctl(*line, "--min-amount-out", "900000000000000")
+    both = scenarioctl(*line, "--min-amount-out", "900000000000000", "--min-received", "900")
+
+    for typed in ("900", "900 HDX", "900,0", "900000000000000raw"):
+        assert scenarioctl(*line, "--min-received", typed).out == raw.out
+    assert both.err == says("min_amount_out", "min_received").printed
+
+
+def test_a_minimum_in_whole_tokens_needs_a_number_and_an_asset_before_a_run(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    flow = tmp_path / "flow.json"
+    steps: list[dict[str, Any]] = [
+        {"type": "webhook", "name": "hook"},
+        {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2},
+    ]
+    for changes in ({"min_received": "{{ least }}"}, {"min_received": 900, "assetout": "{{ asset }}"}):
+        flow.write_text(json.dumps({"steps": [steps[0], {**steps[1], **changes}]}))
+
+        ended = scenarioctl("--offline", "create", "--file", str(flow))
+
+        assert ended.err == says("steps[1].min_received", "steps[1].min_amount_out").printed
 
 
 def test_a_rounding_context_does_not_change_an_amount() -> None:

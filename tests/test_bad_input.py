@@ -472,14 +472,29 @@ AMOUNTS = [
         says("amount", "1\\n"),
     ),
     case(
-        "raw with underscores",
-        transfer(amount="1_000"),
-        says("amount", "1_000"),
+        "raw with underscores at an end",
+        transfer(amount="1_000_"),
+        says("amount", "1_000_"),
     ),
     case(
         "raw with a comma",
         transfer(amount="1,5"),
-        says("amount", "1,5"),
+        says("amount", "1,5", "15000000000", "1.5 DOT"),
+    ),
+    case(
+        "raw with a symbol",
+        transfer(amount="1.5 DOT"),
+        says("amount", "1.5 DOT", "15000000000"),
+    ),
+    case(
+        "raw with another symbol",
+        transfer(amount="1.5 KSM"),
+        says("amount", "1.5 KSM", "DOT"),
+    ),
+    case(
+        "raw with a fraction and its unit",
+        transfer(amount="1.5raw"),
+        says("amount", "1.5"),
     ),
     case(
         "raw in full-width digits",
@@ -557,14 +572,24 @@ AMOUNTS = [
     case("whole tokens -1", scenario(amount="-1"), says("amount", "-1")),
     case("whole tokens 0", scenario(amount="0"), says("amount", "0")),
     case(
-        "whole tokens with a comma",
-        scenario(amount="1,5"),
-        says("amount", "1,5"),
+        "whole tokens with a comma that can be read in two ways",
+        scenario(amount="1,500"),
+        says("amount", "1,500", "1500", "1.5"),
     ),
     case(
-        "whole tokens with a symbol",
-        scenario(amount="1.5 DOT"),
+        "whole tokens with the symbol of another asset",
+        scenario(amount="1.5 KSM"),
+        says("amount", "1.5 KSM", "DOT"),
+    ),
+    case(
+        "whole tokens with a unit and no asset",
+        scenario(amount="1.5 DOT", assetid="{{ asset }}"),
         says("amount", "1.5 DOT"),
+    ),
+    case(
+        "raw with a fraction in whole tokens",
+        scenario(amount="1.5raw"),
+        says("amount", "1.5"),
     ),
     case("a swap of nothing", swap(amount="0"), says("amount", "0")),
     case(
@@ -590,7 +615,7 @@ AMOUNTS = [
     case(
         "a swap without a minimum",
         swap(min_amount_out=None),
-        says("hydraDx", "--offline", "min_amount_out"),
+        says("hydraDx", "--offline", "min_received", "min_amount_out"),
         "chain_unreachable",
     ),
     case(

@@ -193,7 +193,7 @@ def test_a_command_without_offline_builds_with_the_nodes_runtime(scenarioctl: Ru
             "--assetid", "DOT", "--amount", "12345678900", "--destinationaddress", BOB,
         )  # fmt: skip
 
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.said) == (0, "")
     assert ended.out == (
         '{"txdata": "0xa8040503008eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a4807341cdcdf02", '
         '"spec_version": 1006000}\n'

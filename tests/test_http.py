@@ -726,7 +726,7 @@ def test_warnings_travel_in_a_header(served: Serving) -> None:
     assert json.loads(unquote(reply.headers["scenarioctl-warnings"])) == [
         says("assetHub", "delivery", "0.1 DOT", "FeesNotMet")
     ]
-    assert "scenarioctl-notes" not in reply.headers
+    assert json.loads(unquote(reply.headers["scenarioctl-notes"])) == [says("USDt", "1")]
 
 
 def test_sentences_in_a_header_are_cut_to_what_a_header_may_have() -> None:

@@ -179,7 +179,7 @@ def test_6_a_swap_that_nobody_can_quote_says_so_beside_its_flag(served: Serving)
         503,
         {
             "success": False,
-            "error": "a swap without a minimum received needs a quote from hydraDx, and --offline forbids asking: give the minimum in the smallest unit with --min-amount-out (min_amount_out)",
+            "error": "a swap without a minimum received needs a quote from hydraDx, and --offline forbids asking: give the minimum with --min-received (min_received), or in the smallest unit with --min-amount-out (min_amount_out)",
             "code": "chain_unreachable",
         },
     )

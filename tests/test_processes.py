@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.canned import answers
-from tests.conftest import BOB, ROOT, without_created
+from tests.conftest import BOB, ROOT, without_echo
 from tests.messages import says
 from tests.node import Node
 
@@ -175,14 +175,14 @@ def run_at_once(home: Path, lines: Sequence[tuple[str, ...]]) -> list[tuple[str,
     ]
     ended = [process.communicate(timeout=60) for process in running]
     return [
-        (out, without_created(err), process.returncode)
+        (out, without_echo(err), process.returncode)
         for (out, err), process in zip(ended, running, strict=True)
     ]
 
 
 def run(home: Path, *line: str) -> str:
     done = subprocess.run([PROGRAM, *line], capture_output=True, text=True, env=environment(home))
-    assert (without_created(done.stderr), done.returncode) == ("", 0)
+    assert (without_echo(done.stderr), done.returncode) == ("", 0)
     return done.stdout
 
 

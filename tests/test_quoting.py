@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.application import Application
+from scenarioctl.config import Settings
 from scenarioctl.errors import ChainRefused, ScenarioctlError
+from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.swap.quote import Quote
 from scenarioctl.transactions.swap.route import format_route, parse_route
@@ -359,7 +362,7 @@ def frozen(asset: int, tradable: int) -> State:
     return pool(subpool(asset, reserve=10**16 if asset == DOT else 10**20, hub=2 * 10**19, tradable=tradable))
 
 
-GIVE = "set the minimum with --min-amount-out and --exact-minimum"
+GIVE = "set the minimum with --min-received and --exact-minimum"
 
 #: What is asked, of which pool, and what is said.
 REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...] = (
@@ -631,7 +634,7 @@ class TestCommands:
         ("options", "minimum", "said"),
         [
             (
-                ("--min-amount-out", "140"),
+                ("--min-amount-out", "140", "--yes"),
                 1937553179652277,
                 says("1937.553179652277", "HDX", "0.00000000014"),
             ),
@@ -641,7 +644,7 @@ class TestCommands:
                 says("1950", "HDX", "0.364"),
             ),
             (
-                ("--min-amount-out", "140", "--exact-minimum"),
+                ("--min-amount-out", "140", "--exact-minimum", "--yes"),
                 140,
                 says("0.00000000014", "HDX", "99.9999"),
             ),
@@ -675,7 +678,9 @@ class TestCommands:
         again = run("scenario", "full", ended.out.strip(), "--field", "tx")
 
         assert self.minimum(again.out.strip()) == minimum
-        assert again.err == ended.said
+        # What was confirmed is not warned of again until the next draft.
+        assert again.err.startswith(ended.said)
+        assert ("--yes" in options and "--exact-minimum" in options) == (again.err != ended.said)
         assert again.err.partition("0.0811 %); ")[2] == said
 
     @pytest.mark.parametrize(
@@ -768,11 +773,40 @@ class TestCommands:
     def test_offline_a_minimum_stands_and_an_absurd_one_is_warned_of(self, run: Run) -> None:
         line = ("--offline", "create", "swap", *self.SWAP, "2", "--min-amount-out")
         small, enough = run(*line, "1999999"), run(*line, "2000000")
+        meant = run(*line, "1999999", "--yes")
+        again = run("--offline", "scenario", "full", meant.out.strip())
 
         note = "HDX, the minimum given; offline it is not compared with a quote"
-        assert small.said.splitlines()[0] == says("0.000001999999", note)
-        assert small.err.splitlines()[-1] == says("0.000001999999", "HDX", "2", "DOT", "min_amount_out")
+        assert (small.out, small.code) == ("", 2)
+        assert small.err == says("0.000001999999", "HDX", "2", "DOT", "min_amount_out", "--yes").printed
+        assert meant.said.splitlines()[0] == says("0.000001999999", note)
+        assert ("millionth" in meant.err, "millionth" in again.err) == (False, True)
         assert "millionth" not in enough.err
+
+    @pytest.mark.parametrize("exact", [(), ("--exact-minimum",)], ids=["floor", "exact"])
+    def test_a_minimum_far_below_the_quote_has_to_be_confirmed(
+        self, run: Run, exact: tuple[str, ...]
+    ) -> None:
+        line = ("create", "swap", *self.SWAP, "2", *exact, "--min-received")
+        far, half = run(*line, "978.5"), run(*line, "978.6")
+        confirmed = run(*line, "978.5", "--yes")
+        listed = json.loads(run("scenario", "list", "--json").out)
+
+        assert (far.out, far.code) == ("", 2)
+        assert far.err == says("978.5", "50.0031", "--yes").printed
+        assert (half.code, confirmed.code) == (0, 0)
+        assert listed["total"] == 2
+
+    def test_a_client_of_the_interface_is_warned_of_it(self, run: Run, tmp_path: Path) -> None:
+        request = CreateSwap(assetin="DOT", assetout="HDX", amount="2", min_amount_out="900")
+        app = Application(
+            Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
+        )
+
+        result = finish(create_swap(app, request))
+
+        assert [each for each in result.warnings if "millionth" in each] == [says("0.0000000009", "2 DOT")]
+        finish(app.close())
 
     @pytest.mark.parametrize(
         ("line", "code", "sentence"),

@@ -25,7 +25,7 @@ REAL = sorted((SHARED / "data" / "diagrams").glob("*.json"))
 
 NEEDS_QUOTE = (
     "a swap without a minimum received needs a quote from hydraDx, and --offline forbids asking: "
-    "give the minimum in the smallest unit with --min-amount-out (min_amount_out)"
+    "give the minimum with --min-received (min_received), or in the smallest unit with --min-amount-out (min_amount_out)"
 )
 NO_TEXT = "the Remark has no text, expected it in actionData.source.target"
 NO_DRAFT = "this scenario has no step that drafts a transaction"

@@ -84,7 +84,7 @@ def test_a_runtime_that_one_node_claims_is_not_built_with_offline(scenarioctl: R
     assert (connected.out, connected.code) == ("0\n", 0)
     assert json.loads(offline.out)["spec_version"] == 2000000
     assert json.loads(offline.out)["txdata"][6:10] == "0503"
-    assert (json.loads(offline.err), decoded.err) == ({"warning": warning}, f"Warning: {warning}\n")
+    assert (json.loads(offline.said), decoded.err) == ({"warning": warning}, f"Warning: {warning}\n")
     (row,) = [row for row in json.loads(listed.out)["chains"] if row["name"] == "polkadot"]
     assert (row["spec_version"], row["source"]) == (2000000, "bundled")
 
@@ -96,8 +96,8 @@ def test_two_endpoints_that_agree_confirm_a_runtime(scenarioctl: Run, tmp_path: 
     offline = scenarioctl("--config", config, "--json", "--offline", *TRANSFER)
     listed = scenarioctl("--config", config, "--json", "chain", "list", "--role", "relay")
 
-    assert (connected.code, connected.err) == (0, "")
-    assert (json.loads(offline.out)["spec_version"], offline.err) == (3000000, "")
+    assert (connected.code, connected.said) == (0, "")
+    assert (json.loads(offline.out)["spec_version"], offline.said) == (3000000, "")
     (row,) = [row for row in json.loads(listed.out)["chains"] if row["name"] == "polkadot"]
     assert (row["spec_version"], row["source"]) == (3000000, "cached")
 

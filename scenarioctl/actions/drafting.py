@@ -224,7 +224,12 @@ async def draft_swap(
         table = await app.runtime(chain)
         draft = build_swap(replace(swap, min_amount_out=terms.min_amount_out, route=terms.route), table)
         transaction = _encode(app, chain, table, draft)
-        return replace(transaction, warnings=(*transaction.warnings, *terms.warnings), notes=terms.notes)
+        return replace(
+            transaction,
+            warnings=(*transaction.warnings, *terms.warnings),
+            doubts=terms.doubts,
+            notes=terms.notes,
+        )
 
     known = app.known_runtime(chain)
     if known is not None:
@@ -234,7 +239,7 @@ async def draft_swap(
         if bounds.minimum is None:
             raise ChainUnreachable(
                 f"a swap without a minimum received needs a quote from {chain.name}, and --offline forbids asking",
-                advice=": give the minimum in the smallest unit with --min-amount-out (min_amount_out)",
+                advice=": give the minimum with --min-received (min_received), or in the smallest unit with --min-amount-out (min_amount_out)",
             )
         return await build(
             price_swap_offline(
@@ -255,7 +260,7 @@ async def draft_swap(
         given = (
             "with --offline"
             if bounds.minimum is not None
-            else "with --min-amount-out (min_amount_out) and --offline"
+            else "with --min-received (min_received), or --min-amount-out (min_amount_out), and --offline"
         )
         raise ChainUnreachable(
             f"a swap is quoted before it is built: {error.statement}",

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.amounts import parse_number, to_raw, to_text
+from scenarioctl.model.amounts import parse_number, parse_raw, parse_typed, to_raw, to_text, to_whole
 from scenarioctl.model.diagram import name_of
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
@@ -73,9 +75,10 @@ class Fields:
     def amount(self, key: str, asset: "Asset") -> tuple[str, int]:
         """Return whole tokens as text, exact in *asset*'s decimals, and in the smallest unit."""
         field, value = self.name(key), self._given(key, "whole tokens, like 1.5")
-        number = parse_number(value, field=field)
-        raw = to_raw(number, known_decimals(asset, field, value), field=field, symbol=asset.display_name)
-        return to_text(number), raw
+        if not self._final:
+            return read_tokens(value, asset, field)
+        # A form is no place to guess in: what fills it may be somebody else's data.
+        return _scale(parse_number(value, field=field), asset, field, value)
 
     def account(self, key: str, chain: "Chain") -> tuple[str, bytes]:
         """Return an address as it was written, and the account on *chain* that it names."""
@@ -101,7 +104,12 @@ class Fields:
         if isinstance(value, str) and has_placeholder(value):
             return value, None
         if isinstance(asset, str):
-            return to_text(parse_number(value, field=self.name(key))), None
+            field, typed = self.name(key), parse_typed(value, field=self.name(key))
+            if typed.unit:
+                raise InvalidRequest(
+                    f"{field} {shorten(value)} has a unit, but a run fills in which asset it is: expected only a number"
+                )
+            return to_text(typed.number), None
         return self.amount(key, asset)
 
     def open_account(self, key: str, chain: "Chain") -> tuple[str, bytes | None]:
@@ -116,6 +124,56 @@ class Fields:
         if self._final and (value is None or value == ""):
             raise InvalidRequest(f"{self.name(key)} is missing, expected {expected}")
         return value
+
+
+def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
+    """Return an amount that a person typed as whole tokens, and in the smallest unit: `1.5`, `1.5 DOT`, `15000000000raw`."""
+    typed = parse_typed(value, field=field)
+    if typed.is_raw:
+        raw = parse_raw(str(typed.number), field=field)
+        return to_whole(raw, known_decimals(asset, field, value)), raw
+    if typed.unit and not _is_unit_of(typed.unit, asset):
+        number = to_text(typed.number)
+        named = f" or {number} {asset.symbol}" if asset.symbol and not asset.mark else ""
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is in {typed.unit}, but the asset is {asset.display_name}: expected {number}{named}"
+        )
+    return _scale(typed.number, asset, field, value)
+
+
+def read_raw(value: object, asset: "Asset", field: str) -> int:
+    """Return an amount in the smallest unit; InvalidRequest names it if whole tokens were typed."""
+    if not isinstance(value, str):
+        return parse_raw(value, field=field)
+    typed = parse_typed(value, field=field, expected="a whole number of smallest units, like 15000000000")
+    if typed.is_raw or "_" in value:
+        return parse_raw(str(typed.number), field=field)
+    if not typed.unit and ("e" in value.lower() or not ("." in value or "," in value)):
+        return parse_raw(value, field=field)
+    expected = "a whole number in the smallest unit"
+    if typed.unit and not _is_unit_of(typed.unit, asset):
+        raise InvalidRequest(
+            f"{field} {shorten(value)} is in {typed.unit}, but the asset is {asset.display_name}: expected {expected}"
+        )
+    if asset.decimals is not None:
+        tokens, raw = _scale(typed.number, asset, field, value)
+        expected = f"the smallest unit: {raw} for {tokens} {asset.display_name}"
+    raise InvalidRequest(f"{field} {shorten(value)} is in whole tokens, expected {expected}")
+
+
+def note_raw(field: str, raw: int, asset: "Asset") -> tuple[str, ...]:
+    """Return the note that says in whole tokens what was given in the smallest unit; none without decimals."""
+    return () if asset.decimals is None else (f"{field} {raw} = {asset.amount(raw)}",)
+
+
+def _scale(number: "Decimal", asset: "Asset", field: str, value: object) -> tuple[str, int]:
+    raw = to_raw(number, known_decimals(asset, field, value), field=field, symbol=asset.display_name)
+    return to_text(number), raw
+
+
+def _is_unit_of(unit: str, asset: "Asset") -> bool:
+    """Return whether *unit* means *asset*: the symbol of a look-alike means the asset that it resembles."""
+    return unit.casefold() == asset.symbol.casefold() and not asset.mark
 
 
 def note_native(given: object, asset: "Asset", field: str) -> tuple[str, ...]:

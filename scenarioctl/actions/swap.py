@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.cards import Card, Look, Row, chain_title, known, mark_rows, source_tokens, tokens
 from scenarioctl.actions.chain import asset_fields, draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_swap
-from scenarioctl.actions.fields import Fields
+from scenarioctl.actions.fields import Fields, read_raw, read_tokens
 from scenarioctl.actions.form_text import one_line, side_texts
 from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_placeholder, require_filled
@@ -159,7 +159,7 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
         },
         "target": {"chain": chain.name, **asset_fields(chain, asset_out), "address": None},
     }
-    data |= _options(fields)
+    data |= _options(fields, asset_out)
     first = draw_chain(builder, chain, asset_in, amount=amount, start=start)
     action = builder.add(ACTION_BOX, {"action": "swap", "actionData": data})
     last = draw_chain(builder, chain, asset_out)
@@ -184,18 +184,17 @@ def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _options(fields: Fields) -> dict[str, Any]:
+def _options(fields: Fields, asset_out: "Asset | str") -> dict[str, Any]:
     """Return what bounds and routes the swap, as `actionData` keeps it; nothing where nothing is given."""
+    minimum = _minimum(fields, asset_out)
     kept: dict[str, Any] = {
-        "minAmountOut": fields.open(
-            "min_amount_out", lambda value, field: str(parse_raw(value, field=field))
-        ),
+        "minAmountOut": minimum,
         "slippage": fields.open("slippage", lambda value, field: to_text(read_slippage(value, field))),
         "maxImpact": fields.open("max_impact", lambda value, field: to_text(_max_impact(value, field))),
     }
     if fields.flag("exact_minimum"):
         names = {name: fields.name(name) for name in ("min_amount_out", "slippage", "exact_minimum")}
-        _check_exact(fields.get("min_amount_out"), fields.get("slippage"), names=names)
+        _check_exact(minimum, fields.get("slippage"), names=names)
         kept["exactMinimum"] = True
     route = fields.get("route")
     if route is not None:
@@ -207,6 +206,28 @@ def _options(fields: Fields) -> dict[str, Any]:
             read_route(route, fields.name("route"))
         kept["route"] = route
     return {name: value for name, value in kept.items() if value is not None}
+
+
+def _minimum(fields: Fields, asset_out: "Asset | str") -> str | None:
+    """Return the minimum in the smallest unit, or the text with the placeholder that will be it; None if there is none."""
+    raw, tokens = fields.name("min_amount_out"), fields.name("min_received")
+    received = fields.get("min_received")
+    if received is None:
+        return fields.open(
+            "min_amount_out",
+            lambda value, field: str(
+                parse_raw(value, field=field)
+                if isinstance(asset_out, str)
+                else read_raw(value, asset_out, field)
+            ),
+        )
+    if fields.get("min_amount_out") is not None:
+        raise InvalidRequest(f"{raw} and {tokens} are both given, expected one of them")
+    if has_placeholder(received) or isinstance(asset_out, str):
+        raise InvalidRequest(
+            f"{tokens} {shorten(received)} can't be counted in the smallest unit before a run: expected {raw} instead"
+        )
+    return str(read_tokens(received, asset_out, tokens)[1])
 
 
 def check_exchange(app: "Application", chain: "Chain", field: str) -> None:
@@ -308,7 +329,15 @@ STEP = StepKind(
     outgoing=outgoing,
     flow=FlowKeys(
         required=("assetin", "assetout", "amount"),
-        optional=("chain", "min_amount_out", "exact_minimum", "slippage", "max_impact", "route"),
+        optional=(
+            "chain",
+            "min_received",
+            "min_amount_out",
+            "exact_minimum",
+            "slippage",
+            "max_impact",
+            "route",
+        ),
         fields={
             "source.chain": "chain",
             "source.assetId": "assetin",

@@ -111,19 +111,25 @@ def scenario(**fields: Any) -> None:
 
 @create.command(
     operation="creation.create_swap",
-    example="scenarioctl --offline create swap --assetin DOT --assetout HDX --amount 2 --min-amount-out 900000000000000",
+    example="scenarioctl --offline create swap --assetin DOT --assetout HDX --amount 2 --min-received 900",
 )
 @swap_options
 @option(
+    "--min-received",
+    metavar="TOKENS",
+    help="Floor under the minimum received, in whole tokens, like 900; the quote less the slippage counts if it is larger.",
+)
+@option(
     "--min-amount-out",
     metavar="RAW",
-    help="Floor under the minimum received, in the smallest unit; the quote less the slippage counts if it is larger.",
+    help="The same in the smallest unit (raw): 900000000000000 is 900 HDX.",
 )
 @click.option(
     "--exact-minimum",
     is_flag=True,
-    help="Take --min-amount-out as it stands, even far below the quote.",
+    help="Take the minimum as it stands, even below the quote less the slippage.",
 )
+@click.option("--yes", is_flag=True, help="Confirm a minimum far below the quote.")
 @option(
     "--max-impact",
     metavar="PERCENT",
@@ -135,7 +141,12 @@ def swap(**fields: Any) -> None:
     """Create a swap scenario on the exchange parachain, and draft it.
 
     The id is printed; `--json` gives the unsigned transaction too.
+
+    A minimum more than 50 % below the quote has to be confirmed with --yes; offline, one below a millionth of the tokens sold.
     """
+    if not fields["yes"] and fields["min_received"] is None and fields["min_amount_out"] is None:
+        # There is nothing to confirm, and an older daemon doesn't know the field.
+        fields["yes"] = None
     result = perform(**fields)
     show_check(result)
     print_answer(result, plain="swap.scenarioid", is_id=True)

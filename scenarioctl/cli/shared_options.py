@@ -14,8 +14,8 @@ _SPELLINGS = {
     "address": ("--destination-address", "--destinationaddress"),
 }
 
-TOKENS = ("TOKENS", "Whole tokens, like 1.5.")
-RAW = ("RAW", "Amount in the smallest unit: 10000000000 is 1 DOT.")
+TOKENS = ("TOKENS", "Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit.")
+RAW = ("RAW", "Amount in the smallest unit (raw): 10000000000 is 1 DOT.")
 
 
 def transfer_options(
@@ -144,7 +144,12 @@ swap_options = together(
         required=True,
         help="Id or symbol of the asset received.",
     ),
-    option("--amount", metavar="TOKENS", required=True, help="Whole tokens sold, like 1.5."),
+    option(
+        "--amount",
+        metavar="TOKENS",
+        required=True,
+        help="Whole tokens sold, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit.",
+    ),
     option("--slippage", metavar="PERCENT", help="How far below the quote the minimum lies (default 1)."),
     option(
         "--route",

@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from typing import NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
 
@@ -15,6 +16,54 @@ _EXPECTED = "digits with an optional point, like 1.5"
 _EXPECTED_RAW = "a whole number of smallest units, like 15000000000"
 
 _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
+
+
+#: Digits as people type them, and a unit.
+_TYPED = re.compile(r"(?!0[xX])([0-9.,_]+(?:[eE][+-]?[0-9]{1,4})?)\s*((?![eE][+-]?[0-9])[^\W\d_]\S*)?")
+_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?", re.ASCII)
+#: The unit of an amount in the smallest unit.
+RAW = "raw"
+
+
+class TypedAmount(NamedTuple):
+    """An amount as a person typed it."""
+
+    number: Decimal
+    #: As typed; empty if there is none.
+    unit: str = ""
+
+    @property
+    def is_raw(self) -> bool:
+        return self.unit.lower() == RAW
+
+
+def parse_typed(value: object, *, field: str, expected: str = _EXPECTED) -> TypedAmount:
+    """Return *value*, which may have a unit, `_` between digits, or a comma, if that can be read in only one way."""
+    if not isinstance(value, str) or len(value) > _LENGTH_MAX:
+        return TypedAmount(parse_number(value, field=field, expected=expected))
+    match = _TYPED.fullmatch(value.strip())
+    if match is None:
+        return TypedAmount(parse_number(value, field=field, expected=expected))
+    digits = _plain_digits(match[1], field, value)
+    if not _NUMBER.fullmatch(digits):
+        digits = value
+    return TypedAmount(parse_number(digits, field=field, expected=expected), match[2] or "")
+
+
+def _plain_digits(digits: str, field: str, value: str) -> str:
+    """Return *digits* without the marks between them; with them if they mean nothing."""
+    plain = re.sub(r"(?<=[0-9])_(?=[0-9])", "", digits)
+    if _GROUPED.fullmatch(plain) and (plain.count(",") > 1 or "." in plain):
+        return plain.replace(",", "")
+    whole, _, fraction = plain.partition(",")
+    if plain.count(",") != 1 or "." in plain or not whole:
+        return plain
+    if _GROUPED.fullmatch(plain) and not whole.startswith("0"):
+        tokens = to_text(Decimal(f"{whole}.{fraction}"))
+        raise InvalidRequest(
+            f"{field} {shorten(value)} can mean {whole}{fraction} or {tokens}: write {whole}{fraction} or {tokens}"
+        )
+    return f"{whole}.{fraction}"
 
 
 def parse_number(value: object, *, field: str, zero: bool = False, expected: str = _EXPECTED) -> Decimal:

@@ -32,6 +32,8 @@ class UnsignedTransaction:
     offline: bool = False
     #: Warnings for the signer.
     warnings: tuple[str, ...] = ()
+    #: What a person has to confirm before a scenario is made of it, like a minimum far below the quote.
+    doubts: tuple[str, ...] = ()
     #: Further notes, like the quote behind a swap's minimum.
     notes: tuple[str, ...] = ()
     #: The result of a check, if one was requested.

@@ -85,9 +85,11 @@ class CreateSwap(CheckableFields):
     assetout: str | int
     #: Whole tokens of the asset sold, as text or a number.
     amount: str | int | float
-    #: Raw amount of the asset received: each draft asks for this or the quote less the slippage, whichever is larger.
+    #: Whole tokens of the asset received: each draft asks for this or the quote less the slippage, whichever is larger.
+    min_received: str | int | float | None = None
+    #: The same in the smallest unit: each draft asks for this or the quote less the slippage, whichever is larger.
     min_amount_out: str | int | None = None
-    #: Take `min_amount_out` as it stands, also without a quote or far below one.
+    #: Take the minimum as it stands, also without a quote or far below one.
     exact_minimum: bool = False
     #: Per cent below the quote that the minimum lies.
     slippage: str | int | float | None = None
@@ -97,6 +99,8 @@ class CreateSwap(CheckableFields):
     route: Any = None
     #: The exchange parachain, if there is more than one.
     chain: str = "hydraDx"
+    #: Confirm a minimum far below the quote; false refuses one, without `yes` there is a warning.
+    yes: bool | None = None
     #: Refuse to create it if there is a warning.
     strict: bool = False
 
@@ -122,7 +126,7 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     drafted = await draft_first(app, diagram, sender=sender)
     transaction = drafted.transaction
     check = passed_check(transaction)
-    warnings = (*transaction.warnings, *payload_warnings(app, request))
+    warnings = (*_confirm(transaction, yes=request.yes), *payload_warnings(app, request))
     _judge(request, warnings)
     swap: SwapTransaction = {
         "swap_tx": await write_transaction(app, transaction, request),
@@ -134,6 +138,16 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
         notes=(await note_created(app, swap["scenarioid"], diagram), *transaction.notes),
         warnings=warnings,
     )
+
+
+def _confirm(transaction: "UnsignedTransaction", *, yes: bool | None) -> tuple[str, ...]:
+    """Return the warnings of *transaction*: with *yes* not those that are confirmed, with False a doubt is refused."""
+    if yes is None:
+        # A client of the interface can't know of `yes`.
+        return tuple(dict.fromkeys((*transaction.warnings, *transaction.doubts)))
+    if transaction.doubts and not yes:
+        raise InvalidRequest("; ".join(transaction.doubts), advice="; pass --yes (yes) if you mean it")
+    return tuple(each for each in transaction.warnings if each not in transaction.doubts)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,7 +60,8 @@ async def check_transaction(app: Application, request: CheckTransaction) -> Resu
             **check.answer(),
             "txdata": "0x" + bare_extrinsic(transaction.call_data).hex(),
             "spec_version": transaction.spec_version,
-        }
+        },
+        notes=transaction.notes,
     )
 
 

@@ -4,9 +4,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.actions.drafting import draft_transfer
-from scenarioctl.actions.fields import note_native, read_xcm_version
+from scenarioctl.actions.fields import note_native, note_raw, read_raw, read_xcm_version
 from scenarioctl.application import Application
-from scenarioctl.model.amounts import parse_raw
 from scenarioctl.model.json_types import Hex
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
@@ -78,7 +77,7 @@ async def draft_requested(
         source=source,
         destination=destination,
         asset=asset,
-        amount=parse_raw(request.amount, field="amount"),
+        amount=read_raw(request.amount, asset, "amount"),
         beneficiary=read_receiver(
             request.destinationaddress,
             destination,
@@ -88,4 +87,6 @@ async def draft_requested(
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
     )
     transaction = await draft_transfer(app, transfer, sender=sender)
-    return replace(transaction, notes=(*transaction.notes, *note_native(request.assetid, asset, "assetid")))
+    counted = note_raw("amount", transfer.amount, asset)
+    native = note_native(request.assetid, asset, "assetid")
+    return replace(transaction, notes=(*counted, *transaction.notes, *native))

@@ -27,7 +27,7 @@ const KINDS = {
       field("assetin", "You sell", { options: TRADED, hint: "Id or symbol on Hydration, for example 5 or DOT.", required: true }),
       field("assetout", "You receive", { options: TRADED, hint: "Id or symbol on Hydration, for example 5 or DOT.", required: true }),
       field("amount", "Amount to sell", { hint: "In whole tokens, for example 10", inputmode: "decimal", required: true }),
-      field("min_amount_out", "Minimum received (optional)", { hint: "In the smallest unit of the asset you receive. Each draft uses this, or its quote minus the slippage if that is larger.", inputmode: "numeric" }),
+      field("min_received", "Minimum received (optional)", { hint: "In whole tokens, for example 900. Each draft uses this, or its quote minus the slippage if that is larger.", inputmode: "decimal" }),
       field("slippage", "Slippage in percent (optional)", { hint: "How far the minimum is below the quote. Default: 1.", inputmode: "decimal" }),
     ],
   },

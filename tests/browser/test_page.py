@@ -115,7 +115,7 @@ def test_a_swap_is_created_with_a_form(page: Page) -> None:
     page.fill("assetin", "5")
     page.fill("assetout", "10")
     page.fill("amount", "2.5")
-    page.fill("min_amount_out", "9000000")
+    page.fill("min_received", "9")
     page.press("Create")
 
     page.wait_for("hydraDx > swap")

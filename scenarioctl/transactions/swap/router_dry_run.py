@@ -20,7 +20,7 @@ STAND_IN = b"scenarioctl quote".ljust(32, b"\0")
 #: Native raw units that the stand-in gets for the deposits that new balances cost.
 _STAND_IN_NATIVE = 10**16
 #: What to do if a quote needs a dry run that fails.
-GIVE_MINIMUM = "set the minimum with --min-amount-out and --exact-minimum"
+GIVE_MINIMUM = "set the minimum with --min-received and --exact-minimum"
 
 
 class RouterDryRun:

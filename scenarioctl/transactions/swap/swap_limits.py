@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Per cent from which a slippage gives most of the money away.
 _WIDE_SLIPPAGE = 50
+#: Per cent below the quote from which a minimum has to be confirmed.
+_FAR_BELOW = 50
 #: A minimum in whole tokens below this part of the amount sold is taken for raw units that were meant as tokens.
 _ABSURD = Fraction(1, 10**6)
 
@@ -43,6 +45,8 @@ class PricedSwap:
     #: None: one hop in the Omnipool.
     route: "tuple[RouteHop, ...] | None"
     warnings: tuple[str, ...] = ()
+    #: What is wrong with a minimum that may have been typed in another unit than was meant.
+    doubts: tuple[str, ...] = ()
     #: The quote and the minimum in words.
     notes: tuple[str, ...] = ()
 
@@ -91,18 +95,19 @@ def price_swap_offline(
 ) -> PricedSwap:
     """Return the terms of a swap that no chain is asked about: the minimum given."""
     least = asset_out.amount(minimum)
-    warnings = []
+    doubts: tuple[str, ...] = ()
     if asset_in.decimals is not None and asset_out.decimals is not None:
         tokens = Fraction(minimum, 10**asset_out.decimals)
         if tokens < _ABSURD * Fraction(amount, 10**asset_in.decimals):
-            warnings.append(
+            doubts = (
                 f"the minimum of {least} is less than a millionth of the {asset_in.amount(amount)} sold; "
-                f"min_amount_out is in the smallest unit: 1 {asset_out.display_name} is {10**asset_out.decimals}"
+                f"min_amount_out is in the smallest unit: 1 {asset_out.display_name} is {10**asset_out.decimals}",
             )
     return PricedSwap(
         min_amount_out=minimum,
         route=route,
-        warnings=tuple(warnings),
+        warnings=doubts,
+        doubts=doubts,
         notes=(f"at least {least}, the minimum given; offline it is not compared with a quote",),
     )
 
@@ -130,6 +135,7 @@ def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
             min_amount_out=floor,
             route=quote.route,
             warnings=quote.warnings,
+            doubts=_doubt(quote, floor, f"the minimum of {least}"),
             notes=(f"{quote.describe()}; at least {least}, {below}",),
         )
     note = f"{quote.describe()}; at least {least} with a slippage of {to_text(bounds.slippage)} %"
@@ -139,6 +145,8 @@ def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
         min_amount_out=computed,
         route=quote.route,
         warnings=(*quote.warnings, *warn_of_slippage(bounds.slippage, least)),
+        # As a floor it does no harm, but it is hardly what was meant.
+        doubts=_doubt(quote, floor, f"the minimum of {quote.asset_out.amount(floor)}") if floor else (),
         notes=(note,),
     )
 
@@ -147,6 +155,7 @@ def _exact_terms(quote: "Quote", bounds: SwapLimits, minimum: int) -> PricedSwap
     least = quote.asset_out.amount(minimum)
     note = f"{quote.describe()}; at least {least}, exactly as given"
     warnings = quote.warnings
+    doubts = _doubt(quote, minimum, f"the exact minimum of {least}")
     if quote.amount_out < minimum:
         warnings += (
             f"the swap would buy {quote.asset_out.amount(quote.amount_out)} now, less than the exact minimum of "
@@ -156,7 +165,16 @@ def _exact_terms(quote: "Quote", bounds: SwapLimits, minimum: int) -> PricedSwap
         warnings += (f"the exact minimum of {least} is {_below(quote, minimum)} % below the quote",)
     else:
         note += f", {_below(quote, minimum)} % below the quote"
-    return PricedSwap(min_amount_out=minimum, route=quote.route, warnings=warnings, notes=(note,))
+    return PricedSwap(
+        min_amount_out=minimum, route=quote.route, warnings=warnings, doubts=doubts, notes=(note,)
+    )
+
+
+def _doubt(quote: "Quote", minimum: int, named: str) -> tuple[str, ...]:
+    """Return what to confirm of a *minimum* that is far below the quote; nothing of another one."""
+    if Fraction(minimum, quote.amount_out) >= 1 - Fraction(_FAR_BELOW, 100):
+        return ()
+    return (f"{named} is {_below(quote, minimum)} % below the quote",)
 
 
 def _below(quote: "Quote", minimum: int) -> str:
