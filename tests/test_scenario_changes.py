@@ -550,6 +550,19 @@ class TestReplacing:
         assert (refused.code, refused.err) == (2, says("--as json", "action_g00003", id=rent).printed)
         assert diagram == json.loads(text)
 
+    def test_a_flow_that_would_be_too_large_is_written_as_a_diagram(
+        self, scenarioctl: Run, rent: str, tmp_path: Path
+    ) -> None:
+        steps = [{"type": "Remark", "chain": "polkadot", "text": "x" * 200_000} for _ in range(5)]
+        ok(self.edit(scenarioctl, tmp_path, rent, json.dumps({"steps": steps})))
+        ok(scenarioctl("scenario", "flow", rent))
+        diagram = json.loads(ok(scenarioctl("scenario", "export", rent, "--as", "json")))
+        diagram["nodes"][-1]["formData"]["actionData"]["source"]["target"] = "x" * 300_000
+        ok(self.edit(scenarioctl, tmp_path, rent, json.dumps(diagram)))
+        refused = scenarioctl("scenario", "flow", rent)
+
+        assert (refused.code, refused.err) == (2, says("bytes", "--as json", id=rent).printed)
+
     def test_a_job_is_told_of_other_steps_and_not_of_another_name(
         self, scenarioctl: Run, rent: str, tmp_path: Path
     ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import Conflict, InvalidRequest, shorten
+from scenarioctl.errors import Conflict, InvalidRequest, TooLarge, shorten
 from scenarioctl.formats.documents import parse_json, write_json
 from scenarioctl.model.diagram import Diagram, label_document, name_of, read_diagram, read_name, read_tags
 from scenarioctl.model.jobs import SCENARIO_CHANGED, JobState
@@ -181,6 +181,7 @@ class WrittenScenario(TypedDict):
 
 
 async def scenario_flow(app: Application, request: ScenarioFlow) -> Result[WrittenScenario]:
+    from scenarioctl.actions.flow_files import MAX_BYTES
     from scenarioctl.actions.flow_writing import write_flow
 
     read_choice(request.syntax, field="syntax", choices=_SYNTAXES)
@@ -190,14 +191,18 @@ async def scenario_flow(app: Application, request: ScenarioFlow) -> Result[Writt
     def write() -> str:
         flow = write_flow(app, diagram)
         if request.syntax == "json":
-            return _indented(flow)
-        from scenarioctl.formats.toml_text import write_toml
+            text = _indented(flow)
+        else:
+            from scenarioctl.formats.toml_text import write_toml
 
-        return write_toml(flow)
+            text = write_toml(flow)
+        if len(text.encode()) > MAX_BYTES:
+            raise TooLarge(f"it would have more than {MAX_BYTES} bytes, the limit for a flow file")
+        return text
 
     try:
         text = await app.aside(write)
-    except InvalidRequest as error:
+    except (InvalidRequest, TooLarge) as error:
         if not request.or_diagram:
             raise InvalidRequest(
                 f"scenario {request.id!r} cannot be written as a flow file: {error}. Export it with --as json."
