@@ -271,6 +271,17 @@ def application(tmp_path: Path, clock: Clock | None = None, **settings: Any) -> 
     return Application(load_settings({**flags, **given}, {}), clock=clock or Clock(), served=True)
 
 
+def location(kind: str, tmp_path: Path) -> str:
+    """Return where an empty store is."""
+    if kind == "sqlite":
+        return str(tmp_path / "s.db")
+    from tests import postgres
+
+    url = postgres.shared_database()
+    postgres.empty_tables(url)
+    return url
+
+
 PACE = Pace(poll=0.02, notifications=0.05, grace=1.0)
 
 
@@ -585,9 +596,12 @@ class TestDelivery:
 
         play(story())
 
-    def test_several_workers_send_each_once(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+    def test_several_workers_send_each_once(self, tmp_path: Path, kind: str) -> None:
+        store = location(kind, tmp_path)
+
         async def story() -> None:
-            app, *others = (application(tmp_path) for _ in range(3))
+            app, *others = (application(tmp_path, store=store) for _ in range(3))
             async with (
                 app,
                 others[0],

@@ -6,7 +6,7 @@ import click
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_table
-from scenarioctl.cli.options import argument
+from scenarioctl.cli.options import argument, complete_targets
 
 
 @click.group(cls=Group)
@@ -18,7 +18,7 @@ def notify() -> None:
     operation="notifications.send_test_notification",
     example="scenarioctl notify test slack+https://hooks.slack.com/services/…",
 )
-@argument("target", metavar="[[FORMAT+]URL]", default="")
+@argument("target", metavar="[[FORMAT+]URL]", default="", shell_complete=complete_targets)
 def test(**fields: Any) -> None:
     """Send a test notification now, to a URL or to all targets of the setting `notify`.
 

@@ -77,6 +77,8 @@ def _settings() -> list[str]:
     return [each.name for each in SETTINGS]
 
 
+#: What a target of notifications begins with.
+complete_targets = _completing(lambda: ("https://", "slack+https://", "mattermost+https://", "ntfy+https://"))
 complete_settings = _completing(_settings)
 complete_jobs = _finding("job_ids")
 complete_calls = _finding("calls")

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.options import F, option, together
+from scenarioctl.cli.options import F, complete_targets, option, together
 
 #: Each field of a transfer with every spelling that is accepted for it.
 _SPELLINGS = {
@@ -120,6 +120,7 @@ schedule_options = together(
     click.option(
         "--notify",
         metavar="[FORMAT+]URL",
+        shell_complete=complete_targets,
         multiple=True,
         callback=lambda _context, _parameter, value: list(value) or "",
         help="Send notifications there, as JSON, slack+URL or ntfy+URL; several times for several; none: nowhere.",
