@@ -183,7 +183,7 @@ class StoreCopy:
             if not stop:
                 raise self._running(running.total)
             stopped += [job.id for job in running.items if await store.stop_job(job.id, now=now)]
-        return stopped
+        return sorted(stopped)
 
     async def perform(self, progress: Progress) -> list[CopiedTable]:
         """Copy what the target lacks, then compare all rows.
