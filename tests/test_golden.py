@@ -111,7 +111,7 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         counts[vector["kind"]] = counts.get(vector["kind"], 0) + 1
 
     assert counts == {
-        "transfer": 129,
+        "transfer": 136,
         "swap": 12,
         "remark": 21,
         "call": 333,
@@ -139,6 +139,7 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
         amount=int(vector["amount"]),
         beneficiary=from_hex(vector["beneficiary"]),
         xcm_version=vector["xcm_version"],
+        allow_death=vector.get("allow_death", False),
     )
     other = vector.get("destination_metadata")
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scenarioctl.model.diagram import Diagram, Node
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.drafts import Draft
+    from scenarioctl.transactions.maximum_transfer import Maximum
     from scenarioctl.transactions.swap.route import RouteHop
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
     from scenarioctl.transactions.transfer.request import Transfer
@@ -86,6 +87,48 @@ async def draft_transfer(
         return _encode(app, source, table, await builder.build())
     draft, check = await builder.build_checked(sender)
     return _with_check(_encode(app, source, table, draft), check)
+
+
+def check_death(
+    allow_death: bool | None, source: "Chain", destination: "Chain", *, field: str = "allow_death"
+) -> None:
+    """Refuse a choice that has no effect: what a transfer to another chain leaves is decided by its amount alone."""
+    if allow_death is not None and source.name != destination.name:
+        raise InvalidRequest(
+            f"{field} has no effect between {source.name} and {destination.name} unless amount is max, expected none: "
+            "too large an amount can close the sender's account there"
+        )
+
+
+async def maximum_of(app: "Application", transfer: "Transfer", sender: bytes) -> "Maximum":
+    """Return the most that *transfer* can send for *sender* now; its own amount doesn't count.
+
+    ChainUnreachable if no chain may be asked.
+    """
+    from scenarioctl.transactions.connected_transfer import TransferBuilder
+    from scenarioctl.transactions.maximum_transfer import find_maximum
+    from scenarioctl.transactions.transfer.routes import check_route
+
+    check_route(transfer, app.assets)
+    if app.settings.offline:
+        raise ChainUnreachable(
+            "amount max can't be computed offline: it depends on the sender's balance and on fees",
+            advice=app.settings.online_advice,
+        )
+    table = await app.runtime(transfer.source)
+    destination_table = None if transfer.is_local else app.known_runtime(transfer.destination)
+
+    async def build(tried: "Transfer") -> "Call":
+        builder = TransferBuilder(
+            clients=app.client,
+            assets=app.assets,
+            transfer=tried,
+            table=table,
+            known_destination=destination_table,
+        )
+        return (await builder.build(sender)).call
+
+    return await find_maximum(app.client, app.assets, transfer=transfer, sender=sender, build=build)
 
 
 async def draft_first(

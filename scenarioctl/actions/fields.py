@@ -126,6 +126,14 @@ class Fields:
         return value
 
 
+#: The amount that stands for all that can be sent.
+MAXIMUM = "max"
+
+
+def is_maximum(value: object) -> bool:
+    return isinstance(value, str) and value.strip().lower() == MAXIMUM
+
+
 def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
     """Return an amount that a person typed as whole tokens, and in the smallest unit: `1.5`, `1.5 DOT`, `15000000000raw`."""
     typed = parse_typed(value, field=field)

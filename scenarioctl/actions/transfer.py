@@ -17,8 +17,8 @@ from scenarioctl.actions.cards import (
     tokens,
 )
 from scenarioctl.actions.chain import asset_fields, draw_chain
-from scenarioctl.actions.drafting import Drafted, draft_transfer
-from scenarioctl.actions.fields import Fields, note_native, read_xcm_version
+from scenarioctl.actions.drafting import Drafted, check_death, draft_transfer, maximum_of
+from scenarioctl.actions.fields import MAXIMUM, Fields, known_decimals, note_native, read_xcm_version
 from scenarioctl.actions.form_text import one_line, side_texts
 from scenarioctl.actions.headlines import Headline
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
@@ -26,7 +26,8 @@ from scenarioctl.actions.sides import action_data, asset_key, form_sides, outlin
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
-from scenarioctl.model.diagram import Diagram, Node
+from scenarioctl.model.amounts import to_whole
+from scenarioctl.model.diagram import Diagram, Node, name_of
 from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
 from scenarioctl.transactions.transfer.request import Transfer
 
@@ -113,6 +114,7 @@ def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
         "assetid": asset_key(app, source),
         "yes": "confirmedReceiver" in data or None,
         "xcm_version": data.get("xcmVersion"),
+        "allow_death": data.get("allowDeath"),
     }
 
 
@@ -134,6 +136,8 @@ class ParsedTransfer:
     #: The caller confirms a receiver that nobody holds the key of.
     confirmed: bool = False
     xcm_version: int | None = None
+    #: The sender's account may be closed by it.
+    allow_death: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -152,6 +156,7 @@ class ParsedTransfer:
             amount=self.raw,
             beneficiary=self.account,
             xcm_version=self.xcm_version,
+            allow_death=self.allow_death,
         )
 
 
@@ -177,6 +182,8 @@ def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
         raise InvalidRequest(
             f"{fields.name('xcm_version')} {shorten(version)} is a placeholder, expected 3, 4 or 5"
         )
+    allow_death = fields.flag("allow_death")
+    check_death(allow_death or None, source, destination, field=fields.name("allow_death"))
     notes = (
         () if isinstance(asset, str) else note_native(fields.get("assetid"), asset, fields.name("assetid"))
     )
@@ -190,6 +197,7 @@ def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
         account=account,
         confirmed=confirmed,
         xcm_version=read_xcm_version(version, fields.name("xcm_version")),
+        allow_death=allow_death,
         notes=notes,
     )
 
@@ -221,6 +229,7 @@ def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTrans
         account=account,
         confirmed=confirmed,
         xcm_version=read_xcm_version(version, "xcmVersion"),
+        allow_death=_allows_death(node),
         notes=note_native(source.get("assetId"), asset, source.name("assetId")),
     )
 
@@ -231,6 +240,26 @@ async def draft_parsed(
     """Return the transaction of a transfer that waits for no placeholder; with a *sender* it is checked."""
     transaction = await draft_transfer(app, transfer.complete(), sender=sender)
     return replace(transaction, notes=(*transaction.notes, *transfer.notes))
+
+
+async def maximize(
+    app: "Application", transfer: ParsedTransfer, sender: bytes, *, allow_death: bool
+) -> ParsedTransfer:
+    """Return *transfer* with all that *sender* can send now as its amount."""
+    if isinstance(transfer.asset, str) or transfer.account is None:
+        raise InvalidRequest(
+            "amount max needs an asset and a receiver that are known now, expected no placeholders"
+        )
+    asked = replace(transfer.complete(), allow_death=allow_death)
+    found = await maximum_of(app, asked, sender)
+    return replace(
+        transfer,
+        amount=to_whole(found.amount, known_decimals(transfer.asset, "amount", MAXIMUM)),
+        raw=found.amount,
+        # Between chains the amount alone decides what stays.
+        allow_death=allow_death and asked.is_local,
+        notes=(found.note, *transfer.notes),
+    )
 
 
 def draw_alone(app: "Application", transfer: ParsedTransfer) -> Diagram:
@@ -297,6 +326,8 @@ def _options(transfer: ParsedTransfer) -> dict[str, Any]:
         kept["confirmedReceiver"] = transfer.address
     if transfer.xcm_version is not None:
         kept["xcmVersion"] = transfer.xcm_version
+    if transfer.allow_death:
+        kept["allowDeath"] = True
     return kept
 
 
@@ -308,6 +339,14 @@ def _confirms(node: Node, destination: "Chain", beneficiary: bytes) -> bool:
     except InvalidRequest:
         return False
     return account == beneficiary
+
+
+def _allows_death(node: Node) -> bool:
+    """Return whether the diagram lets the transfer close the sender's account."""
+    given = action_data(node).get("allowDeath")
+    if given is not None and not isinstance(given, bool):
+        raise InvalidRequest(f"allowDeath is {name_of(given)}, expected true or false")
+    return bool(given)
 
 
 def _check_target_asset(
@@ -345,7 +384,7 @@ STEP = StepKind(
     outgoing=outgoing,
     flow=FlowKeys(
         required=("source_chain", "dest_chain", "destination_address", "amount", "assetid"),
-        optional=("yes", "xcm_version"),
+        optional=("yes", "xcm_version", "allow_death"),
         fields={
             "source.chain": "source_chain",
             "source.assetId": "assetid",

@@ -14,8 +14,14 @@ _SPELLINGS = {
     "address": ("--destination-address", "--destinationaddress"),
 }
 
-TOKENS = ("TOKENS", "Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit.")
-RAW = ("RAW", "Amount in the smallest unit (raw): 10000000000 is 1 DOT.")
+TOKENS = (
+    "TOKENS",
+    "Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. max is all that --sender can send now: the scenario keeps that number, so a job sends it again.",
+)
+RAW = (
+    "RAW",
+    "Amount in the smallest unit (raw): 10000000000 is 1 DOT. max is all that --sender can send now.",
+)
 
 
 def transfer_options(
@@ -39,6 +45,11 @@ def transfer_options(
             **presence,
         ),
         option("--amount", metavar=unit, help=explained, **presence),
+        click.option(
+            "--allow-death/--keep-alive",
+            default=None,
+            help="Within a chain, or with --amount max: may the transfer close the sender's account? Default: no.",
+        ),
         _option(
             "address",
             address,

@@ -19,7 +19,12 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.created_notes import describe_account, note_created
 from scenarioctl.operations.opened_flows import open_flow
 from scenarioctl.operations.results import Result, refuse_warnings
-from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
+from scenarioctl.operations.signing_fields import (
+    check_output_format,
+    parse_sender,
+    payload_warnings,
+    write_transaction,
+)
 from scenarioctl.operations.stored_diagrams import store_document
 
 if TYPE_CHECKING:
@@ -40,10 +45,12 @@ class CreateScenario:
     dest_chain: str
     #: SS58 or 0x public key, on the destination chain.
     destination_address: str
-    #: Whole tokens, as text or a number.
+    #: Whole tokens, as text or a number; `max` is all that `sender` can send now, and the scenario keeps that number.
     amount: str | int | float
     #: Id or symbol of the asset on the source chain.
     assetid: str | int
+    #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
+    allow_death: bool | None = None
     #: Confirm a receiver that nobody holds the key of; the scenario keeps the confirmation.
     yes: bool = False
     #: 3, 4 or 5; the highest that both runtimes know if left out.
@@ -61,11 +68,22 @@ class CreatedScenario(Checked):
 
 
 async def create_scenario(app: Application, request: CreateScenario) -> Result[CreatedScenario]:
-    from scenarioctl.actions.fields import Fields
-    from scenarioctl.actions.transfer import draft_parsed, draw_alone, parse_transfer
+    from scenarioctl.actions.drafting import check_death
+    from scenarioctl.actions.fields import Fields, is_maximum
+    from scenarioctl.actions.transfer import draft_parsed, draw_alone, maximize, parse_transfer
 
-    transfer = parse_transfer(app, Fields(values_of(request)))
+    is_max = is_maximum(request.amount)
+    closing = bool(request.allow_death)
+    fields = {**values_of(request), "allow_death": closing}
+    if is_max:
+        # Any amount will do until the largest is known.
+        fields |= {"amount": 1, "allow_death": False}
+    transfer = parse_transfer(app, Fields(fields))
     sender = check_sender(request.check, request.sender)
+    if is_max:
+        transfer = await maximize(app, transfer, parse_sender(request.sender), allow_death=closing)
+    else:
+        check_death(request.allow_death, transfer.source, transfer.destination)
     diagram = draw_alone(app, transfer)
     if transfer.has_placeholder:
         _read_single(diagram.document)

@@ -34,13 +34,15 @@ class CheckTransaction:
     sourchain: str = ""
     destchain: str = ""
     assetid: str | int = ""
-    #: Smallest units.
+    #: Smallest units; `max` is all that `sender` can send now.
     amount: str | int = ""
     destinationaddress: str = ""
     #: Confirm a receiver that nobody holds the key of.
     yes: bool = False
     #: 3, 4 or 5; the highest that both runtimes know if left out.
     xcm_version: str | int | None = None
+    #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
+    allow_death: bool | None = None
 
 
 class CheckedTransaction(CheckAnswer):

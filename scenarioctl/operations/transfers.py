@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from scenarioctl.actions.drafting import draft_transfer
-from scenarioctl.actions.fields import note_native, note_raw, read_raw, read_xcm_version
+from scenarioctl.actions.drafting import check_death, draft_transfer, maximum_of
+from scenarioctl.actions.fields import is_maximum, note_native, note_raw, read_raw, read_xcm_version
 from scenarioctl.application import Application
 from scenarioctl.model.json_types import Hex
 from scenarioctl.operations.built_transactions import (
@@ -16,7 +16,12 @@ from scenarioctl.operations.built_transactions import (
     runtime_used,
 )
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.signing_fields import check_output_format, payload_warnings, write_transaction
+from scenarioctl.operations.signing_fields import (
+    check_output_format,
+    parse_sender,
+    payload_warnings,
+    write_transaction,
+)
 from scenarioctl.transactions.keyless_accounts import read_receiver
 from scenarioctl.transactions.transfer.request import Transfer
 
@@ -36,7 +41,7 @@ class AssetTransfer(CheckableFields):
     destchain: str
     #: Id or symbol of the asset on the source chain.
     assetid: str | int
-    #: Smallest units.
+    #: Smallest units; `max` is all that `sender` can send now.
     amount: str | int
     #: SS58 or 0x public key.
     destinationaddress: str
@@ -44,6 +49,8 @@ class AssetTransfer(CheckableFields):
     yes: bool = False
     #: 3, 4 or 5; the highest that both runtimes know if left out.
     xcm_version: str | int | None = None
+    #: Let the transfer close the sender's account: within a chain, or with `max`. Default: keep it alive.
+    allow_death: bool | None = None
 
 
 class TransferTransaction(RuntimeUsed, Checked):
@@ -73,11 +80,15 @@ async def draft_requested(
     source = app.registry.find(request.sourchain, field="sourchain")
     destination = app.registry.find(request.destchain, field="destchain")
     asset = app.assets.find(source, request.assetid, field="assetid")
+    is_max = is_maximum(request.amount)
+    if not is_max:
+        check_death(request.allow_death, source, destination)
     transfer = Transfer(
         source=source,
         destination=destination,
         asset=asset,
-        amount=read_raw(request.amount, asset, "amount"),
+        # Any amount will do until the largest is known.
+        amount=1 if is_max else read_raw(request.amount, asset, "amount"),
         beneficiary=read_receiver(
             request.destinationaddress,
             destination,
@@ -85,8 +96,13 @@ async def draft_requested(
             confirmed=request.yes,
         ),
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
+        allow_death=bool(request.allow_death),
     )
+    found: tuple[str, ...] = ()
+    if is_max:
+        maximum = await maximum_of(app, transfer, parse_sender(request.sender))
+        transfer, found = replace(transfer, amount=maximum.amount), (maximum.note,)
     transaction = await draft_transfer(app, transfer, sender=sender)
     counted = note_raw("amount", transfer.amount, asset)
     native = note_native(request.assetid, asset, "assetid")
-    return replace(transaction, notes=(*counted, *transaction.notes, *native))
+    return replace(transaction, notes=(*counted, *found, *transaction.notes, *native))

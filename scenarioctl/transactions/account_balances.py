@@ -64,8 +64,12 @@ class Holdings:
     holdings: tuple[Holding, ...]
 
 
-async def read_holdings(client: "Client", assets: "Assets", account: bytes) -> Holdings:
+async def read_holdings(
+    client: "Client", assets: "Assets", account: bytes, *, only: "Asset | None" = None
+) -> Holdings:
     """Return what *account* holds of each listed asset of the client's chain, all at its best block.
+
+    With *only*, what it holds of that asset and of the native one.
 
     ChainUnreachable or ChainRefused if the chain, or its native asset, can't be read.
     """
@@ -74,7 +78,8 @@ async def read_holdings(client: "Client", assets: "Assets", account: bytes) -> H
     block_hash = await client.call("chain_getBlockHash")
     if not isinstance(block_hash, str):
         raise ChainUnreachable(f"{chain.name} gave no head")
-    listed = assets.all(chain)
+    native = assets.native(chain)
+    listed = assets.all(chain) if only is None else tuple(dict.fromkeys((native, only)))
     keys: dict[str, StorageKey] = {}
     reasons: dict[str, str] = {}
     for asset in listed:
@@ -82,7 +87,6 @@ async def read_holdings(client: "Client", assets: "Assets", account: bytes) -> H
             keys[asset.id] = _account_key(table, asset, account)
         except InvalidRequest as error:
             reasons[asset.id] = str(error)
-    native = assets.native(chain)
     if native.id not in keys:
         raise ChainUnreachable(f"balances of {chain.name} can't be read: {reasons[native.id]}")
     number = storage_key(table, "System", "Number")

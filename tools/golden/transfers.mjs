@@ -118,6 +118,18 @@ const LOCAL = [
     ({ args: { amount: a, currency_id: id, dest: b }, method: 'transfer', pallet: 'Currencies' })]),
 ];
 
+// The forms that may close the sender's account.
+const CLOSING = [
+  ...[['polkadot', 'DOT'], ['assetHub', 'DOT']].map(([chain, asset]) =>
+    [chain, asset, (a, b) => ({ args: { dest: id32(b), value: a }, method: 'transfer_allow_death', pallet: 'Balances' })]),
+  ['assetHub', '1984', (a, b) => ({ args: { amount: a, id: 1984, target: id32(b) }, method: 'transfer', pallet: 'Assets' })],
+  ['assetHub', '1/Parachain(3369)', (a, b) =>
+    ({ args: { amount: a, id: xcm(5).location(1, parachain(3369)), target: id32(b) }, method: 'transfer', pallet: 'ForeignAssets' })],
+  ['hydraDx', '0', (a, b) => ({ args: { dest: b, value: a }, method: 'transfer_allow_death', pallet: 'Balances' })],
+  ['hydraDx', '5', (a, b) => ({ args: { amount: a, currency_id: 5, dest: b }, method: 'transfer', pallet: 'Tokens' })],
+  ['hydraDx', '222', (a, b) => ({ args: { amount: a, currency_id: 222, dest: b }, method: 'transfer', pallet: 'Currencies' })],
+];
+
 function transfer (id, source, destination, asset, amount, beneficiary, call, rest = {}) {
   const metadata = rest.metadata ?? RUNTIMES[source];
   const runtime = loadRuntime(metadata);
@@ -127,6 +139,7 @@ function transfer (id, source, destination, asset, amount, beneficiary, call, re
     id,
     kind: 'transfer',
     metadata,
+    ...(rest.allow_death ? { allow_death: true } : {}),
     ...(rest.destination_metadata ? { destination_metadata: rest.destination_metadata } : {}),
     source,
     destination,
@@ -176,6 +189,10 @@ export function transferVectors () {
 
   for (const [chain, asset, build] of LOCAL) {
     vectors.push(transfer(`${chain}-local-${asset}`, chain, chain, asset, AMOUNT, BOB, build(AMOUNT, BOB)));
+  }
+
+  for (const [chain, asset, build] of CLOSING) {
+    vectors.push(transfer(`${chain}-closing-${asset}`, chain, chain, asset, ODD, BOB, build(ODD, BOB), { allow_death: true }));
   }
 
   for (const [chain, asset] of [['polkadot', 'DOT'], ['assetHub', '1984'], ['hydraDx', '5']]) {

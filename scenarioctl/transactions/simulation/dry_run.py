@@ -92,7 +92,7 @@ async def trace_call(
 
     *charge* is the fee that the chain takes before the call; without it the call is tried as if it cost nothing.
     """
-    hops = [await _try_call(clients, registry, chain, call, sender, charge)]
+    hops = [await try_call(clients, registry, chain, call, sender, charge)]
     waiting = list(hops[0].sent)
     while waiting:
         message = waiting.pop(0)
@@ -112,14 +112,15 @@ async def trace_call(
     return hops
 
 
-async def _try_call(
+async def try_call(
     clients: Clients,
     registry: "Registry",
     chain: "Chain",
     call: "Call",
     sender: bytes,
-    charge: "FeeCharge | None",
+    charge: "FeeCharge | None" = None,
 ) -> DryRunResult:
+    """Return what *call* by *sender* does on *chain* alone, with the messages that it sends."""
     client = clients(chain)
     data = (await client.table()).encode_call(call)
     charged = await _try_charged(client, registry, data, charge) if charge is not None else None

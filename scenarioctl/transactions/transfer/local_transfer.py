@@ -23,12 +23,16 @@ _CALLS: Mapping[str, tuple[str, str, str, str, str]] = {
     # Balances that a contract keeps: no pallet of theirs has a keep-alive form.
     "erc20": ("Currencies", "transfer", "currency_id", "dest", "amount"),
 }
+#: An asset's kind -> the method that may kill the sender's account.
+_CLOSING = {"native": "transfer_allow_death"}
 
 
 def build_local_transfer(transfer: Transfer, table: "RuntimeTable") -> Draft:
     """Return the call that moves an asset within its chain, on the runtime *table*."""
     asset, chain = transfer.asset, transfer.source
     pallet, method, id_name, receiver_name, amount_name = _CALLS[asset.kind]
+    if transfer.allow_death:
+        method = _CLOSING.get(asset.kind, "transfer")
     if not table.has_call(pallet, method):
         raise InvalidRequest(
             f"{asset.display_name} cannot be sent within {chain.name}: the runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"

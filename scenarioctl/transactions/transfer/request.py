@@ -25,6 +25,8 @@ class Transfer:
     beneficiary: bytes
     #: Of XCM; None: the highest that both runtimes know.
     xcm_version: int | None = None
+    #: Within a chain, the sender's account may be closed by it.  Between chains, XCM asks nobody.
+    allow_death: bool = False
 
     @property
     def is_local(self) -> bool:

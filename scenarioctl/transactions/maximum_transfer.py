@@ -1,0 +1,126 @@
+"""The largest amount that a transfer can send: what its sender can spend, less what the chain takes for the transfer."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.transactions.account_balances import Figures, read_holdings
+from scenarioctl.transactions.simulation.costs import dispatch_info
+from scenarioctl.transactions.simulation.dry_run import DryRunResult, try_call
+from scenarioctl.transactions.simulation.fee_currency import convert_fee, fee_currency
+from scenarioctl.transactions.simulation.findings import asset_at
+from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive
+from scenarioctl.transactions.simulation.xcm_fees import delivery_fees
+from scenarioctl.transactions.transfer.request import Transfer
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.model.calls import Call
+
+#: Makes the call of a transfer.
+BuildCall = Callable[[Transfer], Awaitable["Call"]]
+#: A larger amount may be a byte longer, and cost more: so often the costs are asked for again.
+_ROUNDS = 5
+#: Part of a fee that is kept beside it if it is converted: its price changes with every block.
+_PRICE_RESERVE = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Maximum:
+    """The largest amount, and how it was found."""
+
+    #: In the smallest unit.
+    amount: int
+    note: str
+
+
+async def find_maximum(
+    clients: Clients, assets: "Assets", *, transfer: Transfer, sender: bytes, build: BuildCall
+) -> Maximum:
+    """Return the most of its asset that *transfer* can send for *sender*; its own amount doesn't count.
+
+    What stays is decided by `transfer.allow_death`.  InvalidRequest if nothing can be sent, ChainRefused if the chain
+    refuses the transfer itself, ChainUnreachable if it doesn't tell what that takes.
+    """
+    asset, source = transfer.asset, transfer.source
+    figures = await _read_figures(clients, assets, transfer, sender)
+    budget = figures.transferable if transfer.allow_death else figures.transferable_keep_alive
+    if not budget:
+        alive = "" if transfer.allow_death else " and stay alive"
+        held = f"can send none of their {asset.amount(figures.free)}{alive}"
+        if not figures.free:
+            held = f"holds no {asset.display_name}"
+        raise InvalidRequest(f"amount max is nothing: the sender {held} on {source.name}")
+    # Between chains, what delivery takes is not known yet: a smaller amount tells.
+    amount = budget if transfer.is_local else max(budget // 2, 1)
+    for _ in range(_ROUNDS):
+        tried, costs = amount, await _costs(clients, assets, replace(transfer, amount=amount), sender, build)
+        amount = budget - costs
+        if amount <= 0:
+            raise InvalidRequest(
+                f"amount max is nothing: the sender can send {asset.amount(budget)} on {source.name}, and the fees are {asset.amount(costs)}"
+            )
+        if amount == tried:
+            break
+    amount = min(amount, tried)
+    return Maximum(amount=amount, note=_describe(transfer, figures, amount, budget - amount))
+
+
+async def _read_figures(clients: Clients, assets: "Assets", transfer: Transfer, sender: bytes) -> Figures:
+    asset = transfer.asset
+    found = await read_holdings(clients(transfer.source), assets, sender, only=asset)
+    holding = next(each for each in found.holdings if each.asset.id == asset.id)
+    figures = holding.figures
+    if figures is None or figures.transferable is None or figures.transferable_keep_alive is None:
+        raise ChainUnreachable(
+            f"amount max of {asset.display_name} on {asset.chain} is unknown: {holding.reason}"
+        )
+    return figures
+
+
+async def _costs(
+    clients: Clients, assets: "Assets", transfer: Transfer, sender: bytes, build: BuildCall
+) -> int:
+    """Return what the chain takes of the asset for *transfer* beside its amount: the fee, and delivery."""
+    client = clients(transfer.source)
+    call = await build(transfer)
+    try:
+        costs = 0
+        currency = await fee_currency(client, assets, call, sender)
+        if currency.asset.id == transfer.asset.id:
+            info = await dispatch_info(client, call, sender)
+            costs = await convert_fee(client, currency, int(info["partial_fee"]))
+            if currency.asset.kind != "native":
+                costs += -(-costs // _PRICE_RESERVE)
+        if not transfer.is_local:
+            hop = await try_call(clients, assets.registry, transfer.source, call, sender)
+            _require_success(hop)
+            native = assets.native(transfer.source)
+            for message in hop.sent:
+                for fee in await delivery_fees(client, message):
+                    asset = asset_at(assets, transfer.source, fee.identity) or native
+                    costs += fee.amount if asset.id == transfer.asset.id else 0
+    except Inconclusive as problem:
+        raise ChainUnreachable(
+            f"amount max can't be computed: {problem}", advice="; pass an amount"
+        ) from None
+    return costs
+
+
+def _require_success(hop: DryRunResult) -> None:
+    if hop.failure:
+        raise ChainRefused(hop.failure)
+    if hop.unknown:
+        raise Inconclusive(hop.unknown)
+
+
+def _describe(transfer: Transfer, figures: Figures, amount: int, costs: int) -> str:
+    asset = transfer.asset
+    said = f"amount max is {asset.amount(amount)}"
+    if costs:
+        said += f", after {asset.amount(costs)} for fees"
+    stays = figures.free - amount - costs
+    if transfer.allow_death and not stays:
+        return f"{said}; the sender's account {'' if asset.kind == 'native' else 'of this asset '}is closed by it"
+    return f"{said}; {asset.amount(stays)} stays" if stays else said
