@@ -753,8 +753,8 @@ class TestCommands:
         settings = json.loads(shown.out)
         assert settings["store"] == "postgresql://me:…@pool/db"
         assert settings["store_listen"] == "postgresql://me:…@server/db"
-        assert "secret" not in shown.out + scenarioctl("config", "show").out
-        assert "secret" not in repr(load_settings({}))
+        for text in (shown.out, scenarioctl("config", "show").out, repr(load_settings({}))):
+            assert not re.search(r"secret\d", text)
 
     def test_an_address_for_listening_that_is_none_is_refused_without_telling_it(
         self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch

@@ -7,7 +7,7 @@ from collections import Counter
 from functools import partial
 
 from scenarioctl.application import Application
-from scenarioctl.errors import NotFound, RequestFailed
+from scenarioctl.errors import NotFound, RequestFailed, ScenarioctlError
 from scenarioctl.model.jobs import SECOND
 from scenarioctl.model.notifications import NotificationEvent, QueuedNotification, describe_target
 from scenarioctl.outgoing.notifications import Message, build_request, page_of
@@ -61,6 +61,13 @@ class Notifier:
 
     async def look(self) -> None:
         """Begin to deliver what is due, as far as there is room."""
+        try:
+            await self._begin_due()
+        except ScenarioctlError as error:
+            # The dispatch says that the store is away, and this is tried again in a moment.
+            log.debug("notifications were not looked for: %s", error)
+
+    async def _begin_due(self) -> None:
         async with self._lock:
             while (room := AT_ONCE - len(self._deliveries)) > 0:
                 now = self._app.clock()
