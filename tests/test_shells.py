@@ -96,7 +96,7 @@ def lint() -> list[str]:
     "command", [command for command in [lint()] if command], ids=lambda command: command[0]
 )
 def test_the_man_pages_read_without_a_warning(command: list[str]) -> None:
-    pages = sorted(str(path) for path in (ROOT / "man").iterdir())
+    pages = sorted(str(path) for path in (ROOT / "man").rglob("*.?"))
 
     done = subprocess.run([*command, *pages], capture_output=True, text=True)
 
@@ -106,7 +106,7 @@ def test_the_man_pages_read_without_a_warning(command: list[str]) -> None:
 
 @pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])
 def test_a_man_page_says_what_the_help_says(program: str) -> None:
-    page = ROOT / "man" / "scenarioctl-xcm-asset-transfer.1"
+    page = ROOT / "man/man1" / "scenarioctl-xcm-asset-transfer.1"
 
     done = subprocess.run(
         [program, "-l", str(page)],
@@ -189,7 +189,7 @@ def test_bash_completes_the_value_behind_an_equals_sign() -> None:
 
 @pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])
 def test_the_titles_of_man_pages_fit_their_line(program: str) -> None:
-    pages = sorted((ROOT / "man").iterdir())
+    pages = sorted((ROOT / "man").rglob("*.?"))
     longest = max(pages, key=lambda page: len(page.name))
 
     done = subprocess.run(

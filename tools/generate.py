@@ -15,23 +15,26 @@ from scenarioctl import __version__
 from scenarioctl.cli.completion_scripts import SHELLS, completion_script
 from scenarioctl.cli.main import COMMANDS, cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
+from scenarioctl.config import SETTINGS
 from scenarioctl.operations.outcomes import LAST_RUN_FAILED, OUTCOMES
+from tools.man_guides import man_guide, title_of
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Date in the footer of the man pages. It is the date of the release, so that a build doesn't change them.
 DATE = "2026-11-20"
 
+#: The variables that are no setting. Each setting has one too.
 ENVIRONMENT = {
-    "SCENARIOCTL_STORE": "The scenario store, like --store.",
     "SCENARIOCTL_CONFIG": "The configuration file, like --config.",
-    "SCENARIOCTL_CACHE": "Directory for the runtime tables of connected chains.",
-    "SCENARIOCTL_OFFLINE": "1: like --offline.",
-    "SCENARIOCTL_JSON": "1: like --json.",
-    "SCENARIOCTL_STRICT": "1: like --strict.",
     "SCENARIOCTL_PAGER": "The pager for long lists, instead of PAGER; empty: none.",
     "NO_COLOR": "1: no colors.",
     "SCENARIOCTL_DEBUG": "1: show the traceback of a bug.",
 }
+
+#: What is no guide for a user: written for those who change the code, or a page of its own.
+NO_GUIDES = {"architecture.md", "commands.md", "live.md"}
+#: Guides that describe a file.
+FILE_FORMATS = {"configuration.md": "scenarioctl-config", "flow.md": "scenarioctl-flow"}
 
 
 def main() -> None:
@@ -46,13 +49,13 @@ def main() -> None:
         if path not in files:
             path.unlink()
     for path, text in files.items():
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
 
 def existing() -> Iterator[Path]:
-    for folder in ("completions", "man"):
-        yield from (ROOT / folder).iterdir()
+    yield from (ROOT / "completions").iterdir()
+    yield from (path for path in (ROOT / "man").rglob("*") if path.is_file())
 
 
 def generate() -> Iterator[tuple[Path, str]]:
@@ -62,7 +65,8 @@ def generate() -> Iterator[tuple[Path, str]]:
     contexts = list(walk())
     for context in contexts:
         name = context.command_path.replace(" ", "-")
-        yield ROOT / "man" / f"{name}.1", man_page(context)
+        yield ROOT / "man" / "man1" / f"{name}.1", man_page(context)
+    yield from man_guides()
     yield ROOT / "docs" / "commands.md", reference(contexts)
 
 
@@ -106,7 +110,8 @@ def man_page(context: click.Context) -> str:
         sections += [".TP", rf"\fB{code}\fP", meaning]
     if context.parent is None:
         sections += [".SH ENVIRONMENT"]
-        for name, meaning in ENVIRONMENT.items():
+        variables = {each.variable: f"{each.help[0].upper()}{each.help[1:]}." for each in SETTINGS}
+        for name, meaning in (ENVIRONMENT | variables).items():
             sections += [".TP", rf"\fB{name}\fP", escape(meaning)]
         sections += [
             ".SH FILES",
@@ -115,11 +120,49 @@ def man_page(context: click.Context) -> str:
             "Your settings and chains.",
         ]
         sections += [".TP", r"\fB~/.local/share/scenarioctl/scenarios.db\fP", "The scenario store."]
+        pages = ", ".join(rf"\fB{escape(name)}\fP({section})" for _, name, section in guide_pages())
+        sections += [".SH SEE ALSO", pages]
     else:
         sections += [".SH GLOBAL OPTIONS", r"\fBscenarioctl\fP(1) describes the options of every command."]
         parent = context.parent.command_path.replace(" ", "-")
         sections += [".SH SEE ALSO", rf"\fB{escape(parent)}\fP(1)"]
     return "\n".join(sections) + "\n"
+
+
+def man_guides() -> Iterator[tuple[Path, str]]:
+    """Yield a man page for each guide: what describes a file in section 5, others in section 7."""
+    pages = guide_pages()
+    guides = {path.name: f"{name}({section})" for path, name, section in pages}
+    for path, name, section in pages:
+        page = man_guide(
+            path.read_text(encoding="utf-8"),
+            name=name,
+            section=section,
+            about=title_of(path),
+            date=DATE,
+            version=__version__,
+            guides=guides,
+        )
+        if name == "scenarioctl-config":
+            page += "\n".join(settings_section()) + "\n"
+        yield ROOT / "man" / f"man{section}" / f"{name}.{section}", page
+
+
+def guide_pages() -> list[tuple[Path, str, int]]:
+    """Return each guide with the name and the section of its man page."""
+    return [
+        (path, FILE_FORMATS.get(path.name, f"scenarioctl-{path.stem}"), 5 if path.name in FILE_FORMATS else 7)
+        for path in sorted((ROOT / "docs").glob("*.md"))
+        if path.name not in NO_GUIDES
+    ]
+
+
+def settings_section() -> Iterator[str]:
+    """Yield the part of a man page that lists every setting."""
+    yield ".SH SETTINGS"
+    for setting in SETTINGS:
+        yield from (".TP", rf"\fB{escape(f'{setting.name} = {setting.example}')}\fP")
+        yield escape(f"{setting.help[0].upper()}{setting.help[1:]} ({setting.variable}).")
 
 
 def example_of(command: click.Command) -> str:
