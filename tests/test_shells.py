@@ -54,7 +54,7 @@ FOUND = [shell for shell in SCRIPTS if shutil.which(shell)]
     ("line", "offered"),
     [
         ("scenarioctl c", {"call", "chain", "completion", "config", "contract", "create"}),
-        ("scenarioctl scenario ", {"list", "show", "info", "full", "preview", "import", "export", "delete"}),
+        ("scenarioctl webhook ", {"list", "post", "replay"}),
         (
             "scenarioctl xcm asset-transfer --dest",
             {"--destchain", "--dest-chain", "--destinationaddress", "--destination-address"},
@@ -167,7 +167,7 @@ def test_fish_keeps_whole_descriptions_and_values_behind_an_equals_sign(tmp_path
         assert done.stderr == ""
         return done.stdout.splitlines()
 
-    assert "scenario\tList, show, import, export and delete scenarios." in offered("scenarioctl s")
+    assert "scenario\tList, show, change, import, export and delete scenarios." in offered("scenarioctl s")
     assert offered("scenarioctl create scenario --from=hy") == ["--from=hydraDx\tdex, HDX"]
 
 

@@ -126,6 +126,24 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
 
 
 @needs_systemd
+def test_systemd_finds_nothing_wrong_with_the_unit_of_a_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "docs/service.md").read_text(encoding="utf-8")
+    unit = (
+        text.partition("```ini\n")[2].partition("```")[0].replace("%h/.local/bin/scenarioctl", program()[0])
+    )
+    (tmp_path / "scenarioctl.service").write_text(unit)
+
+    # The directory that a login makes.
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    checked = analyze("--user", "verify", str(tmp_path / "scenarioctl.service"))
+
+    assert (checked.stdout, checked.stderr, checked.returncode) == ("", "", 0)
+    assert "ExecStart=" in unit
+
+
+@needs_systemd
 @pytest.mark.parametrize("path", ["/opt/my tools/scenarioctl", "/opt/100%/$x/scenarioctl"])
 def test_a_path_that_systemd_would_read_otherwise_is_quoted(tmp_path: Path, path: str) -> None:
     (tmp_path / "scenarioctl.service").write_text(service_unit(path))

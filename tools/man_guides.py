@@ -10,7 +10,9 @@ from myst_parser.parsers.docutils_ import Parser
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
-def man_guide(markdown: str, *, name: str, section: int, about: str, date: str, version: str, guides: dict[str, str]) -> str:
+def man_guide(
+    markdown: str, *, name: str, section: int, about: str, date: str, version: str, guides: dict[str, str]
+) -> str:
     """Return the man page NAME(SECTION) with the text of *markdown*, whose first heading it drops.
 
     *guides* maps the file of each guide to its man page, like `jobs.md` to `scenarioctl-jobs(7)`: a link to the file becomes a
