@@ -10,7 +10,7 @@ import pytest
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.table import BUNDLED
+from scenarioctl.runtime.table import BUNDLED, RuntimeTable
 from scenarioctl.transactions.call_builder import build_call
 from scenarioctl.transactions.values import ValueWriter
 from tests.conftest import BOB, DATA, Run
@@ -196,6 +196,15 @@ def test_text_that_begins_with_an_at_sign_is_written_with_two(scenarioctl: Run, 
         == scenarioctl(*line, f"@{file}").out
         == scenarioctl(*line, "@-", stdin=file).out
     )
+
+
+def test_a_runtime_whose_calls_have_an_older_name_takes_a_call_inside_another() -> None:
+    table = RuntimeTable.load(bundled("polkadot").dump())
+    table.types[table.call_type][0] = "polkadot_runtime::Call"
+
+    draft = build_call("Proxy", "proxy", [BOB, None, HELLO], table)
+
+    assert draft.call.args["call"] == {"System": {"remark": {"remark": b"hello"}}}
 
 
 def test_what_a_call_does_is_said_on_stderr_and_in_the_answer(scenarioctl: Run) -> None:

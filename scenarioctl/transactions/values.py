@@ -70,7 +70,7 @@ class ValueReader:
                     value = int(value, 16)
                 return self._read_integer(type_id, 0, 2 ** int(name[1:]), value)
             return self._read_fields(type_id, definition, value, depth)
-        return self._read_variant(type_id, name, definition, value, depth)
+        return self._read_variant(type_id, definition, value, depth)
 
     def example(self, type_id: int, depth: int = 0) -> str:
         """Return a text that would fit, or a description of one."""
@@ -110,7 +110,7 @@ class ValueReader:
                 if names
                 else "nothing"
             )
-        if name == "RuntimeCall":
+        if type_id == self._table.call_type:
             return '0x hex of call data, or JSON like {"System": {"remark": {"remark": "hello"}}}'
         names = [variant[0] for variant in definition]
         shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
@@ -231,8 +231,8 @@ class ValueReader:
                 raise self.misfit(type_id, value, f"its part {field[0]!r} is missing")
         return {field[0]: self.read(field[1], parts.get(field[0]), depth + 1) for field in fields}
 
-    def _read_variant(self, type_id: int, name: str, variants: list[Any], value: object, depth: int) -> Any:
-        if name == "RuntimeCall" and isinstance(value, str) and value[:2] in ("0x", "0X"):
+    def _read_variant(self, type_id: int, variants: list[Any], value: object, depth: int) -> Any:
+        if type_id == self._table.call_type and isinstance(value, str) and value[:2] in ("0x", "0X"):
             return self._read_call(type_id, value)
         value = self._parsed_table(value)
         chosen, inner = (value, None) if isinstance(value, str) else (None, None)
