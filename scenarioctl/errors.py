@@ -188,7 +188,8 @@ def fold(name: str) -> str:
 def closest(word: str, known: Iterable[str], *, count: int = 1, cutoff: float = 0.6) -> list[str]:
     """Return the *count* names of *known* that are most like *word*; fewer if others are less like it than *cutoff*.
 
-    An obvious slip comes first, then the names that begin with *word*, if it has four letters or more.
+    Two letters that changed places and other obvious slips come first, then the names that begin with *word*, if it has
+    four letters or more.
     """
     from difflib import get_close_matches
 
@@ -196,10 +197,14 @@ def closest(word: str, known: Iterable[str], *, count: int = 1, cutoff: float = 
     for each in known:
         folded.setdefault(fold(each), each)
     wanted = fold(word[:80])
+    pairs = range(len(wanted) - 1)
+    swapped = {wanted[:place] + wanted[place + 1] + wanted[place] + wanted[place + 2 :] for place in pairs}
     close = get_close_matches(wanted, folded, n=count, cutoff=cutoff)
     slips = get_close_matches(wanted, close, n=count, cutoff=_SLIP)
     begun = sorted((each for each in folded if each.startswith(wanted)), key=len) if len(wanted) > 3 else []
-    return [folded[each] for each in dict.fromkeys([*slips, *begun, *close])][:count]
+    return [
+        folded[each] for each in dict.fromkeys([*sorted(swapped & folded.keys()), *slips, *begun, *close])
+    ][:count]
 
 
 def suggest(

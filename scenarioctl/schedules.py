@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.model.jobs import SECOND, Overlap, Schedule
 from scenarioctl.model.request_values import read_choice, read_number
 
@@ -288,7 +288,7 @@ def _read_cron(value: object) -> str:
     except CronSimError as error:
         reason = str(error).removeprefix("Bad ")
         raise InvalidRequest(
-            f"cron {shorten(value)} has a {reason} that cannot be read, expected {_CRON_EXPECTED}"
+            f"cron {shorten(value)} has a wrong {reason}, expected {_CRON_EXPECTED}"
         ) from None
     return text
 
@@ -299,9 +299,12 @@ def _read_zone(value: object) -> str:
         # Names are paths below a folder; zoneinfo refuses those outside.
         _zone(text)
     except (ValueError, OSError, LookupError):
-        raise InvalidRequest(
-            f"timezone {shorten(value)} is not known, expected one like UTC or Europe/Berlin"
-        ) from None
+        from zoneinfo import available_timezones
+
+        meant = suggest(
+            text, sorted(available_timezones()), otherwise="expected one like UTC or Europe/Berlin"
+        )
+        raise InvalidRequest(f"timezone {shorten(value)} is not known, {meant}") from None
     return text
 
 

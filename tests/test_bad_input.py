@@ -1844,7 +1844,7 @@ LINES = [
     case(
         "an unknown option",
         ("scenario", "list", "--size", "7"),
-        says("--size", "--store"),
+        says("--size"),
         usage="scenarioctl scenario list",
     ),
     case(

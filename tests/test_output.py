@@ -396,10 +396,13 @@ def test_times_are_local_on_a_terminal_and_utc_elsewhere(tmp_path: Path, scenari
     assert listed.end() == 0
 
 
+TX_DECODE = ("tx", "decode", "0x00071468656c6c6f", "--chain", "polkadot", "--offline")
+
+
 def test_no_color_means_no_escapes(tmp_path: Path, scenarioctl: Run) -> None:
     store = str(tmp_path / "s.db")
     id = ok(scenarioctl("--store", store, *CREATE_REMARK)).strip()
-    for line in (("scenario", "show", id), ("scenario", "list")):
+    for line in (("scenario", "show", id), ("scenario", "list"), TX_DECODE):
         shown = [Terminal(tmp_path, "--store", store, *line, NO_COLOR=value) for value in ("", "1")]
 
         with_color, without = (each.read() for each in shown)
@@ -452,7 +455,7 @@ def test_no_option_of_a_command_hides_a_global_one(words: str) -> None:
     hidden = {each.opts[0] for each in GLOBAL_OPTIONS if not taken.isdisjoint(each.opts)}
 
     # It writes to a file too.
-    assert hidden == ({"--output"} if words == "scenario preview" else set())
+    assert hidden == ({"--output"} if words in ("scenario preview", "flow preview") else set())
 
 
 def test_a_log_and_drafts_have_local_times_and_gaps_between_runs(scenarioctl: Run, tmp_path: Path) -> None:

@@ -1,51 +1,10 @@
-"""What is asked back where a word is misspelt: a command, a chain, an asset, a pallet, a choice, a setting."""
-
-import shlex
-
-import pytest
+"""How what a misspelt word may mean is found; `data/transcripts/typos.txt` has what is answered."""
 
 from scenarioctl.cli.main import COMMANDS, MEANT
 from scenarioctl.errors import closest, fold, suggest
 from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.test_parity import commands
-
-#: A line, and what must be in the sentence that refuses it.
-MISSPELT = (
-    ("ls", "scenarioctl scenario list", "scenarioctl chain list"),
-    ("Decode 0x00", "scenarioctl tx decode"),
-    ("swap", "scenarioctl create swap"),
-    ("sign", "scenarioctl tx payload", "scenarioctl tx assemble"),
-    ("scenarios", "scenario"),
-    ("scenario rm abc", "delete"),
-    ("job tail abc", "logs"),
-    ("job ls", "list"),
-    ("template stats asethub", "assetHub"),
-    ("template stats 'Aset Hub'", "assetHub"),
-    ("template stats hydratoin", "hydraDx"),
-    ("template stats moonbeam", "polkadot, assetHub"),
-    (f"xcm asset-transfer --from polkadot --to assetHub --assetid DOTT --amount 1 --destinationaddress {BOB}", "DOT"),
-    (f"xcm asset-transfer --from assetHub --to hydraDx --assetid USTD --amount 1 --destinationaddress {BOB}", "USDt"),
-    ("query polkadot balnces x", "Balances"),
-    ("query polkadot balances existentaldeposit", "ExistentialDeposit"),
-    ("query polkadot zzz x", "pallets: System"),
-    ("chain list --role relays", "relay"),
-    ("chain list --sort symbl", "symbol"),
-    ("scenario list --sort ids", "id"),
-    ("job list --state runing", "running"),
-    ("config set stroe x", "store"),
-    ("config show --jsn", "--json"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("line", "words"), [(line, words) for line, *words in MISSPELT], ids=[row[0][:40] for row in MISSPELT]
-)
-def test_a_misspelt_word_is_asked_back(scenarioctl: Run, line: str, words: list[str]) -> None:
-    ended = scenarioctl("--offline", *shlex.split(line))
-
-    assert (ended.out, ended.code in (2, 3)) == ("", True)
-    assert ended.err.splitlines()[0] == says(*words)
 
 
 def test_every_word_leads_to_commands_that_there_are() -> None:
@@ -79,6 +38,7 @@ def test_names_that_begin_with_the_word_come_first() -> None:
 
     assert closest("transfer", known, count=3) == known[1:]
     assert closest("tra", known) == []
+    assert closest("HXD", ["HDX", "HXA", "AXD"], cutoff=0.7) == ["HDX"]
     assert closest("STORES", ["STORE", "STORE_STATEMENT_SECONDS"]) == ["STORE"]
 
 

@@ -13,7 +13,7 @@ from scenarioctl.cli.output import describe_amount, printable, say
 check_option = click.option(
     "--check",
     is_flag=True,
-    help="Simulate it for --sender on every chain it touches, and print it only if it passes.",
+    help="Simulate it for --sender on every chain it touches, and go on only if it passes.",
 )
 sender_option = option("--sender", metavar="ADDRESS", default="", help="Account that will sign, for --check.")
 

@@ -178,5 +178,8 @@ def remark(**fields: Any) -> None:
 @argument("method_name", metavar="METHOD")
 @click.argument("params", metavar="[PARAM]...", nargs=-1)
 def query(**fields: Any) -> None:
-    """Create a scenario that reads a chain: a storage entry, a constant, or a runtime call."""
+    """Create a scenario that reads a chain.
+
+    It reads a storage entry, a constant, or a runtime API.
+    """
     print_answer(perform(**fields), plain="result", is_id=True)

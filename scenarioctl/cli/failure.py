@@ -1,6 +1,7 @@
 """How a command fails: one sentence on stderr, or JSON on stdout and stderr, and the exit code of its error."""
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from typing import NoReturn
@@ -8,10 +9,13 @@ from typing import NoReturn
 import click
 
 from scenarioctl.cli.output import discard_output, dump_json, printable, say
-from scenarioctl.errors import ScenarioctlError, shorten
+from scenarioctl.errors import ScenarioctlError, closest, shorten
 
 #: Options that take a protection away.
 _NEVER_SUGGESTED = frozenset(("--yes", "--force", "--exact-minimum"))
+
+#: How click complains about words behind the last argument.
+_EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
 
 
 def fail(error: Exception, *, as_json: bool, operation: str = "") -> NoReturn:
@@ -62,10 +66,17 @@ def usage_sentence(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption):
         # A slip of the finger must not become a confirmation.
         possible = [name for name in error.possibilities or () if name not in _NEVER_SUGGESTED]
-        close = f", did you mean {possible[0]}?" if possible else ""
+        hyphens = error.option_name.replace("_", "-")
+        meant = [hyphens] if hyphens in possible else closest(error.option_name, possible, cutoff=0.7)
+        close = f", did you mean {meant[0]}?" if meant else ""
         return f"there is no option {shorten(error.option_name)}{close}"
+    if isinstance(error, click.BadOptionUsage) and "requires an argument" in error.message:
+        return f"option {shorten(error.option_name)} needs a value"
     if isinstance(error, click.MissingParameter) and error.param is not None and error.ctx is not None:
         return f"{error.param.make_metavar(error.ctx)} is missing, expected: {_usage(error.ctx)}"
+    extra = _EXTRA.fullmatch(error.message)
+    if extra and isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"unexpected {shorten(extra[1])}, expected: {_usage(error.ctx)}"
     return error.format_message().rstrip(".")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, shorten, suggest
 
 
 def find_values(answer: Mapping[str, Any], path: str) -> list[Any]:
@@ -32,13 +32,15 @@ def _find(value: Any, names: Sequence[str], path: str) -> list[Any]:
             return [found for each in value.values() for found in _find(each, rest, path)]
         if name in value:
             return _find(value[name], rest, path)
-        expected = f"expected one of: {', '.join(value) or 'nothing, it is empty'}"
+        expected = suggest(name, list(value)) if value else "it is empty"
     elif isinstance(value, Sequence) and not isinstance(value, str):
         if name == "*":
             return [found for each in value for found in _find(each, rest, path)]
         if name.removeprefix("-").isdecimal() and -len(value) <= int(name[:10]) < len(value):
             return _find(value[int(name)], rest, path)
-        expected = f"expected * or a place below {len(value)}" if value else "the list is empty"
+        expected = (
+            f"expected * or 0{f' to {len(value) - 1}' if value[1:] else ''}" if value else "the list is empty"
+        )
     else:
         expected = f"{shorten(name)} is looked for in a single value: {shorten(value)}"
     raise InvalidRequest(f"field {shorten(path)} is not in the answer, {expected}")
@@ -124,7 +126,8 @@ def draw_facts(facts: Mapping[str, object]) -> None:
     """Print names and values in two columns.  A value is never broken into lines, so that it can be copied whole."""
     width = max(map(len, facts), default=0)
     for name, value in facts.items():
-        click.echo(f"{bold(name)}{' ' * (width - len(name))}  {printable(value)}")
+        shown = ("yes" if value else "no") if isinstance(value, bool) else printable(value)
+        click.echo(f"{bold(name)}{' ' * (width - len(name))}  {shown}")
 
 
 def bold(text: str) -> str:
@@ -185,6 +188,9 @@ def page(text: str, *, height: int) -> None:
 
 def draw_json(value: Any) -> None:
     """Draw nested data on a terminal."""
+    if not wants_styles():
+        click.echo(dump_json(value, indent=2))
+        return
     from rich.console import Console
     from rich.highlighter import JSONHighlighter
 

@@ -95,7 +95,8 @@ def show(**fields: Any) -> None:
 
     def draw() -> None:
         answer = view.answer
-        facts = {name: answer[name] for name in ("id", "name", "summary", "created") if answer.get(name)}
+        facts = {name: answer[name] for name in ("id", "name", "summary") if answer.get(name)}
+        facts["created"] = short_time(answer["created"])
         draw_facts(facts | ({"tags": _label(answer["tags"])} if answer.get("tags") else {}))
         click.echo()
         draw_table(("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in answer["nodes"]])
