@@ -23,6 +23,20 @@ BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 ACCOUNT = bytes.fromhex("8eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a48")
 #: Most that a whole process may take, in multiples of `python -c pass`.
 GOALS = {"scenarioctl --help": 6, "--offline xcm asset-transfer": 10}
+#: Most that a TAB may take: 80 ms where `python -c pass` takes 12.9.
+TAB_GOAL = 6.2
+#: What is typed before it, and how many scenarios are stored.
+TABS = (
+    "cr",
+    "info ",
+    "info 0a",
+    "create scenario --from as",
+    "create scenario --from assetHub --asset US",
+    "query polkadot Bal",
+    "scenario full x --field ",
+    "job start x --timezone Europe/B",
+)
+STORED = 100_000
 TRANSFER = ["--from", "polkadot", "--to", "assetHub", "--assetid", "DOT", "--amount", "12345678900"]
 
 
@@ -30,6 +44,7 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 31
     print("median of", rounds, "runs each, Python", sys.version.split()[0], flush=True)
     cold(rounds)
+    tab(rounds)
     metadata(rounds)
     encoding()
     store()
@@ -59,13 +74,6 @@ def cold(rounds: int) -> None:
         for _ in range(rounds):
             for name, command in commands.items():
                 times[name].append(seconds(lambda command=command: run(command, environment)))  # type: ignore[misc]
-        environment = {
-            **environment,
-            "_SCENARIOCTL_COMPLETE": "bash_complete",
-            "COMP_WORDS": "scenarioctl cr",
-            "COMP_CWORD": "1",
-        }
-        times["TAB completion"] = [seconds(lambda: run([program], environment)) for _ in range(rounds)]
     yardstick = statistics.median(times["python -c pass"])
     for name, taken in times.items():
         report(f"cold: {name}", statistics.median(taken), yardstick, "python -c pass")
@@ -78,6 +86,35 @@ def cold(rounds: int) -> None:
         statistics.median(times["--offline xcm asset-transfer"]),
         "ours",
     )
+
+
+def tab(rounds: int) -> None:
+    """Time what a shell runs behind a TAB, beside 100 000 scenarios."""
+    from benchmarks import store_latency
+    from scenarioctl.stores import open_store
+
+    program = str(Path(sys.executable).with_name("scenarioctl"))
+    with tempfile.TemporaryDirectory() as home:
+        store_latency.fill(open_store(Path(home) / "s.db"), 0, STORED)
+        environment = {
+            **os.environ,
+            "HOME": home,
+            "SCENARIOCTL_STORE": f"{home}/s.db",
+            "_SCENARIOCTL_COMPLETE": "bash_complete",
+        }
+        commands = {"python -c pass": ([sys.executable, "-c", "pass"], environment)}
+        for line in TABS:
+            words = {"COMP_WORDS": f"scenarioctl {line}", "COMP_CWORD": str(line.count(" ") + 1)}
+            commands[line] = ([program], {**environment, **words})
+        times: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(rounds):
+            for name, command in commands.items():
+                times[name].append(seconds(lambda command=command: run(*command)))  # type: ignore[misc]
+    yardstick = statistics.median(times["python -c pass"])
+    for name, taken in times.items():
+        report(f"TAB: {name}", statistics.median(taken), yardstick, "python -c pass")
+        if statistics.median(taken) > TAB_GOAL * yardstick:
+            print(f"  missed its goal: {TAB_GOAL} x", flush=True)
 
 
 def run(command: list[str], environment: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Generate completions/, man/ and docs/commands.md from the commands.
+"""Generate completions/, man/, docs/commands.md and scenarioctl/cli/field_paths.py from the commands.
 
 `python tools/generate.py` writes the files. `python tools/generate.py --check` compares them and names stale ones.
 """
@@ -17,6 +17,7 @@ from scenarioctl.cli.main import COMMANDS, cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.config import SETTINGS
 from scenarioctl.operations.outcomes import LAST_RUN_FAILED, OUTCOMES
+from tools.field_paths import field_paths
 from tools.man_guides import man_guide, title_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,6 +69,8 @@ def generate() -> Iterator[tuple[Path, str]]:
         yield ROOT / "man" / "man1" / f"{name}.1", man_page(context)
     yield from man_guides()
     yield ROOT / "docs" / "commands.md", reference(contexts)
+    operations = {getattr(context.command, "operation", "") for context in contexts} - {""}
+    yield ROOT / "scenarioctl" / "cli" / "field_paths.py", field_paths(operations)
 
 
 def walk() -> Iterator[click.Context]:

@@ -3,10 +3,9 @@
 A shell waits for it, so nothing is asked over a network, and what can't be read offers nothing.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain as joined
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -22,8 +21,6 @@ Offer = tuple[str, str]
 
 #: Parameters that name the chain of an asset or a pallet, the one that counts most first.
 _CHAIN_PARAMETERS = ("source_chain", "sourchain", "chain")
-#: Deeper fields of an answer are found by `--json`.
-_FIELD_LEVELS = 3
 
 
 def offered(find: Callable[[click.Context, str], Iterable[Offer]]) -> Callable[..., list[CompletionItem]]:
@@ -150,39 +147,24 @@ def _readable(table: "RuntimeTable", pallet: str) -> list[Offer]:
 
 
 def time_zones(_context: click.Context, _: str) -> list[Offer]:
-    from zoneinfo import available_timezones
+    from importlib.util import find_spec
 
-    return [(name, "") for name in sorted(available_timezones())]
+    found = find_spec("tzdata")
+    try:
+        # zoneinfo's own list is made by opening each of the 600 files.
+        names = Path((found and found.origin) or "").with_name("zones").read_text().split()
+    except (ValueError, OSError):
+        from zoneinfo import available_timezones
+
+        names = sorted(available_timezones())
+    return [(name, "") for name in names]
 
 
 def fields(context: click.Context, _: str) -> list[Offer]:
     """Offer the paths into the answer of the command that is typed."""
-    operation: str = getattr(context.command, "operation", "")
-    if not operation:
-        return []
-    from importlib import import_module
+    from scenarioctl.cli.field_paths import FIELD_PATHS
 
-    module, _, name = operation.partition(".")
-    handler = getattr(import_module(f"scenarioctl.operations.{module}"), name)
-    (answer,) = get_args(get_type_hints(handler)["return"])
-    return list(dict.fromkeys((path, "") for path in _paths(answer, _FIELD_LEVELS)))
-
-
-def _paths(kind: Any, levels: int) -> Iterator[str]:
-    """Yield the paths into a value of the type *kind*."""
-    origin = get_origin(kind)
-    if isinstance(kind, type) and hasattr(kind, "__total__"):
-        for name, inner in get_type_hints(kind).items():
-            yield name
-            if levels > 1:
-                yield from (f"{name}.{path}" for path in _paths(inner, levels - 1))
-    elif origin in (list, tuple):
-        yield "*"
-        if levels > 1:
-            yield from (f"*.{path}" for path in _paths(get_args(kind)[0], levels - 1))
-    elif not (isinstance(origin, type) and issubclass(origin, Mapping)):
-        # Unions and markers like NotRequired; the keys of a mapping are not known.
-        yield from joined.from_iterable(_paths(each, levels) for each in get_args(kind))
+    return [(path, "") for path in FIELD_PATHS.get(getattr(context.command, "operation", ""), "").split()]
 
 
 def _settings(context: click.Context) -> Any:
