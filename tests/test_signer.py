@@ -497,7 +497,14 @@ class Jobs(signer.Daemon):
 
 def draft(number: int, call: Call | None = None, **changes: Any) -> dict[str, Any]:
     tx = "0x" + bare_extrinsic(TABLE.encode_call(call or transfer())).hex()
-    return {"seq": number, "chain": "polkadot", "state": "current", "tx": tx, **changes}
+    return {
+        "seq": number,
+        "chain": "polkadot",
+        "spec_version": 1002005,
+        "state": "current",
+        "tx": tx,
+        **changes,
+    }
 
 
 class Desk:
@@ -552,6 +559,10 @@ def test_a_draft_is_written_down_then_signed_then_sent(desk: Desk) -> None:
         (draft(1, transfer(dest={"Id": bytes(32)})), "is not one of its receivers"),
         (draft(1, teleport()), "it allows transfer, not xcm"),
         (draft(1, tx="0x00"), "is not an unsigned extrinsic"),
+        (
+            {"seq": 1, "chain": "polkadot", "tx": "Could not generate transaction"},
+            "it is not a transaction: Could not generate transaction",
+        ),
     ],
 )
 def test_a_draft_that_the_policy_does_not_allow_is_never_signed(desk: Desk, row: Any, why: str) -> None:

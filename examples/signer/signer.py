@@ -149,16 +149,15 @@ class Signer:
     def _new_drafts(self, job: str) -> list[dict[str, Any]]:
         after = self.journal.cursor(job)
         try:
-            rows = self.daemon.ask("/scenario/tx", id=job, after=after or 0)["mempool"]
+            rows: list[dict[str, Any]] = self.daemon.ask("/scenario/tx", id=job, after=after or 0)["mempool"]
         except Refused as why:
             # Such as a store that was restored to an earlier time, and would number drafts again.
             raise SystemExit(f"job {job}: {why}") from None
-        rows = [row for row in rows if "seq" in row]
         if after is None:
             while rows and (
                 more := self.daemon.ask("/scenario/tx", id=job, after=rows[-1]["seq"])["mempool"]
             ):
-                rows = [*rows, *(row for row in more if "seq" in row)]
+                rows += more
             newest = rows[-1]["seq"] if rows else 0
             cursors = {**self.journal.start.get("cursors", {}), job: newest}
             self.journal.write(event="start", cursors=cursors)
@@ -180,6 +179,8 @@ class Signer:
     def _plan(self, job: str, row: dict[str, Any]) -> dict[str, Any]:
         """Judge a draft, and return all that is signed for it; Refused if it isn't."""
         name = row["chain"]
+        if "spec_version" not in row:
+            raise Refused(f"it is not a transaction: {row['tx'][:80]}")
         if row["state"] != "current":
             raise Refused(f"it is {row['state']}")
         if name not in self.policy.chains:
