@@ -454,7 +454,7 @@ def test_no_option_of_a_command_hides_a_global_one(words: str) -> None:
     taken = {spelling for each in own for spelling in each.opts}
     hidden = {each.opts[0] for each in GLOBAL_OPTIONS if not taken.isdisjoint(each.opts)}
 
-    # It writes to a file too.
+    # They write pictures to a file too.
     assert hidden == ({"--output"} if words in ("scenario preview", "flow preview") else set())
 
 

@@ -142,7 +142,7 @@ def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
         return to_whole(raw, known_decimals(asset, field, value)), raw
     if typed.unit and not _is_unit_of(typed.unit, asset):
         number = to_text(typed.number)
-        named = f" or {number} {asset.symbol}" if asset.symbol and not asset.mark else ""
+        named = f" or {number} {asset.own_symbol}" if asset.own_symbol else ""
         raise InvalidRequest(
             f"{field} {shorten(value)} is in {typed.unit}, but the asset is {asset.display_name}: expected {number}{named}"
         )
@@ -181,7 +181,7 @@ def _scale(number: "Decimal", asset: "Asset", field: str, value: object) -> tupl
 
 def _is_unit_of(unit: str, asset: "Asset") -> bool:
     """Return whether *unit* means *asset*: the symbol of a look-alike means the asset that it resembles."""
-    return unit.casefold() == asset.symbol.casefold() and not asset.mark
+    return unit.casefold() == asset.own_symbol.casefold()
 
 
 def note_native(given: object, asset: "Asset", field: str) -> tuple[str, ...]:

@@ -56,8 +56,8 @@ def asset_key(app: "Application", side: Mapping[str, Any]) -> Any:
     chain = app.registry.find(side.get("chain"))
     asset = app.assets.find(chain, asset_id, symbol=symbol, field="assetId", diagram=True)
     with suppress(ScenarioctlError):
-        if asset.symbol and app.assets.find(chain, asset.symbol) == asset:
-            return asset.symbol
+        if asset.own_symbol and app.assets.find(chain, asset.own_symbol) == asset:
+            return asset.own_symbol
     return asset.id
 
 

@@ -57,6 +57,11 @@ class Asset:
         return f"{self.symbol} (asset {self.id}, {self.mark})" if self.mark else self.symbol
 
     @property
+    def own_symbol(self) -> str:
+        """The symbol if it means this asset; empty for one that only looks like another."""
+        return "" if self.mark else self.symbol
+
+    @property
     def label(self) -> str:
         """The asset by its id, for lists to choose from: `10 (USDT, Tether USD of Asset Hub)`."""
         if self.kind == "native":

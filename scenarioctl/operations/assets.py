@@ -140,7 +140,7 @@ def _describe(app: Application, chain: "Chain", asset: "Asset") -> AssetRow:
         "reserve": asset.reserve or None,
         "existential_deposit": None if deposit is None else str(deposit),
         "pays_fees": asset.pays_fees,
-        "canonical": bool(asset.symbol) and not asset.mark,
+        "canonical": bool(asset.own_symbol),
         "mark": asset.mark or None,
     }
 
