@@ -23,7 +23,7 @@ test: $(VENV)/.developed
 messages: $(VENV)/.developed
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)" --update-messages
 
-# A browser, other people's clients (npm), fuzzed requests and load: about two minutes more.
+# A browser, other people's clients (npm), fuzzed requests, load and fleets of daemons: about three minutes more.
 acceptance: $(VENV)/.developed
 	tests/clients/run $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "acceptance and not soak"
 

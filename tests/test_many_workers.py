@@ -17,7 +17,7 @@ from tests.fleet import Fleet, stop
 from tests.fleet_clients import Stream, Takeovers
 from tests.fleet_load import Load, check, killable_server, wait_for_daemons, wait_until_all_ran
 
-pytestmark = pytest.mark.one_python
+pytestmark = pytest.mark.acceptance
 
 WORKERS, APIS = 4, 2
 #: Each of them is done to the fleet.

@@ -12,6 +12,7 @@ from tools.readme import documents, played, settled
 LINK = re.compile(r"\]\(([^):#\s]+)(?:#[^)]*)?\)")
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
 def test_the_examples_print_what_the_document_shows(document: Path) -> None:
     text = document.read_text()

@@ -115,6 +115,7 @@ def upgrade(folder: Path, size: Size) -> list[str]:
                 member.close()
 
 
+@pytest.mark.acceptance
 def test_daemons_of_two_versions_run_side_by_side_over_a_migration(tmp_path: Path) -> None:
     said = upgrade(tmp_path, Size(workers=1, jobs=10, stage=0.5))
 

@@ -31,6 +31,7 @@ def chain(request: pytest.FixtureRequest) -> Live:
     return found
 
 
+@pytest.mark.acceptance
 def test_an_account_holds_what_another_client_reads(chain: Live, scenarioctl: Run, live_config: Path) -> None:
     ended = scenarioctl(
         "--config", str(live_config), "balance", ALICE.ss58_address, chain.name, "--json", "--zero"

@@ -106,7 +106,7 @@ CONSTANTS = (
 )
 
 
-@pytest.mark.one_python
+@pytest.mark.acceptance
 def test_values_and_constants_are_what_another_client_reads(chain: Live, ask: Ask, other: Other) -> None:
     theirs = other(chain)
     for pallet, entry in PLAIN:
