@@ -253,10 +253,3 @@ def test_a_proxy_pays_for_another_account(shell: Shell) -> None:
 
     assert json.loads(answer)["success"]
     assert received(receiver) == 1
-
-
-def test_the_examples_and_their_tests_have_the_same_packages() -> None:
-    examples = json.loads((EXAMPLES / "package.json").read_text())["dependencies"]
-    tested = json.loads((ROOT / "tests" / "clients" / "package.json").read_text())["dependencies"]
-
-    assert examples.items() <= tested.items()
