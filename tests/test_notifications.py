@@ -596,6 +596,23 @@ class TestDelivery:
 
         play(story())
 
+    def test_a_worker_that_stops_begins_no_further_delivery(self, tmp_path: Path) -> None:
+        async def story() -> None:
+            app = application(tmp_path)
+            async with app, receiving(delay=0.3) as quick, receiving(delay=0.8) as slow:
+                async with working(app) as worker:
+                    for number in range(3 * notifier.AT_ONCE_TO_URL):
+                        id = await remark(app, f"hello {number}")
+                        await started(app, quick.url(), slow.url(), id=id, every="99h")
+                    await until(lambda: worker.counts.executed == 3 * notifier.AT_ONCE_TO_URL)
+                    await slow.has(notifier.AT_ONCE_TO_URL)
+                received = len(quick.received) + len(slow.received)
+                # None was cut off, to be sent again.
+                assert worker.counts.notifications_delivered == received
+                assert sum(await waiting(app)) == 6 * notifier.AT_ONCE_TO_URL - received > 0
+
+        play(story())
+
     @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
     def test_several_workers_send_each_once(self, tmp_path: Path, kind: str) -> None:
         store = location(kind, tmp_path)

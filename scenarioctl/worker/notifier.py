@@ -4,6 +4,7 @@ import asyncio
 import logging
 import random
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 
 from scenarioctl.application import Application
@@ -99,8 +100,11 @@ class Notifier:
 
     async def let_end(self) -> None:
         """Wait, within the grace, for deliveries in progress; others are left to the next worker."""
-        if self._deliveries:
-            await asyncio.wait(self._deliveries, timeout=_GRACE)
+        with suppress(TimeoutError):
+            # Who has the lock claims: no delivery begins that the stop would cut off.
+            async with asyncio.timeout(_GRACE), self._lock:
+                if self._deliveries:
+                    await asyncio.wait(self._deliveries)
 
     def _begin(self, notification: QueuedNotification) -> None:
         deliver = partial(self._deliver, notification)
