@@ -112,6 +112,11 @@ class TestTargets:
             ("[broken", ("list",)),
             ("{broken", ("table",)),
             (5, ("list",)),
+            ("https://hooks.example.org:0?key=secret", ("https://hooks.example.org:0",)),
+            ("hooks.example.org?key=secret", ("hooks.example.org",)),
+            ("hooks.example.org/secret+/==", ("hooks.example.org", "web address")),
+            ("hooks.example.org/secret?to=https://x.org", ("hooks.example.org",)),
+            ("me:secret@hooks.example.org", ("hooks.example.org",)),
         ],
     )
     def test_refusals_quote_no_secret(self, given: object, words: tuple[object, ...]) -> None:

@@ -6,6 +6,7 @@ Times are nanoseconds since 1970, UTC.
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,6 +27,7 @@ SECRET_BYTES = (24, 64)
 #: What `notify` says for no targets.
 NONE = "none"
 
+_SCHEME = re.compile(r"[A-Za-z0-9+.-]+")
 _EXPECTED = "one like https://hooks.example.org/jobs, slack+https://… or ntfy+https://…"
 
 
@@ -183,6 +185,9 @@ def _read_url(value: object, field: str) -> tuple[str, str]:
     """Return the URL in *value*, and the format before its `+`, which may be empty."""
     text = value.strip() if isinstance(value, str) else ""
     head, _, rest = text.partition("://")
+    if not rest or not _SCHEME.fullmatch(head):
+        # It has no scheme, and whatever the path has there may be a secret.
+        head, rest = "", text
     prefix, plus, scheme = head.rpartition("+")
     if plus and prefix not in _FORMATS:
         raise InvalidRequest(
@@ -196,9 +201,9 @@ def _read_url(value: object, field: str) -> tuple[str, str]:
     except ValueError:
         is_sound = False
     if not is_sound or not url.isprintable() or " " in url:
-        # The path may be a secret, also of a URL without its scheme.
-        host = rest.rpartition("@")[2] if rest else text
-        shown = f"{head}://{host.partition('/')[0]}" if rest else host.partition("/")[0]
+        # Path and query may be secrets, also of a URL without its scheme.
+        host = re.split(r"[/?#\\]", rest.rpartition("@")[2])[0]
+        shown = f"{head}://{host}" if head else host
         raise InvalidRequest(f"{field} {shorten(shown)} is not a web address, expected {_EXPECTED}")
     if len(url) > MAX_URL:
         raise InvalidRequest(f"{field} has a URL of {len(url)} characters, expected at most {MAX_URL}")
