@@ -7,6 +7,7 @@ import base64
 import binascii
 import json
 import re
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -107,6 +108,11 @@ class QueuedNotification(NewNotification):
     due: int
     #: Attempts that failed.
     attempts: int = 0
+
+
+def new_id() -> str:
+    """Return an unguessable id of a notification."""
+    return f"msg_{secrets.token_hex(16)}"
 
 
 def describe_target(url: str, format: str = NotificationFormat.JSON) -> str:

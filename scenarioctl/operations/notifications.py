@@ -1,14 +1,13 @@
 """Notifications: try whether they arrive."""
 
 import asyncio
-import secrets
 import time
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RequestFailed
-from scenarioctl.model.notifications import NotificationTarget, describe_target, read_targets
+from scenarioctl.model.notifications import NotificationTarget, describe_target, new_id, read_targets
 from scenarioctl.operations.results import Result
 
 __all__ = ["send_test_notification"]
@@ -42,7 +41,7 @@ async def send_test_notification(app: Application, request: SendTestNotification
     targets = read_targets(request.target, field="target") if request.target else app.settings.notify
     if not targets:
         raise InvalidRequest("notify is not set in config.toml, expected a target to send the test to")
-    id = f"msg_{secrets.token_hex(16)}"
+    id = new_id()
     deliveries = await asyncio.gather(*(_deliver(app, each, id) for each in targets))
     failed = [each for each in deliveries if each["error"]]
     if failed:

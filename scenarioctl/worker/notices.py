@@ -1,10 +1,9 @@
 """Which notifications are to be sent of a run, and of drafts that are flagged."""
 
-import secrets
 from collections.abc import Iterator, Sequence
 
 from scenarioctl.model.jobs import SECOND, FinishedRun, MempoolDraft
-from scenarioctl.model.notifications import NewNotification, NotificationEvent, NotificationTarget
+from scenarioctl.model.notifications import NewNotification, NotificationEvent, NotificationTarget, new_id
 
 #: How long before its end a draft expires soon: this share of its time, at most so long.
 _EXPIRING_SHARE = 4
@@ -68,8 +67,3 @@ def notices(
         )
         for url, format in wanted
     ]
-
-
-def new_id() -> str:
-    """Return an unguessable id of a notification."""
-    return f"msg_{secrets.token_hex(16)}"
