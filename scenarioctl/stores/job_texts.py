@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from scenarioctl.model.jobs import FinishedRun, JobState, Overlap, Schedule
-from scenarioctl.schedules import next_times
 from scenarioctl.stores.texts import clean
 
 #: Why a job is paused whose row holds what no version of this program writes.
@@ -89,6 +88,8 @@ def next_plan(run: FinishedRun, *, state: str, failures: int, schedule: str) -> 
 
 def _plan_anew(schedule: Schedule, run: FinishedRun) -> tuple[int | None, int | None]:
     """Return the due and the planned time after *run* of a job that has this *schedule* by now; None if there is none."""
+    from scenarioctl.schedules import next_times
+
     try:
         times = next_times(schedule, run.planned, run.finished)
     except LookupError:
