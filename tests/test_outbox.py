@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -232,6 +233,16 @@ class TestEveryOutbox:
         flag(one, two, id="third")
 
         assert [(each.id, each.drafts) for each in self.due(store)] == [("first", (one,)), ("second", (two,))]
+
+    def test_one_of_a_newer_version_holds_up_no_other(self, store: Store, kind: str) -> None:
+        if kind == "memory":
+            pytest.skip("no other version shares it")
+        self.start(store)
+        newer: Any = "draft_signed"
+        self.keep(store, replace(READY, id="newer", event=newer), replace(FAILED, created=NOW + 3))
+
+        assert [each.id for each in self.due(store)] == ["msg_2"]
+        assert run(store.outbox().figures()) == OutboxFigures(queued=2)
 
     def test_the_figures_leave_out_what_is_for_later(self, store: Store) -> None:
         self.start(store)

@@ -1,6 +1,8 @@
 """Rows of SQL stores, read as what they mean, and written alike.  A row that somebody has damaged hides no other."""
 
 import json
+from collections.abc import Iterable
+from contextlib import suppress
 from types import NoneType
 from typing import Any
 
@@ -24,7 +26,7 @@ from scenarioctl.stores.validation import damaged_event
 
 #: The columns that `read_entry` takes.
 ENTRY_COLUMNS = "seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node"
-#: The columns that `read_notification` takes.
+#: The columns that `read_notifications` takes.
 NOTIFICATION_COLUMNS = "seq, id, job, event, created, attempts, format, url, drafts, reason"
 #: How many columns `read_job` takes: id, state, the text of the schedule, and one for each of `_JOB_KINDS` but the first.
 JOB_WIDTH = 15
@@ -111,8 +113,18 @@ def read_event(row: tuple[Any, ...]) -> WebhookEvent:
     return WebhookEvent(id=id, uuid=uuid, received=received, content=content)
 
 
-def read_notification(row: tuple[Any, ...], *, due: int) -> QueuedNotification:
-    """Return the notification in *row*, which is due again at *due*; one without drafts if those are damaged."""
+def read_notifications(rows: Iterable[tuple[Any, ...]], *, due: int) -> list[QueuedNotification]:
+    """Return the notifications in *rows*, which are due again at *due*, without those that this version can't read."""
+    found = []
+    for row in rows:
+        # A newer version may share the store, and one row must not hold up the others.
+        with suppress(ValueError):
+            found.append(_read_notification(row, due=due))
+    return found
+
+
+def _read_notification(row: tuple[Any, ...], *, due: int) -> QueuedNotification:
+    """Return a notification without drafts if those are damaged; ValueError for an unknown event or format."""
     seq, id, job, event, created, attempts, format, url, drafts, reason = row
     try:
         numbers = tuple(number for number in json.loads(drafts) if isinstance(number, int))

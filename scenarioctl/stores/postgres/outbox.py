@@ -8,7 +8,7 @@ from typing import Any
 from scenarioctl.model.notifications import NewNotification, QueuedNotification
 from scenarioctl.stores.outbox import OutboxFigures
 from scenarioctl.stores.postgres.connections import Connection
-from scenarioctl.stores.rows import NOTIFICATION_COLUMNS, read_notification
+from scenarioctl.stores.rows import NOTIFICATION_COLUMNS, read_notifications
 from scenarioctl.stores.texts import clean
 
 
@@ -108,7 +108,7 @@ async def _claim(
         f" SELECT {NOTIFICATION_COLUMNS} FROM claimed ORDER BY since, seq",
         (now, list(without), limit, until),
     )
-    return [read_notification(row, due=until) for row in await found.fetchall()]
+    return read_notifications(await found.fetchall(), due=until)
 
 
 async def _prune(connection: Connection, *, before: int, most: int) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from scenarioctl.model.notifications import NewNotification, QueuedNotification
 from scenarioctl.stores.outbox import OutboxFigures
-from scenarioctl.stores.rows import NOTIFICATION_COLUMNS, read_notification
+from scenarioctl.stores.rows import NOTIFICATION_COLUMNS, read_notifications
 from scenarioctl.stores.texts import clean
 
 
@@ -92,7 +92,7 @@ def _claim(
 ) -> list[QueuedNotification]:
     rows = _find_due(database, now=now, limit=limit, without=without)
     database.executemany("UPDATE notifications SET due = ? WHERE seq = ?", [(until, row[0]) for row in rows])
-    return [read_notification(row, due=until) for row in rows]
+    return read_notifications(rows, due=until)
 
 
 def _find_excess(database: Connection, *, before: int, most: int) -> bool:
