@@ -601,6 +601,36 @@ class TestDelivery:
 
         play(story())
 
+    def test_the_store_is_asked_less_often_while_nothing_waits(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def story() -> None:
+            looks = 0
+
+            class Counting(notifier.Notifier):
+                async def look(self) -> None:
+                    nonlocal looks
+                    looks += 1
+                    await super().look()
+
+            monkeypatch.setattr("scenarioctl.worker.worker.Notifier", Counting)
+            app = application(tmp_path)
+            async with app, receiving(status=503) as receiver:
+                worker = Worker(app, pace=PACE)
+                for _ in range(2 * notifier.QUIET_TURNS):
+                    await worker.notifier.take_turn()
+                assert looks == 2
+                await started(app, receiver.url(), every="99h")
+                assert await worker.run_next()
+                await until(lambda: worker.counts.notifications_failed == 1)
+                looks = 0
+                for _ in range(notifier.QUIET_TURNS):
+                    await worker.notifier.take_turn()
+                assert looks >= notifier.QUIET_TURNS
+                await worker.notifier.let_end()
+
+        play(story())
+
     def test_a_worker_that_stops_begins_no_further_delivery(self, tmp_path: Path) -> None:
         async def story() -> None:
             app = application(tmp_path)

@@ -27,6 +27,10 @@ FIRST_PAUSE = 5 * SECOND
 LONGEST_PAUSE = 3600 * SECOND
 #: A notification that can't be delivered for so long is given up.
 GIVE_UP_AFTER = 24 * 3600 * SECOND
+#: Of so many turns of the chore, one asks the store if nothing is known to wait there.
+QUIET_TURNS = 8
+#: After a notification is due again, every turn asks for so long.
+_ASKING = 10 * SECOND
 #: The most notifications of a job that wait.
 MOST_OF_JOB = 1_000
 #: The most drafts that are looked through for newer ones.
@@ -48,6 +52,9 @@ class Notifier:
         self._looking: asyncio.Task[None] | None = None
         #: Something was added to the outbox since it began.
         self._again = False
+        self._turns = 0
+        #: Until then, one that this worker has failed to deliver may be due again.
+        self._ask_until = 0
 
     def wake(self) -> None:
         """Look now for what is due: something was added to the outbox, or a delivery has ended."""
@@ -60,6 +67,16 @@ class Notifier:
             self._again = False
             await guard(self.look, "notifications were not looked for")
 
+    async def take_turn(self) -> None:
+        """Look now and then for what other workers left, and often while one of ours is to be sent again.
+
+        What the runs of this worker add is not waited for: they wake it.
+        """
+        is_asking = self._app.clock() < self._ask_until
+        if is_asking or self._turns % QUIET_TURNS == 0:
+            await self.look()
+        self._turns += 1
+
     async def look(self) -> None:
         """Begin to deliver what is due, as far as there is room."""
         try:
@@ -67,6 +84,7 @@ class Notifier:
         except ScenarioctlError as error:
             # The dispatch says that the store is away, and this is tried again in a moment.
             log.debug("notifications were not looked for: %s", error)
+            self._ask_until = max(self._ask_until, self._app.clock() + _ASKING)
 
     async def _begin_due(self) -> None:
         async with self._lock:
@@ -158,6 +176,7 @@ class Notifier:
         # Jitter: notifications that failed together are not repeated together.
         pause = round(pause * random.uniform(0.75, 1.25))  # noqa: S311
         await self._app.store.outbox().retry(notification, due=now + pause, error=reason)
+        self._ask_until = max(self._ask_until, now + pause + _ASKING)
         self._counts.notifications_failed += 1
         log.log(
             logging.DEBUG if attempts else logging.WARNING,

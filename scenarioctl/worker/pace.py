@@ -23,7 +23,8 @@ class Pace:
     slow: float = 15.0
     #: How often drafts are compared with the runtime of their chain.
     draft_checks: float = 30.0
-    #: Notifications that other workers left behind, or that are tried again, are sent within this time.
+    #: Notifications that are tried again are sent within this time; those that other workers left behind, within eight times
+    #: this.
     notifications: float = 2.0
     prune: float = 300.0
     #: The first time after the start, for workers that never run for long.

@@ -83,7 +83,7 @@ class Worker:
             asyncio.create_task(repeat(self.renew, pace.renew, sleep=sleep)),
             asyncio.create_task(repeat(self._dispatch.take_over, pace.owners, sleep=sleep)),
             asyncio.create_task(repeat(self._draft_checks.check, pace.draft_checks, sleep=sleep)),
-            asyncio.create_task(repeat(self.notifier.look, pace.notifications, sleep=sleep, first=0)),
+            asyncio.create_task(repeat(self.notifier.take_turn, pace.notifications, sleep=sleep, first=0)),
             asyncio.create_task(repeat(self._prune, pace.prune, sleep=sleep, first=pace.first_prune)),
         ]
         try:
