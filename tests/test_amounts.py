@@ -195,6 +195,8 @@ def test_an_amount_is_read_as_it_is_typed(written: object, number: str, unit: st
         "12,34,567",
         "0x10",
         "1,5,5",
+        "1,500e3",
+        "1,5e3",
         "DOT 1.5",
         "1.5 DOT each",
     ],

@@ -492,6 +492,11 @@ AMOUNTS = [
         says("amount", "1.5 KSM", "DOT"),
     ),
     case(
+        "raw with a symbol and underscores",
+        transfer(amount="1_000 DOT"),
+        says("amount", "1_000 DOT", "10000000000000"),
+    ),
+    case(
         "raw with a fraction and its unit",
         transfer(amount="1.5raw"),
         says("amount", "1.5"),

@@ -154,7 +154,7 @@ def read_raw(value: object, asset: "Asset", field: str) -> int:
     if not isinstance(value, str):
         return parse_raw(value, field=field)
     typed = parse_typed(value, field=field, expected="a whole number of smallest units, like 15000000000")
-    if typed.is_raw or "_" in value:
+    if typed.is_raw or ("_" in value and not typed.unit):
         return parse_raw(str(typed.number), field=field)
     if not typed.unit and ("e" in value.lower() or not ("." in value or "," in value)):
         return parse_raw(value, field=field)

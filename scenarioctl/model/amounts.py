@@ -56,7 +56,8 @@ def _plain_digits(digits: str, field: str, value: str) -> str:
     if _GROUPED.fullmatch(plain) and (plain.count(",") > 1 or "." in plain):
         return plain.replace(",", "")
     whole, _, fraction = plain.partition(",")
-    if plain.count(",") != 1 or "." in plain or not whole:
+    # With an exponent, a comma can be either mark: 1,500e3.
+    if plain.count(",") != 1 or not whole or not fraction.isdigit() or "." in whole:
         return plain
     if _GROUPED.fullmatch(plain) and not whole.startswith("0"):
         tokens = to_text(Decimal(f"{whole}.{fraction}"))
