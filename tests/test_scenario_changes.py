@@ -675,6 +675,25 @@ class TestEditing:
         assert (folder / f"{id}.toml").read_text() == RENT.replace("1.5", "1.x")
         assert folder.stat().st_mode & 0o777 == 0o700
 
+    @pytest.mark.parametrize(
+        "editor",
+        ["sed -i s/paid/mine/ $1; printf '\\377' >> $1", "sed -i s/paid/mine/ $1; exit 1"],
+        ids=["no UTF-8", "exit code"],
+    )
+    @pytest.mark.parametrize("is_first", [True, False])
+    def test_the_work_is_kept_if_it_cannot_be_taken_from_the_editor(
+        self, home: Path, id: str, editor: str, is_first: bool
+    ) -> None:
+        if not is_first:
+            editor = f"if grep -q Error $1; then {editor}; else sed -i s/1.5/1.x/ $1; fi"
+        shown, code = self.play(home, "--offline", "scenario", "edit", id, editor=editor)
+        (folder,) = (home / "kept").iterdir()
+
+        assert code == 2
+        assert f"Your version is kept in {folder}/{id}.toml\n" in shown
+        assert b"mine" in (folder / f"{id}.toml").read_bytes()
+        assert self.flow(home, id) == RENT
+
     def test_the_work_is_kept_if_somebody_else_was_faster(self, home: Path, id: str) -> None:
         theirs = home / "theirs.toml"
         theirs.write_text(RENT.replace("paid", "theirs"))

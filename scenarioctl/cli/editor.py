@@ -61,11 +61,14 @@ def edit_text(text: str, *, about: Sequence[str], name: str, save: Callable[[str
     refused: ScenarioctlError | None = None
     said = list(about)
     last = text
+    shown = b""
     try:
         while True:
-            path.write_text("".join(f"# {printable(line)}\n" for line in said) + last, "utf-8")
+            shown = ("".join(f"# {printable(line)}\n" for line in said) + last).encode()
+            path.write_bytes(shown)
             _open(path)
             edited = _without_comments(read_text(str(path), field="file", limit=_LIMIT))
+            shown = path.read_bytes()
             if not edited.strip():
                 if refused is None:
                     break
@@ -86,10 +89,13 @@ def edit_text(text: str, *, about: Sequence[str], name: str, save: Callable[[str
             shutil.rmtree(folder, ignore_errors=True)
             return saved
     except BaseException as error:
-        if last == text:
+        # What the editor left but could not be read stays as it is: it is newer than the last version.
+        is_unread = path.exists() and path.read_bytes() != shown
+        if last == text and not is_unread:
             shutil.rmtree(folder, ignore_errors=True)
         else:
-            path.write_text(last, "utf-8")
+            if not is_unread:
+                path.write_text(last, "utf-8")
             error.add_note(f"Your version is kept in {path}")
         raise
     shutil.rmtree(folder, ignore_errors=True)
