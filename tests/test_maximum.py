@@ -23,10 +23,23 @@ from tests.test_check import (
     info,
     message,
 )
+from tests.test_costs import HDX, pay_in, registered
 
 #: Existential deposit of the relay chain.
 DEPOSIT = DOT
 USDT = {"status": "Liquid", "reason": "Consumer", "extra": None}
+#: Of USDT on Asset Hub.
+DETAILS = {
+    **dict.fromkeys(("owner", "issuer", "admin", "freezer"), ALICE_KEY),
+    "supply": 10**12,
+    "deposit": 0,
+    "min_balance": 10_000,
+    "is_sufficient": True,
+    "accounts": 1,
+    "sufficients": 1,
+    "approvals": 0,
+    "status": "Live",
+}
 
 
 @pytest.fixture
@@ -153,18 +166,7 @@ def test_of_another_asset_all_is_sent_and_the_fee_is_not_taken_of_it(
 ) -> None:
     hub = network.chains["assetHub"]
     hub.store("Assets", "Account", 1984, ALICE_KEY, value={**USDT, "balance": 7_000_000})
-    details = {
-        **dict.fromkeys(("owner", "issuer", "admin", "freezer"), ALICE_KEY),
-        "supply": 10**12,
-        "deposit": 0,
-        "min_balance": 10_000,
-        "is_sufficient": True,
-        "accounts": 1,
-        "sufficients": 1,
-        "approvals": 0,
-        "status": "Live",
-    }
-    hub.store("Assets", "Asset", 1984, value=details)
+    hub.store("Assets", "Asset", 1984, value=DETAILS)
     line = ("--from", "assetHub", "--to", "assetHub", "--assetid", "1984", "--destinationaddress", BOB)
 
     ended = scenarioctl(
@@ -200,6 +202,43 @@ def test_a_check_takes_it_too(network: FakeNetwork, scenarioctl: Run) -> None:
     steps = {step["what"]: step["human"] for step in json.loads(ended.out)["steps"]}
     assert steps["transaction fee"] == "0.016 DOT"
     assert ended.err.splitlines()[0] == f"amount {4 * DOT - FEE} = 3.984 DOT"
+
+
+@pytest.mark.parametrize("flag", ["--keep-alive", "--allow-death"])
+def test_a_fee_that_is_converted_is_told_as_what_is_kept_for_it(
+    network: FakeNetwork, scenarioctl: Run, flag: str
+) -> None:
+    pay_in(network, 10, 7_000_000, quote={"Ok": 60_000_001})
+    dex = network.chains["hydraDx"]
+    dex.store("AssetRegistry", "Assets", 10, value=registered(10_000))
+    dex.api["TransactionPaymentApi_query_info"] = info(HDX)
+    dex.api["TransactionPaymentApi_query_weight_to_fee"] = 150 * HDX
+    line = ("--from", "hydraDx", "--to", "hydraDx", "--assetid", "10", "--destinationaddress", BOB)
+
+    ended = scenarioctl(
+        *("--config", str(network.config), "xcm", "asset-transfer", *line),
+        *("--amount", "max", "--sender", ALICE, flag),
+    )
+
+    assert ended.code == 0, ended.err
+    # The fee of 0.4 USDT, and a tenth of it.
+    note = next(line for line in ended.err.splitlines() if line.startswith("amount max"))
+    assert note == says("amount max", "0.440002 USDT")
+
+
+def test_an_account_that_is_frozen_in_an_asset_is_said(network: FakeNetwork, scenarioctl: Run) -> None:
+    hub = network.chains["assetHub"]
+    hub.store("Assets", "Account", 1984, ALICE_KEY, value={**USDT, "balance": 7_000_000, "status": "Frozen"})
+    hub.store("Assets", "Asset", 1984, value=DETAILS)
+    line = ("--from", "assetHub", "--to", "assetHub", "--assetid", "1984", "--destinationaddress", BOB)
+
+    ended = scenarioctl(
+        *("--config", str(network.config), "xcm", "asset-transfer", *line),
+        *("--amount", "max", "--sender", ALICE),
+    )
+
+    assert (ended.out, ended.code) == ("", 2)
+    assert ended.err == says("amount max", "frozen").printed
 
 
 def refused_by_dry_run(network: FakeNetwork) -> None:

@@ -95,8 +95,8 @@ def check_death(
     """Refuse a choice that has no effect: what a transfer to another chain leaves is decided by its amount alone."""
     if allow_death is not None and source.name != destination.name:
         raise InvalidRequest(
-            f"{field} has no effect between {source.name} and {destination.name} unless amount is max, expected none: "
-            "too large an amount can close the sender's account there"
+            f"{field} applies only within a chain, or with amount max: expected none between {source.name} and "
+            f"{destination.name}, where the amount alone decides whether the sender's account is closed"
         )
 
 

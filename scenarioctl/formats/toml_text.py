@@ -49,7 +49,7 @@ def _value(value: Any, place: str, *, lines: bool = False) -> str:
     if isinstance(value, Mapping):
         entries = (f"{_key(key)} = {_value(entry, f'{place}.{key}')}" for key, entry in value.items())
         return f"{{ {', '.join(entries)} }}" if value else "{}"
-    raise InvalidRequest(f"{place} is {name_of(value)}, which TOML has no spelling for")
+    raise InvalidRequest(f"{place} is {name_of(value)}, which TOML cannot express")
 
 
 def _key(key: str) -> str:

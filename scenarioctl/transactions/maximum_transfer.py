@@ -44,14 +44,18 @@ async def find_maximum(
     refuses the transfer itself, ChainUnreachable if it doesn't tell what that takes.
     """
     asset, source = transfer.asset, transfer.source
-    figures = await _read_figures(clients, assets, transfer, sender)
+    figures, stopped = await _read_figures(clients, assets, transfer, sender)
     budget = figures.transferable if transfer.allow_death else figures.transferable_keep_alive
     if not budget:
-        alive = "" if transfer.allow_death else " and stay alive"
-        held = f"can send none of their {asset.amount(figures.free)}{alive}"
-        if not figures.free:
-            held = f"holds no {asset.display_name}"
-        raise InvalidRequest(f"amount max is nothing: the sender {held} on {source.name}")
+        held = f"the sender holds no {asset.display_name} on {source.name}"
+        if figures.free:
+            held = f"all of the sender's {asset.amount(figures.free)} on {source.name} has to stay there"
+        advice = (
+            "; with --allow-death (allow_death), the account need not stay alive"
+            if figures.transferable
+            else ""
+        )
+        raise InvalidRequest(f"amount max is nothing: {stopped or held}", advice=advice)
     # Between chains, what delivery takes is not known yet: a smaller amount tells.
     amount = budget if transfer.is_local else max(budget // 2, 1)
     for _ in range(_ROUNDS):
@@ -67,7 +71,10 @@ async def find_maximum(
     return Maximum(amount=amount, note=_describe(transfer, figures, amount, budget - amount))
 
 
-async def _read_figures(clients: Clients, assets: "Assets", transfer: Transfer, sender: bytes) -> Figures:
+async def _read_figures(
+    clients: Clients, assets: "Assets", transfer: Transfer, sender: bytes
+) -> tuple[Figures, str]:
+    """Return what *sender* holds of the asset, and why none of it can be sent if the asset or the account is frozen."""
     asset = transfer.asset
     found = await read_holdings(clients(transfer.source), assets, sender, only=asset)
     holding = next(each for each in found.holdings if each.asset.id == asset.id)
@@ -76,7 +83,7 @@ async def _read_figures(clients: Clients, assets: "Assets", transfer: Transfer, 
         raise ChainUnreachable(
             f"amount max of {asset.display_name} on {asset.chain} is unknown: {holding.reason}"
         )
-    return figures
+    return figures, holding.reason
 
 
 async def _costs(
@@ -117,10 +124,15 @@ def _require_success(hop: DryRunResult) -> None:
 
 def _describe(transfer: Transfer, figures: Figures, amount: int, costs: int) -> str:
     asset = transfer.asset
+    # A fee that is converted may take less than what is kept for it.
+    is_estimate = bool(costs) and asset.kind != "native"
     said = f"amount max is {asset.amount(amount)}"
     if costs:
-        said += f", after {asset.amount(costs)} for fees"
+        fees = asset.amount(costs)
+        said += f", with {fees} kept for fees" if is_estimate else f", after {fees} for fees"
     stays = figures.free - amount - costs
-    if transfer.allow_death and not stays:
+    if stays:
+        return f"{said}; {'at least ' if is_estimate else ''}{asset.amount(stays)} stays"
+    if transfer.allow_death and not is_estimate:
         return f"{said}; the sender's account {'' if asset.kind == 'native' else 'of this asset '}is closed by it"
-    return f"{said}; {asset.amount(stays)} stays" if stays else said
+    return said
