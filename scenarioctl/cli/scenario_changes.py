@@ -53,7 +53,9 @@ def _print_lines(lines: list[str]) -> None:
     example="scenarioctl scenario duplicate 3kf9Qz7aB --name 'Rent of the second office'",
 )
 @argument("id", metavar="ID")
-@option("--name", metavar="NAME", help="Name of the copy (default: the same name with (copy) behind it).")
+@option(
+    "--name", metavar="NAME", help="Name of the copy (default: the name of the scenario, followed by (copy))."
+)
 def duplicate(**fields: Any) -> None:
     """Store a copy of a scenario, without its job, and print the id of the copy.
 

@@ -16,7 +16,7 @@ _SPELLINGS = {
 
 TOKENS = (
     "TOKENS",
-    "Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. max is all that --sender can send now: the scenario keeps that number, so a job sends it again.",
+    "Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. max is all that --sender can send now: the scenario keeps this number, and each run of a job drafts it again.",
 )
 RAW = (
     "RAW",
@@ -48,7 +48,7 @@ def transfer_options(
         click.option(
             "--allow-death/--keep-alive",
             default=None,
-            help="Within a chain, or with --amount max: may the transfer close the sender's account? Default: no.",
+            help="Let the transfer close the sender's account, or keep it alive (default). Only within a chain, or with --amount max.",
         ),
         _option(
             "address",
@@ -134,7 +134,7 @@ schedule_options = together(
         shell_complete=complete_targets,
         multiple=True,
         callback=lambda _context, _parameter, value: list(value) or "",
-        help="Send notifications there, as JSON, slack+URL or ntfy+URL; several times for several; none: nowhere.",
+        help="Also send notifications of this job to URL: as JSON, or in a format like slack+URL or ntfy+URL; may be repeated. none removes those of the job.",
     ),
 )
 

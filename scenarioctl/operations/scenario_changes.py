@@ -8,7 +8,15 @@ from typing import Any, Literal, NotRequired, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, TooLarge, shorten
 from scenarioctl.formats.documents import parse_json, write_json
-from scenarioctl.model.diagram import Diagram, label_document, name_of, read_diagram, read_name, read_tags
+from scenarioctl.model.diagram import (
+    MAX_NAME,
+    Diagram,
+    label_document,
+    name_of,
+    read_diagram,
+    read_name,
+    read_tags,
+)
 from scenarioctl.model.jobs import SCENARIO_CHANGED, JobState
 from scenarioctl.model.json_types import ScenarioId
 from scenarioctl.model.request_values import read_choice
@@ -124,7 +132,7 @@ async def duplicate_scenario(app: Application, request: DuplicateScenario) -> Re
     if request.name is not None:
         name = _read_name(request.name)
     else:
-        name = f"{diagram.name[: 200 - len(' (copy)')]} (copy)" if diagram.name else ""
+        name = f"{diagram.name[: MAX_NAME - len(' (copy)')]} (copy)" if diagram.name else ""
     document, uuids = _with_new_webhooks(diagram)
     copy = await app.aside(_pack, app, label_document(document, name=name, tags=diagram.tags))
     id, _ = await store_new(app, copy)
