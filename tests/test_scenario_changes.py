@@ -665,6 +665,16 @@ class TestEditing:
         assert self.seen(home, 1).splitlines()[int(found[1]) - 1] == "amount = ?"
         assert code == 2
 
+    def test_the_line_of_an_error_in_json_is_that_of_the_file_too(self, home: Path) -> None:
+        id = self.play(home, "scenario", "import", str(DIAGRAMS / "calls_by_key.json"))[0].split()[-1]
+        editor = """grep -q Error $1 || sed -i 's/^  "edges":/  ?/' $1"""
+        shown, code = self.play(home, "scenario", "edit", id, editor=editor)
+
+        found = re.search(r"line (\d+)", shown)
+        assert found is not None
+        assert self.seen(home, 1).splitlines()[int(found[1]) - 1].startswith("  ?")
+        assert code == 2
+
     def test_the_work_of_a_person_who_gives_up_is_kept(self, home: Path, id: str) -> None:
         editor = "sed -i s/1.5/1.x/ $1"
         shown, code = self.play(home, "--offline", "scenario", "edit", id, editor=editor)

@@ -300,7 +300,8 @@ def _read_content(content: object) -> dict[str, Any] | str:
     if isinstance(content, str):
         text = content.strip()
         if text.startswith("{"):
-            content = parse_json(text, field="content")
+            # With the lines before it, so that the line of an error is the one in the file.
+            content = parse_json(content, field="content")
         elif _ONE_WORD.fullmatch(text):
             from scenarioctl.formats.share import read_import
 
