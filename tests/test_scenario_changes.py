@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.flow_writing import write_flow
-from scenarioctl.actions.redrawing import keep_nodes
+from scenarioctl.actions.redrawing import is_alike, keep_nodes
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest
@@ -464,6 +464,14 @@ class TestReplacing:
         assert (after["created"], after["name"]) == (before["created"], "Rent")
         assert "2.5 DOT" in after["nodes"][1]["text"]
         assert [node["id"] for node in after["nodes"]] == [node["id"] for node in before["nodes"]]
+
+    def test_an_argument_that_is_an_empty_text_is_a_change(self, app: Application) -> None:
+        call = {"type": "chainTx", "chain": "polkadot", "pallet_name": "System", "method_name": "remark"}
+        former = drawn(app, {"steps": [call]})
+        document = keep_nodes(drawn(app, {"steps": [{**call, "params": {"remark": ""}}]}), former)
+
+        assert not is_alike(document, former.document)
+        assert document["nodes"][0]["formData"]["params"] == {"remark": ""}
 
     def test_nothing_is_done_where_nothing_changed(self, scenarioctl: Run, rent: str, tmp_path: Path) -> None:
         before = shown(scenarioctl, rent)

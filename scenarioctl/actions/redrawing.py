@@ -99,7 +99,11 @@ def is_alike(document: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def _says(form: Mapping[str, Any], node: Node) -> Any:
     """Return what a form says to us, without what is empty and what only the web editor shows."""
     kind = find_step(node)
-    read = _without_nothing(form if kind is None else kind.read_form(form))
+    whole = form if kind is None else kind.read_form(form)
+    read = _without_nothing(whole)
+    if isinstance(whole.get("params"), Mapping) and whole["params"]:
+        # An empty text is an argument of a call too.
+        read["params"] = whole["params"]
     if kind is None or kind.box.type not in ("chain", "action"):
         return read
     if kind.name == "chain":
