@@ -466,12 +466,14 @@ class TestReplacing:
         assert [node["id"] for node in after["nodes"]] == [node["id"] for node in before["nodes"]]
 
     def test_an_argument_that_is_an_empty_text_is_a_change(self, app: Application) -> None:
-        call = {"type": "chainTx", "chain": "polkadot", "pallet_name": "System", "method_name": "remark"}
-        former = drawn(app, {"steps": [call]})
-        document = keep_nodes(drawn(app, {"steps": [{**call, "params": {"remark": ""}}]}), former)
+        call = {"type": "chainTx", "chain": "polkadot", "pallet_name": "Staking", "method_name": "bond"}
+        former = drawn(app, {"steps": [{**call, "params": {"value": "1"}}]})
+        document = keep_nodes(
+            drawn(app, {"steps": [{**call, "params": {"value": "1", "payee": ""}}]}), former
+        )
 
         assert not is_alike(document, former.document)
-        assert document["nodes"][0]["formData"]["params"] == {"remark": ""}
+        assert document["nodes"][0]["formData"]["params"] == {"value": "1", "payee": ""}
 
     def test_nothing_is_done_where_nothing_changed(self, scenarioctl: Run, rent: str, tmp_path: Path) -> None:
         before = shown(scenarioctl, rent)
