@@ -617,6 +617,8 @@ class TestDelivery:
             app = application(tmp_path)
             async with app, receiving(status=503) as receiver:
                 worker = Worker(app, pace=PACE)
+                # A while after the start.
+                monkeypatch.setattr(worker.notifier, "_ask_until", 0)
                 for _ in range(2 * notifier.QUIET_TURNS):
                     await worker.notifier.take_turn()
                 assert looks == 2

@@ -53,8 +53,8 @@ class Notifier:
         #: Something was added to the outbox since it began.
         self._again = False
         self._turns = 0
-        #: Until then, one that this worker has failed to deliver may be due again.
-        self._ask_until = 0
+        #: Until then, one that this worker, or the one before a restart, has failed to deliver may be due again.
+        self._ask_until = app.clock() + _ASKING
 
     def wake(self) -> None:
         """Look now for what is due: something was added to the outbox, or a delivery has ended."""
