@@ -159,7 +159,7 @@ def check_notifications(app: "Application") -> HealthCheck | None:
     targets = ", ".join(describe_target(each.url, each.format) for each in settings.notify)
     if not targets and not waiting.queued:
         return None
-    text = f"{targets or 'of single jobs'}, {waiting.queued} queued"
+    text = f"{waiting.queued} queued, to {targets or 'targets of single jobs'}"
     if not settings.notify_secret:
         return HealthCheck("notifications", None, f"{text}, not signed", "set notify_secret to sign them")
     return HealthCheck("notifications", True, f"{text}, signed")
