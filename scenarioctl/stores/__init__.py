@@ -314,8 +314,8 @@ class Store(Protocol):
     ) -> None:
         """Flag drafts (seq -> reason), add *lines* (job -> texts) to the logs, and store notifications, in one transaction.
 
-        A draft keeps the flag that it has.  A job gets its lines only if one of its drafts is flagged now, and a notification
-        tells only of drafts that are.
+        A draft keeps the flag that it has.  A job gets its lines only if one of its drafts is flagged now (or if there are no
+        *flags*), and a notification tells only of drafts that are.
         """
 
     def outbox(self) -> Outbox:

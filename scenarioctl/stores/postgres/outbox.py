@@ -1,6 +1,7 @@
 """Notifications in PostgreSQL that are not delivered yet."""
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -118,8 +119,7 @@ async def _prune(connection: Connection, *, before: int, most: int) -> dict[str,
         " WHERE place > %s) RETURNING job",
         (before, most),
     )
-    removed = await found.fetchall()
-    return {job: removed.count((job,)) for (job,) in set(removed)}
+    return Counter(job for (job,) in await found.fetchall())
 
 
 async def _count(connection: Connection) -> OutboxFigures:

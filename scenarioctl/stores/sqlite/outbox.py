@@ -1,6 +1,7 @@
 """Notifications in SQLite that are not delivered yet."""
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from sqlite3 import Connection
@@ -112,8 +113,8 @@ def _prune(database: Connection, *, before: int, most: int) -> dict[str, int]:
         " (SELECT seq, row_number() OVER (PARTITION BY job ORDER BY seq DESC) AS place FROM notifications)"
         " WHERE place > ?) RETURNING job",
         (before, most),
-    ).fetchall()
-    return {job: removed.count((job,)) for (job,) in set(removed)}
+    )
+    return Counter(job for (job,) in removed)
 
 
 def _count(database: Connection) -> OutboxFigures:
