@@ -105,7 +105,7 @@ def test_a_wrong_flow_file_fails_the_run(repository: Path) -> None:
     done = run_in(repository, "./review-flows.sh", SCENARIOCTL_OFFLINE="1")
 
     assert done.returncode == 2
-    assert "amount" in done.stderr
+    assert "== flows/payroll.toml\nError: steps[0].amount" in done.stderr
 
 
 @pytest.mark.one_python

@@ -9,6 +9,8 @@ mkdir -p drafts
 
 for flow in flows/*.toml; do
     name=$(basename "$flow" .toml)
+    # Messages below are about this file.
+    echo "== $flow" >&2
     id=$(scenarioctl create --file "$flow")
     scenarioctl scenario preview "$id" --output "drafts/$name.svg"
     scenarioctl scenario full "$id" --all >"drafts/$name.hex"
