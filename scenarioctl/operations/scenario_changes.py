@@ -24,6 +24,7 @@ from scenarioctl.operations.created_notes import note_created, understand
 from scenarioctl.operations.opened_flows import open_flow
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.stored_diagrams import open_blob, pack_diagram, store_new
+from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.validation import changed_meanwhile, check_storable
 
 __all__ = ["duplicate_scenario", "rename_scenario", "replace_scenario", "scenario_flow", "tag_scenario"]
@@ -92,7 +93,7 @@ async def _label(
         name, tags = labels(diagram)
         revision = stored.revision
         if (name, tags) != (diagram.name, list(diagram.tags)):
-            changed = await app.aside(_pack, app, label_document(diagram.document, name=name, tags=tags))
+            changed, _ = await app.aside(_pack, app, label_document(diagram.document, name=name, tags=tags))
             try:
                 await app.store.change_scenario(replace(changed, id=id), revision=revision)
             except Conflict:
@@ -107,9 +108,11 @@ def _read_name(value: object) -> str:
     return check_storable(" ".join(read_name(value, field="name").split()), field="name")
 
 
-def _pack(app: Application, document: Document) -> Any:
+def _pack(app: Application, document: Document) -> tuple[StoredScenario, Diagram]:
+    """Return *document* as it is stored, and the diagram that it says."""
+    diagram = read_diagram(document, field="diagram")
     # The keys keep their order, so that an export is what was imported.
-    return pack_diagram(app, write_json(document), read_diagram(document, field="diagram"))
+    return pack_diagram(app, write_json(document), diagram), diagram
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +137,7 @@ async def duplicate_scenario(app: Application, request: DuplicateScenario) -> Re
     else:
         name = f"{diagram.name[: MAX_NAME - len(' (copy)')]} (copy)" if diagram.name else ""
     document, uuids = _with_new_webhooks(diagram)
-    copy = await app.aside(_pack, app, label_document(document, name=name, tags=diagram.tags))
+    copy, _ = await app.aside(_pack, app, label_document(document, name=name, tags=diagram.tags))
     id, _ = await store_new(app, copy)
     notes = (
         await note_created(app, id, diagram),
@@ -220,7 +223,7 @@ async def scenario_flow(app: Application, request: ScenarioFlow) -> Result[Writt
                 "id": request.id,
                 "revision": stored.revision,
                 "form": "diagram",
-                "text": _indented(diagram.document),
+                "text": await app.aside(_indented, diagram.document),
                 "reason": str(error),
             }
         )
@@ -278,8 +281,8 @@ async def replace_scenario(app: Application, request: ReplaceScenario) -> Result
             "summary": stored.summary,
         }
         return Result(answer=answer, notes=(*notes, "Nothing changed."), warnings=warnings)
-    scenario = replace(await app.aside(_pack, app, document), id=request.id)
-    new = read_diagram(document, field="content")
+    packed, new = await app.aside(_pack, app, document)
+    scenario = replace(packed, id=request.id)
     notes = (f"Changed {request.id}: {await app.aside(understand, app, new)}", *notes)
     line = "" if await app.aside(_runs_alike, document, former) else SCENARIO_CHANGED
     await app.store.change_scenario(scenario, revision=stored.revision, line=line)
@@ -320,7 +323,8 @@ async def _judge(
     if isinstance(content, dict) and "nodes" in content:
         from scenarioctl.actions.problems import find_problems
 
-        problems = await find_problems(app.unconnected(), read_diagram(content, field="content"))
+        diagram = await app.aside(read_diagram, content, field="content")
+        problems = await find_problems(app.unconnected(), diagram)
         count = sum(not problem.waiting and problem.code == InvalidRequest.code for problem in problems)
         # An editor saves unfinished work, and an import takes it.
         some = "1 problem" if count == 1 else f"{count} problems"
