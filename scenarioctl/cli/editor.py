@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from scenarioctl.cli.input import read_text
+from scenarioctl.cli.input import IMPORT_LIMIT, read_text
 from scenarioctl.cli.output import printable, say
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge, Warned, shorten
 
@@ -20,7 +20,6 @@ T = TypeVar("T")
 
 #: Tried in this order if neither VISUAL nor EDITOR is set.
 _EDITORS = ("sensible-editor", "nano", "vi")
-_LIMIT = 32 * 1024 * 1024
 
 
 def check_terminal() -> None:
@@ -67,7 +66,7 @@ def edit_text(text: str, *, about: Sequence[str], name: str, save: Callable[[str
             shown = ("".join(f"# {printable(line)}\n" for line in said) + last).encode()
             path.write_bytes(shown)
             _open(path)
-            edited = _without_comments(read_text(str(path), field="file", limit=_LIMIT))
+            edited = _without_comments(read_text(str(path), field="file", limit=IMPORT_LIMIT))
             shown = path.read_bytes()
             if not edited.strip():
                 if refused is None:

@@ -8,6 +8,8 @@ from scenarioctl.files import reason_of
 
 #: The largest transaction that a chain takes is smaller than this, as hex.
 TX_LIMIT = 16 * 1024 * 1024
+#: A share string of the largest diagram that can be stored.
+IMPORT_LIMIT = 32 * 1024 * 1024
 
 
 def read_tx(tx: str) -> str:

@@ -20,7 +20,7 @@ from scenarioctl.cli.execution import (
     tell,
     warn_or_refuse,
 )
-from scenarioctl.cli.input import read_text
+from scenarioctl.cli.input import IMPORT_LIMIT, read_text
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, draw_table, dump_json, printable, say, short_time
 from scenarioctl.cli.preview import preview
@@ -30,9 +30,6 @@ from scenarioctl.errors import BadJson, Conflict, InvalidRequest, TooLarge, shor
 
 if TYPE_CHECKING:
     from scenarioctl.formats.bagpipes import Entry
-
-#: A share string of the largest diagram that can be stored.
-IMPORT_LIMIT = 32 * 1024 * 1024
 
 
 @click.group(cls=Group)

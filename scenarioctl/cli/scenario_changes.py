@@ -7,11 +7,8 @@ import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import emit, perform, print_answer, tell
-from scenarioctl.cli.input import read_text
+from scenarioctl.cli.input import IMPORT_LIMIT, read_text
 from scenarioctl.cli.options import argument, option
-
-#: The most that is read of a new version; a diagram may be as large as an import.
-LIMIT = 32 * 1024 * 1024
 
 _FLOW = "scenario_changes.scenario_flow"
 
@@ -111,7 +108,7 @@ def edit(id: str, file: str | None, revision: str) -> None:
     run.
     """
     if file is not None:
-        content = read_text(file, field="file", limit=LIMIT)
+        content = read_text(file, field="file", limit=IMPORT_LIMIT)
         print_answer(perform(id=id, content=content, revision=revision), plain="id")
         return
     from scenarioctl.cli.editor import check_terminal, edit_text
