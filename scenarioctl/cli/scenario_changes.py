@@ -58,8 +58,7 @@ def duplicate(**fields: Any) -> None:
 
     Each webhook of the copy gets an address of its own.
     """
-    result = perform(**fields)
-    emit(result.answer, partial(click.echo, result.answer["id"]))
+    print_answer(perform(**fields), plain="id")
 
 
 @click.command(cls=Command, operation=_FLOW, example="scenarioctl scenario flow 3kf9Qz7aB > rent.toml")
