@@ -63,8 +63,7 @@ def asset_key(app: "Application", side: Mapping[str, Any]) -> Any:
 
 def action_data(node: Node) -> Mapping[str, Any]:
     """Return `actionData`, empty if there is none."""
-    data = node.form.get("actionData")
-    return data if isinstance(data, dict) else {}
+    return _object(node.form.get("actionData"))
 
 
 def _neighbour(diagram: Diagram, node: Node, place: str) -> Mapping[str, Any]:
