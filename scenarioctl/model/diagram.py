@@ -290,7 +290,7 @@ def is_tag(value: object) -> bool:
 
 
 def read_name(value: object, *, field: str) -> str:
-    """Return a name in one line; empty for none."""
+    """Return *value*, a name; empty for none."""
     if not isinstance(value, str):
         raise InvalidRequest(f"{field} is {name_of(value)}, expected text")
     if len(value) > MAX_NAME:
