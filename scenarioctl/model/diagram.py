@@ -45,7 +45,12 @@ class Problem:
     #: The step waits for data; nothing is wrong.
     waiting: bool = False
     #: Code of the error; `chain_unreachable` is no fault of the diagram.
-    code: str = "invalid_request"
+    code: str = InvalidRequest.code
+
+    @property
+    def is_mistake(self) -> bool:
+        """Return whether the diagram is at fault: it doesn't wait for data, and no chain has to be asked first."""
+        return not self.waiting and self.code == InvalidRequest.code
 
 
 @dataclass(frozen=True, kw_only=True)

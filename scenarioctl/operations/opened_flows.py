@@ -39,7 +39,7 @@ async def open_flow(app: Application, content: object, *, syntax: str) -> Opened
     problems, drafted = await judge(app.unconnected(), diagram)
     for problem in problems:
         # What a webhook will fill, or a chain has to be asked for, is judged when it runs.
-        if not problem.waiting and problem.code == InvalidRequest.code:
+        if problem.is_mistake:
             raise InvalidRequest(drawn.explain(problem.node, problem.sentence))
     return OpenedFlow(
         drawn=drawn,

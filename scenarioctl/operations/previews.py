@@ -7,7 +7,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, ParamSpec, TypedDict, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, Problem, read_diagram
 from scenarioctl.model.json_types import Base64
 from scenarioctl.model.request_values import read_choice, read_number
@@ -125,7 +124,7 @@ async def preview_flow(app: Application, request: PreviewFlow) -> Result[FlowPre
     problems: list[FlowProblem] = []
     for problem in found:
         # What only a chain can answer is no problem of a file.
-        if problem.waiting or problem.code == InvalidRequest.code:
+        if problem.waiting or problem.is_mistake:
             place = drawn.place(problem.node)
             problems.append({"step": place, "problem": drawn.reason(problem.node, problem.sentence)})
             if problem.waiting:

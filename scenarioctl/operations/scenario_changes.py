@@ -325,7 +325,7 @@ async def _judge(
 
         diagram = await app.aside(read_diagram, content, field="content")
         problems = await find_problems(app.unconnected(), diagram)
-        count = sum(not problem.waiting and problem.code == InvalidRequest.code for problem in problems)
+        count = sum(problem.is_mistake for problem in problems)
         # An editor saves unfinished work, and an import takes it.
         some = "1 problem" if count == 1 else f"{count} problems"
         return content, (f"The diagram has {some}: scenario show lists them.",) if count else (), ()
