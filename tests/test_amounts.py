@@ -277,6 +277,15 @@ def test_a_minimum_is_given_in_either_unit(scenarioctl: Run) -> None:
     assert both.err == says("min_amount_out", "min_received").printed
 
 
+def test_an_exact_minimum_in_whole_tokens_is_named_as_it_was_given(scenarioctl: Run) -> None:
+    ended = scenarioctl(
+        *("--offline", "create", "swap", "--assetin", "DOT", "--assetout", "HDX", "--amount", "2"),
+        *("--min-received", "900", "--exact-minimum", "--slippage", "1"),
+    )
+
+    assert ended.err == says("exact_minimum", "min_received", "slippage").printed
+
+
 def test_a_minimum_in_whole_tokens_needs_a_number_and_an_asset_before_a_run(
     scenarioctl: Run, tmp_path: Path
 ) -> None:

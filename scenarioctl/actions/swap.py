@@ -193,7 +193,12 @@ def _options(fields: Fields, asset_out: "Asset | str") -> dict[str, Any]:
         "maxImpact": fields.open("max_impact", lambda value, field: to_text(_max_impact(value, field))),
     }
     if fields.flag("exact_minimum"):
-        names = {name: fields.name(name) for name in ("min_amount_out", "slippage", "exact_minimum")}
+        given = "min_amount_out" if fields.get("min_received") is None else "min_received"
+        names = {
+            "minimum": fields.name(given),
+            "slippage": fields.name("slippage"),
+            "exact_minimum": fields.name("exact_minimum"),
+        }
         _check_exact(minimum, fields.get("slippage"), names=names)
         kept["exactMinimum"] = True
     route = fields.get("route")
@@ -258,7 +263,7 @@ def _read_bounds(options: Mapping[str, Any]) -> "SwapLimits":
     if not isinstance(exact, bool):
         raise InvalidRequest(f"exactMinimum is {name_of(exact)}, expected true or false")
     if exact:
-        names = {"min_amount_out": "minAmountOut", "slippage": "slippage", "exact_minimum": "exactMinimum"}
+        names = {"minimum": "minAmountOut", "slippage": "slippage", "exact_minimum": "exactMinimum"}
         _check_exact(minimum, slippage, names=names)
     return SwapLimits(
         minimum=None if minimum is None or minimum == "" else parse_raw(minimum, field="minAmountOut"),
@@ -272,11 +277,11 @@ def _check_exact(minimum: object, slippage: object, *, names: Mapping[str, str])
     """Refuse an exact minimum that is missing, or that a slippage contradicts."""
     if minimum is None or minimum == "":
         raise InvalidRequest(
-            f"{names['exact_minimum']} takes {names['min_amount_out']} as it stands, expected both together"
+            f"{names['exact_minimum']} takes {names['minimum']} as it stands, expected both together"
         )
     if slippage is not None and slippage != "":
         raise InvalidRequest(
-            f"{names['exact_minimum']} takes {names['min_amount_out']} as it stands, expected no {names['slippage']} beside it"
+            f"{names['exact_minimum']} takes {names['minimum']} as it stands, expected no {names['slippage']} beside it"
         )
 
 
