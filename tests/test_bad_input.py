@@ -482,6 +482,16 @@ AMOUNTS = [
         says("amount", "1,5", "15000000000", "1.5 DOT"),
     ),
     case(
+        "raw with commas",
+        transfer(amount="1,500,000"),
+        says("amount", "1,500,000", "1500000", "0.00015 DOT"),
+    ),
+    case(
+        "raw with a comma between thousands",
+        transfer(amount="1,500"),
+        says("amount", "1,500", "1500", "0.00000015 DOT"),
+    ),
+    case(
         "raw with a symbol",
         transfer(amount="1.5 DOT"),
         says("amount", "1.5 DOT", "15000000000"),

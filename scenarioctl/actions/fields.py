@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.amounts import parse_number, parse_raw, parse_typed, to_raw, to_text, to_whole
+from scenarioctl.model.amounts import (
+    parse_number,
+    parse_raw,
+    parse_typed,
+    to_raw,
+    to_text,
+    to_whole,
+    without_commas,
+)
 from scenarioctl.model.diagram import name_of
 
 if TYPE_CHECKING:
@@ -150,9 +158,15 @@ def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
 
 
 def read_raw(value: object, asset: "Asset", field: str) -> int:
-    """Return an amount in the smallest unit; InvalidRequest names it if whole tokens were typed."""
+    """Return an amount in the smallest unit; InvalidRequest names what to write if commas or whole tokens were typed."""
     if not isinstance(value, str):
         return parse_raw(value, field=field)
+    if digits := without_commas(value):
+        # Nobody knows whether it is in whole tokens.
+        meant = "" if asset.decimals is None else f" for {asset.amount(int(digits))}"
+        raise InvalidRequest(
+            f"{field} {shorten(value)} has commas, expected the smallest unit without them: {digits}{meant}"
+        )
     typed = parse_typed(value, field=field, expected="a whole number of smallest units, like 15000000000")
     if typed.is_raw or ("_" in value and not typed.unit):
         return parse_raw(str(typed.number), field=field)

@@ -21,6 +21,8 @@ _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
 #: Digits as people type them, and a unit.
 _TYPED = re.compile(r"(?!0[xX])([0-9.,_]+(?:[eE][+-]?[0-9]{1,4})?)\s*((?![eE][+-]?[0-9])[^\W\d_]\S*)?")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?", re.ASCII)
+#: A whole number of at most 39 digits, like 2^128, with commas between its thousands.
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3}){1,12}", re.ASCII)
 #: The unit of an amount in the smallest unit.
 RAW = "raw"
 
@@ -65,6 +67,12 @@ def _plain_digits(digits: str, field: str, value: str) -> str:
             f"{field} {shorten(value)} can mean {whole}{fraction} or {tokens}: write {whole}{fraction} or {tokens}"
         )
     return f"{whole}.{fraction}"
+
+
+def without_commas(text: str) -> str:
+    """Return the digits of a whole number with commas between its thousands; empty for any other text."""
+    text = text.strip()
+    return text.replace(",", "") if _THOUSANDS.fullmatch(text) else ""
 
 
 def parse_number(value: object, *, field: str, zero: bool = False, expected: str = _EXPECTED) -> Decimal:
