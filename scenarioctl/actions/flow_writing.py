@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions import find_step, unknown_sentence
 from scenarioctl.actions.flow_files import draw_flow, keys_of, read_flow
 from scenarioctl.actions.placeholders import first_names, has_numbered, rename
-from scenarioctl.actions.redrawing import is_alike, keep_nodes
+from scenarioctl.actions.redrawing import NOTHING, is_alike, keep_nodes
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.diagram import Diagram, Node, read_diagram
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
-
-#: Values that a flow file leaves out.
-_NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def write_flow(app: "Application", diagram: Diagram) -> dict[str, Any]:
@@ -67,7 +64,7 @@ def _values(app: "Application", node: Node, kind: StepKind) -> dict[str, Any]:
     keys = keys_of(kind)
     found: Mapping[str, Any] = keys.read(app, node.form)
     # In the order of the documentation.
-    return {key: found[key] for key in (*keys.required, *keys.optional) if found.get(key) not in _NOTHING}
+    return {key: found[key] for key in (*keys.required, *keys.optional) if found.get(key) not in NOTHING}
 
 
 def _orders(before: Mapping[str, tuple[str, ...]], steps: list[str]) -> dict[str, tuple[str, ...]]:

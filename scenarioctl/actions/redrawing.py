@@ -11,6 +11,8 @@ from scenarioctl.model.diagram import Diagram, Node, label_document, read_diagra
 
 #: Keys of a node that say where it is.
 _PLACE = ("position", "positionAbsolute")
+#: Values that say nothing: a flow file leaves them out.
+NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def keep_nodes(drawn: Diagram, former: Diagram) -> dict[str, Any]:
@@ -123,9 +125,7 @@ def _says(form: Mapping[str, Any], node: Node) -> Any:
 
 def _without_nothing(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {
-            key: _without_nothing(entry) for key, entry in value.items() if entry not in (None, "", [], {})
-        }
+        return {key: _without_nothing(entry) for key, entry in value.items() if entry not in NOTHING}
     if isinstance(value, list):
         return [_without_nothing(entry) for entry in value]
     return value
