@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
 import tomli_w
 import websocket
 
@@ -18,26 +19,26 @@ NAME = "rococoHub"
 GENESIS = "0x" + "45" * 32
 #: One token, raw.
 ROC = 10**12
+#: What config.toml says of the chain, without its genesis hash.
+TABLE: dict[str, Any] = {
+    "role": "asset_hub",
+    "relay": "kusama",
+    "para_id": 1000,
+    "symbol": "ROC",
+    "decimals": 12,
+    "ss58_prefix": 42,
+    "endpoints": [ENDPOINT],
+}
+needs_node = pytest.mark.skipif(
+    not ENDPOINT, reason="SCENARIOCTL_REGISTRY_NODE names no endpoint, see tools/registry_node/run"
+)
 _numbers = count()
-
-
-def chain_table() -> dict[str, Any]:
-    """Return what config.toml says of the chain."""
-    return {
-        "role": "asset_hub",
-        "relay": "kusama",
-        "para_id": 1000,
-        "symbol": "ROC",
-        "decimals": 12,
-        "ss58_prefix": 42,
-        "genesis": GENESIS,
-        "endpoints": [ENDPOINT],
-    }
 
 
 def write_config(folder: Path) -> Path:
     config = folder / "config.toml"
-    config.write_text(tomli_w.dumps({"cache": str(folder / "cache"), "chains": {NAME: chain_table()}}))
+    chains = {NAME: {**TABLE, "genesis": GENESIS}}
+    config.write_text(tomli_w.dumps({"cache": str(folder / "cache"), "chains": chains}))
     return config
 
 

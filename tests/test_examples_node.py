@@ -18,18 +18,24 @@ import zxingcpp
 from PIL import Image
 
 from tests.conftest import ROOT
-from tests.registry_chain import ENDPOINT, NAME, ROC, fund, funded_uri, new_uri, read_account, write_config
+from tests.registry_chain import (
+    ENDPOINT,
+    NAME,
+    ROC,
+    fund,
+    funded_uri,
+    needs_node,
+    new_uri,
+    read_account,
+    write_config,
+)
 from tests.signing import dev_key
+
+pytestmark = needs_node
 
 EXAMPLES = ROOT / "examples"
 #: Where tests/clients/run put the packages of npm, and the Node.js 22 of the node's own packages.
 PACKAGES, NODE_JS = os.environ.get("SCENARIOCTL_CLIENTS", ""), os.environ.get("SCENARIOCTL_NODE_JS", "")
-
-
-@pytest.fixture(autouse=True)
-def _node() -> None:
-    if not ENDPOINT:
-        pytest.skip("SCENARIOCTL_REGISTRY_NODE names no endpoint, see tools/registry_node/run")
 
 
 class Shell:

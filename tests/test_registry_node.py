@@ -1,6 +1,5 @@
 """A real node, made of registry packages alone, answers RPC, metadata and storage: `tools/registry_node/run`."""
 
-import os
 import re
 from pathlib import Path
 
@@ -13,29 +12,14 @@ from scenarioctl.errors import ChainUnreachable
 from tests.conftest import BOB_HEX, Run
 from tests.map_entries import read_entries
 from tests.messages import says
+from tests.registry_chain import ENDPOINT, NAME, TABLE, needs_node
 from tests.runner import BlockingConnection, finish
 
-ENDPOINT = os.environ.get("SCENARIOCTL_REGISTRY_NODE", "")
-
-
-@pytest.fixture(autouse=True)
-def _node() -> None:
-    if not ENDPOINT:
-        pytest.skip("SCENARIOCTL_REGISTRY_NODE names no endpoint, see tools/registry_node/run")
+pytestmark = needs_node
 
 
 def rococo(**changes: object) -> Chain:
-    table = {
-        "role": "asset_hub",
-        "relay": "kusama",
-        "para_id": 1000,
-        "symbol": "ROC",
-        "decimals": 12,
-        "ss58_prefix": 42,
-        "endpoints": [ENDPOINT],
-        **changes,
-    }
-    return Registry({"rococoHub": table}).find("rococoHub")
+    return Registry({NAME: {**TABLE, **changes}}).find(NAME)
 
 
 def genesis() -> str:

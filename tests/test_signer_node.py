@@ -15,17 +15,23 @@ import tomli_w
 
 from tests.conftest import ROOT
 from tests.daemons import Daemon, daemon, free_port, wait_until
-from tests.registry_chain import ENDPOINT, GENESIS, NAME, ROC, funded_uri, new_uri, read_account, write_config
+from tests.registry_chain import (
+    ENDPOINT,
+    GENESIS,
+    NAME,
+    ROC,
+    funded_uri,
+    needs_node,
+    new_uri,
+    read_account,
+    write_config,
+)
 from tests.signing import dev_key
+
+pytestmark = needs_node
 
 EXAMPLE = ROOT / "examples" / "signer" / "signer.py"
 PATIENCE = 120
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _node() -> None:
-    if not ENDPOINT:
-        pytest.skip("SCENARIOCTL_REGISTRY_NODE names no endpoint, see tools/registry_node/run")
 
 
 @pytest.fixture(scope="module")
