@@ -99,6 +99,30 @@ def with_packages(folder: Path, script: str) -> Path:
     return folder / script
 
 
+def drafted(shell: Shell, receiver: Any) -> str:
+    return shell.scenarioctl(
+        "call",
+        NAME,
+        "Balances",
+        "transfer_keep_alive",
+        receiver.ss58_address,
+        str(ROC),
+        "--output-format",
+        "call",
+    )
+
+
+def broadcast(shell: Shell, signed: str) -> Any:
+    return json.loads(shell.scenarioctl("broadcast", NAME, "-", "--wait", "in-block", "--json", stdin=signed))
+
+
+def sent(shell: Shell, signature: str) -> Any:
+    """Assemble payload.json and a signature, and broadcast it."""
+    return broadcast(
+        shell, shell.scenarioctl("tx", "assemble", "--payload", "payload.json", "--signature", signature)
+    )
+
+
 def test_the_python_script_signs(shell: Shell) -> None:
     uri, receiver = funded_uri(), dev_key(new_uri())
 
@@ -119,13 +143,10 @@ def test_the_script_for_polkadot_js_signs(shell: Shell, tmp_path: Path) -> None:
 def test_the_script_for_papi_signs(shell: Shell, tmp_path: Path) -> None:
     script = with_packages(tmp_path, "sign-papi.mjs")
     uri, receiver = funded_uri(), dev_key(new_uri())
-    transfer = ("call", NAME, "Balances", "transfer_keep_alive", receiver.ss58_address, str(ROC))
-    call = shell.scenarioctl(*transfer, "--output-format", "call")
 
-    signed = shell(NODE_JS, script, ENDPOINT, call, SIGNER_KEY=uri)
-    answer = shell.scenarioctl("broadcast", NAME, "-", "--wait", "in-block", "--json", stdin=signed)
+    signed = shell(NODE_JS, script, ENDPOINT, drafted(shell, receiver), SIGNER_KEY=uri)
 
-    assert (json.loads(answer)["success"], received(receiver)) == (True, 1)
+    assert (broadcast(shell, signed)["success"], received(receiver)) == (True, 1)
 
 
 #: `subkey sign` as its source says it: a URI in a file, hex with --hex, and 0x hex as the answer without a line end.
@@ -167,25 +188,6 @@ def test_the_script_for_subkey_signs(shell: Shell, tmp_path: Path, scheme: str) 
     )
 
     assert (answer["success"], received(receiver)) == (True, 1)
-
-
-def drafted(shell: Shell, receiver: Any) -> str:
-    return shell.scenarioctl(
-        "call",
-        NAME,
-        "Balances",
-        "transfer_keep_alive",
-        receiver.ss58_address,
-        str(ROC),
-        "--output-format",
-        "call",
-    )
-
-
-def sent(shell: Shell, signature: str) -> Any:
-    """Assemble payload.json and a signature, and broadcast it."""
-    signed = shell.scenarioctl("tx", "assemble", "--payload", "payload.json", "--signature", signature)
-    return json.loads(shell.scenarioctl("broadcast", NAME, "-", "--wait", "in-block", "--json", stdin=signed))
 
 
 def test_what_the_extension_answers_is_sent(shell: Shell, tmp_path: Path) -> None:
