@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.actions.headlines import Headline, headline_of
-from scenarioctl.application import Application
-from scenarioctl.config import Settings
 from scenarioctl.model.diagram import read_diagram
 from tests.conftest import BOB, BOB_HEX, Run
+from tests.drawing import make_app
 from tests.messages import says
 from tests.serving import Serving
 
@@ -145,9 +144,7 @@ def test_a_daemon_says_the_same(scenarioctl: Run, served: Serving) -> None:
 
 
 def test_a_look_alike_is_marked(tmp_path: Path) -> None:
-    app = Application(
-        Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
-    )
+    app = make_app(tmp_path)
     target = {"chain": "hydraDx", "assetId": None, "address": BOB}
     source = {"chain": "assetHub", "assetId": 50000534, "amount": "1", "symbol": "DOT"}
     form = {

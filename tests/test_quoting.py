@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.application import Application
-from scenarioctl.config import Settings
 from scenarioctl.errors import ChainRefused, ScenarioctlError
 from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.runtime.storage_keys import storage_key
@@ -19,6 +17,7 @@ from scenarioctl.transactions.swap.route import format_route, parse_route
 from scenarioctl.transactions.swap.route_quote import fetch_quote
 from scenarioctl.transactions.swap.router_dry_run import STAND_IN
 from tests.conftest import BOB_HEX, Run
+from tests.drawing import make_app
 from tests.messages import Says, says
 from tests.node import Node, Refusal
 from tests.pool import (
@@ -799,9 +798,7 @@ class TestCommands:
 
     def test_a_client_of_the_interface_is_warned_of_it(self, run: Run, tmp_path: Path) -> None:
         request = CreateSwap(assetin="DOT", assetout="HDX", amount="2", min_amount_out="900")
-        app = Application(
-            Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
-        )
+        app = make_app(tmp_path)
 
         result = finish(create_swap(app, request))
 

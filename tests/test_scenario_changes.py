@@ -15,7 +15,6 @@ from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.flow_writing import write_flow
 from scenarioctl.actions.redrawing import is_alike, keep_nodes
 from scenarioctl.application import Application
-from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.formats.toml_text import write_toml
 from scenarioctl.model.diagram import Diagram, read_diagram
@@ -27,6 +26,7 @@ from scenarioctl.operations.scenario_changes import (
     replace_scenario,
 )
 from tests.conftest import BOB, DATA, Ended, Run
+from tests.drawing import make_app
 from tests.messages import says
 from tests.runner import finish
 from tests.test_cli import PROGRAM
@@ -74,9 +74,7 @@ VALUES = st.recursive(
 
 
 #: Without a store.
-ALONE = Application(
-    Settings(config=Path("/dev/null/c"), store="/dev/null/s", cache=Path("/dev/null/r"), offline=True)
-)
+ALONE = make_app(Path("/dev/null"))
 
 
 @st.composite
@@ -158,9 +156,7 @@ FLOWS = flows()
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Application]:
-    made = Application(
-        Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
-    )
+    made = make_app(tmp_path)
     yield made
     finish(made.close())
 
