@@ -175,10 +175,10 @@ def test_the_jobs_of_a_daemon_are_watched_page_by_page_and_after_it_was_away(
 def test_a_terminal_shows_a_table_that_is_redrawn_until_ctrl_c(tmp_path: Path, jobs: Jobs) -> None:
     id = jobs.start()
     watching = Terminal(tmp_path, "--store", str(jobs.path), "job", "watch", NO_COLOR="1")
-    begun = _read(watching, id)
+    begun = watching.read_until(id)
     assert "1 job: 1 running, 0 paused, 0 stopped; 0 in progress, 0 failed last, 0 drafts to sign" in begun
     finish(pause_job(jobs.app, PauseJob(id=id)))
-    assert "paused on request" in _read(watching, "paused on request")
+    assert "paused on request" in watching.read_until("paused on request")
     watching.process.send_signal(signal.SIGINT)
     rest = watching.read()
 
@@ -187,20 +187,11 @@ def test_a_terminal_shows_a_table_that_is_redrawn_until_ctrl_c(tmp_path: Path, j
     assert "\x1b[?25h" in rest
 
 
-def _read(terminal: Terminal, text: str) -> str:
-    shown = ""
-    for part in terminal._parts():
-        shown += part
-        if text in shown:
-            break
-    return shown
-
-
 def test_jobs_that_have_no_room_are_counted(tmp_path: Path, jobs: Jobs) -> None:
     for _ in range(12):
         jobs.start()
     watching = Terminal(tmp_path, "--store", str(jobs.path), "job", "watch", lines=9, NO_COLOR="1")
-    shown = _read(watching, "7 more")
+    shown = watching.read_until("7 more")
     watching.process.send_signal(signal.SIGINT)
     watching.read()
 

@@ -339,11 +339,11 @@ class Terminal:
         """Return what is shown until the program ends."""
         return "".join(self._parts())
 
-    def read_until(self, end: str) -> str:
+    def read_until(self, text: str) -> str:
         shown = ""
         for part in self._parts():
             shown += part
-            if shown.endswith(end):
+            if text in shown:
                 break
         return shown
 
