@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def location(parents: int, *junctions: Any) -> Any:
 
 ACCOUNT = {"AccountId32": {"network": None, "id": bytes.fromhex(BOBS)}}
 HUB = location(0, {"Parachain": 1000})
+DEPOSIT = {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": location(0, ACCOUNT)}
 
 
 def asset(amount: int = DOT) -> Any:
@@ -72,14 +74,13 @@ def teleport(**changes: Any) -> Call:
 
 
 def by_type(program: Any = None, **changes: Any) -> Call:
-    deposit = {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": location(0, ACCOUNT)}
     args = {
         "dest": {"V4": HUB},
         "assets": {"V4": [asset()]},
         "assets_transfer_type": "Teleport",
         "remote_fees_id": {"V4": location(0)},
         "fees_transfer_type": "Teleport",
-        "custom_xcm_on_dest": {"V4": program or [{"DepositAsset": deposit}]},
+        "custom_xcm_on_dest": {"V4": program or [{"DepositAsset": DEPOSIT}]},
         "weight_limit": "Unlimited",
     }
     return Call(pallet="XcmPallet", method="transfer_assets_using_type_and_then", args={**args, **changes})
@@ -231,7 +232,6 @@ def test_a_remark_is_read() -> None:
     assert read(Call(pallet="System", method="remark", args={"remark": b""})).kind == "remark"
 
 
-DEPOSIT = {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": location(0, ACCOUNT)}
 UNKNOWN: dict[str, tuple[Call, str]] = {
     "a batch": (
         Call(pallet="Utility", method="batch_all", args={"calls": []}),
@@ -330,8 +330,6 @@ def test_a_rule_allows_what_it_names() -> None:
     ],
 )
 def test_a_rule_refuses_what_it_does_not_name(changes: dict[str, Any], why: str) -> None:
-    from dataclasses import replace
-
     assert RULE.refusal(replace(ALLOWED, **changes), spent()) == why
 
 
@@ -344,8 +342,6 @@ def test_a_rule_refuses_what_it_does_not_name(changes: dict[str, Any], why: str)
     ],
 )
 def test_a_rule_for_another_chain_refuses_other_ways(changes: dict[str, Any], why: str) -> None:
-    from dataclasses import replace
-
     rule, move = replace(RULE, kind="xcm", **ABROAD), replace(ALLOWED, kind="xcm", **ABROAD)
 
     assert rule.refusal(move, spent()) == ""
