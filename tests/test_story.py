@@ -296,8 +296,8 @@ def fill(value: Any, ids: dict[str, str]) -> Any:
 
 
 def find_id(answer: dict[str, Any]) -> str:
-    swap = answer.get("swap", {"scenarioid": answer.get("id")})
-    return str(answer.get("shortUrl") or answer.get("result") or swap["scenarioid"])
+    found = answer.get("shortUrl") or answer.get("result") or answer.get("id")
+    return str(found or answer["swap"]["scenarioid"])
 
 
 def level(value: Any, ids: dict[str, str]) -> Any:
