@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -266,14 +266,16 @@ class Clock:
 
 
 def application(tmp_path: Path, clock: Clock | None = None, **settings: Any) -> Application:
-    flags = {"offline": True, "store": tmp_path / "s.db", "cache": tmp_path}
     given = {
+        "offline": True,
+        "store": tmp_path / "s.db",
+        "cache": tmp_path,
         "private_targets": ["127.0.0.1"],
         "notify_secret": SECRET,
         "public_url": "https://sc.example.org/",
         **settings,
     }
-    return Application(load_settings({**flags, **given}, {}), clock=clock or Clock(), served=True)
+    return Application(load_settings(given, {}), clock=clock or Clock(), served=True)
 
 
 def location(kind: str, tmp_path: Path) -> str:
@@ -299,10 +301,6 @@ async def working(app: Application) -> AsyncIterator[Worker]:
     finally:
         stop.set()
         await task
-
-
-def play(story: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(story)
 
 
 async def remark(app: Application, text: str = "hello") -> str:
@@ -355,7 +353,7 @@ class TestEvents:
             assert got["/ntfy"].headers["Title"] == "Draft ready to sign: polkadot > Remark"
             assert got["/ntfy"].body.startswith(f"job {id}, draft {entry.seq}, ".encode())
 
-        play(story())
+        asyncio.run(story())
 
     def test_a_run_that_fails_and_a_job_that_pauses(self, tmp_path: Path) -> None:
         async def story() -> None:
@@ -369,7 +367,7 @@ class TestEvents:
             for each in receiver.received:
                 assert "could not be reached" in each.json()["data"]["reason"]
 
-        play(story())
+        asyncio.run(story())
 
     def test_only_wanted_events_are_sent_and_global_targets_hear_of_every_job(self, tmp_path: Path) -> None:
         async def story() -> None:
@@ -384,7 +382,7 @@ class TestEvents:
                     assert await waiting(app) == (0, 0)
             assert [each.path for each in receiver.received] == ["/all"]
 
-        play(story())
+        asyncio.run(story())
 
     def test_the_newest_draft_that_expires_soon(self, tmp_path: Path) -> None:
         async def story() -> None:
@@ -411,7 +409,7 @@ class TestEvents:
             assert (got.json()["type"], data["job"], data["drafts"]) == ("draft_expiring", id, [entry.seq])
             assert data["expires"] == timestamp(entry.draft.expires or 0)
 
-        play(story())
+        asyncio.run(story())
 
     def test_a_draft_that_an_upgrade_has_outdated(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -443,7 +441,7 @@ class TestEvents:
             assert (data["drafts"], data["reason"]) == ([entry.seq], "the call has moved")
             assert len(receiver.received) == 1
 
-        play(story())
+        asyncio.run(story())
 
     def test_nothing_is_sent_of_a_scenario_that_is_deleted(self, tmp_path: Path) -> None:
         async def story() -> None:
@@ -455,7 +453,7 @@ class TestEvents:
                 await delete_scenario(app, DeleteScenario(id=id))
                 assert await waiting(app) == (0, 0)
 
-        play(story())
+        asyncio.run(story())
 
 
 @pytest.fixture
@@ -491,7 +489,7 @@ class TestDelivery:
             assert "answered 503" in told[0].getMessage()
             assert all("secret" not in each.getMessage() for each in told)
 
-        play(story())
+        asyncio.run(story())
 
     def test_one_that_is_not_delivered_for_a_day_is_given_up(self, tmp_path: Path) -> None:
         async def story() -> list[str]:
@@ -549,7 +547,7 @@ class TestDelivery:
             assert worker.counts.notifications_failed == 0
             assert len(slow.received) == notifier.AT_ONCE_TO_URL
 
-        play(story())
+        asyncio.run(story())
 
     def test_a_redirect_is_not_followed(self, tmp_path: Path) -> None:
         async def story() -> None:
@@ -562,7 +560,7 @@ class TestDelivery:
                     assert error == says("307", "redirect to 127.0.0.1", port=receiver.port)
                 assert not target.received
 
-        play(story())
+        asyncio.run(story())
 
     def test_a_private_address_is_refused_until_it_is_allowed(self, tmp_path: Path) -> None:
         async def story() -> None:
@@ -577,7 +575,7 @@ class TestDelivery:
                 app.renew(replace(app.settings, private_targets=("127.0.0.1",)))
                 await receiver.has(1)
 
-        play(story())
+        asyncio.run(story())
 
     def test_what_a_worker_that_ended_has_claimed_is_sent_again_with_the_same_id(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -599,7 +597,7 @@ class TestDelivery:
 
             assert (first.id, first.body) == (second.id, second.body)
 
-        play(story())
+        asyncio.run(story())
 
     def test_the_store_is_asked_less_often_while_nothing_waits(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -631,7 +629,7 @@ class TestDelivery:
                 assert looks >= notifier.QUIET_TURNS
                 await worker.notifier.let_end()
 
-        play(story())
+        asyncio.run(story())
 
     def test_a_worker_that_stops_begins_no_further_delivery(self, tmp_path: Path) -> None:
         async def story() -> None:
@@ -648,7 +646,7 @@ class TestDelivery:
                 assert worker.counts.notifications_delivered == received
                 assert sum(await waiting(app)) == 6 * notifier.AT_ONCE_TO_URL - received > 0
 
-        play(story())
+        asyncio.run(story())
 
     @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
     def test_several_workers_send_each_once(self, tmp_path: Path, kind: str) -> None:
@@ -673,7 +671,7 @@ class TestDelivery:
                 assert await waiting(app) == (0, 0)
             assert len(receiver.received) == len({each.id for each in receiver.received}) == 20
 
-        play(story())
+        asyncio.run(story())
 
     def test_a_receiver_that_answers_nonsense_with_200_has_it(self, tmp_path: Path) -> None:
         async def story() -> None:
@@ -684,7 +682,7 @@ class TestDelivery:
                 await until(lambda: worker.counts.notifications_delivered == 1)
             assert len(receiver.received) == 1
 
-        play(story())
+        asyncio.run(story())
 
 
 class TestJobs:
@@ -715,7 +713,7 @@ class TestJobs:
                 await start_job(app, StartJob(id=id, notify="none"))
                 assert await shown(app, id) == []
 
-        play(story())
+        asyncio.run(story())
 
     def test_over_http(self, tmp_path: Path) -> None:
         with Serving(tmp_path) as served:
@@ -823,7 +821,7 @@ class TestSettings:
                 await until(lambda: worker.counts.notifications_failed >= 1)
                 await asyncio.sleep(0.1)
 
-        play(story())
+        asyncio.run(story())
         failing = check()
         assert failing["ok"] is None
         assert failing["text"] == says("0 queued", "1 not delivered", "127.0.0.1:1")
@@ -842,7 +840,7 @@ class TestTest:
             assert {each.id for each in receiver.received} == {result.answer["id"]}
             assert all(is_signed(each.headers, each.body) for each in receiver.received)
 
-        play(story())
+        asyncio.run(story())
 
     def test_it_is_sent_to_one(self, tmp_path: Path) -> None:
         async def story() -> None:
@@ -853,7 +851,7 @@ class TestTest:
             assert "webhook-signature" not in got.headers
             assert result.notes == (says("notify_secret"),)
 
-        play(story())
+        asyncio.run(story())
 
     def test_what_fails_is_named(self, tmp_path: Path) -> None:
         async def story() -> tuple[ScenarioctlError, int]:
