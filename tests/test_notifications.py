@@ -42,7 +42,7 @@ from scenarioctl.worker.draft_checks import DraftChecks
 from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.worker import Worker
 from tests.conftest import ROOT, Run
-from tests.daemons import PATIENCE, daemon, free_port, wait_until
+from tests.daemons import PATIENCE, Daemon, daemon, free_port, wait_until
 from tests.messages import says
 from tests.receivers import SECRET, Received, is_signed, receiving
 from tests.serving import Serving
@@ -961,17 +961,15 @@ def test_a_daemon_that_is_killed_between_a_run_and_its_delivery(tmp_path: Path) 
         running.process.wait(PATIENCE)
         assert SECRET not in running.log
 
+    def metrics_of_delivery(running: Daemon) -> str:
+        metrics: str = running.ask("/metrics", as_json=False)[1].decode()
+        return metrics if 'scenarioctl_notifications_total{outcome="delivered"} 1' in metrics else ""
+
     async def receive() -> list[Received]:
         async with receiving(port=port) as receiver:
             with daemon(tmp_path / "home", variables=settings) as again:
                 await receiver.has(1)
-                metrics = await asyncio.to_thread(lambda: again.ask("/metrics", as_json=False)[1].decode())
-                deadline = time.monotonic() + PATIENCE
-                while 'scenarioctl_notifications_total{outcome="delivered"} 1' not in metrics:
-                    assert time.monotonic() < deadline
-                    metrics = await asyncio.to_thread(
-                        lambda: again.ask("/metrics", as_json=False)[1].decode()
-                    )
+                metrics = await asyncio.to_thread(wait_until, lambda: metrics_of_delivery(again))
                 assert 'scenarioctl_notifications_waiting{state="queued"} 0' in metrics
                 assert 'scenarioctl_notifications_waiting{state="retrying"} 0' in metrics
         return receiver.received
