@@ -26,6 +26,12 @@ def free_port() -> int:
         return port
 
 
+def is_open(port: int) -> bool:
+    """Return whether somebody accepts connections on a port of loopback."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def wait_until(holds: Callable[[], Any]) -> Any:
     """Return what *holds* returns, once that is true."""
     deadline = time.monotonic() + PATIENCE

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -42,7 +41,7 @@ from scenarioctl.worker.draft_checks import DraftChecks
 from scenarioctl.worker.pace import Pace
 from scenarioctl.worker.worker import Worker
 from tests.conftest import ROOT, Run
-from tests.daemons import PATIENCE, Daemon, daemon, free_port, wait_until
+from tests.daemons import PATIENCE, Daemon, daemon, free_port, is_open, wait_until
 from tests.messages import says
 from tests.receivers import SECRET, Received, is_signed, receiving
 from tests.serving import Serving
@@ -937,11 +936,6 @@ class TestGuide:
             out, _ = process.communicate(timeout=PATIENCE)
         assert out == f"draft_ready {id}\n"
         assert refused == ["401", "401"]
-
-
-def is_open(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.mark.one_python

@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections import Counter
@@ -27,7 +26,7 @@ from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import Run
-from tests.daemons import daemon, free_port, wait_until
+from tests.daemons import daemon, free_port, is_open, wait_until
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, start_server
 from tests.runner import finish as run
@@ -98,16 +97,11 @@ def start_bouncer(server: Server, ini: str) -> Iterator[Bouncer]:
         extra_groups=[] if root else None,
     )
     try:
-        wait_until(lambda: _answers(port))
+        wait_until(lambda: is_open(port))
         yield Bouncer(server=server, folder=folder, port=port)
     finally:
         process.send_signal(signal.SIGQUIT)
         process.wait(30)
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.fixture(scope="module")
