@@ -89,10 +89,11 @@ class Journal:
 
     def last_day(self) -> list[dict[str, Any]]:
         """Return the drafts that may have moved something in the last 24 hours."""
+        since = self.now() - DAY
         return [
             entry
             for entry in self.drafts.values()
-            if "payload" in entry and entry.get("status") not in UNSPENT and entry["time"] > self.now() - DAY
+            if "payload" in entry and entry.get("status") not in UNSPENT and entry["time"] > since
         ]
 
     def spent(self, chain: str, asset: str) -> int:
