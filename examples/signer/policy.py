@@ -161,8 +161,8 @@ def _only(table: Mapping[str, Any], known: Iterable[str], where: str) -> None:
 
 def _chain(name: str, table: dict[str, Any]) -> Chain:
     _only(table, {"node", "genesis", "metadata_hash"}, f"chains.{name}")
-    off = table.get("metadata_hash", True) is False
-    return Chain(node=table["node"], genesis=table["genesis"].lower(), metadata_hash=not off)
+    metadata_hash = table.get("metadata_hash") is not False
+    return Chain(node=table["node"], genesis=table["genesis"].lower(), metadata_hash=metadata_hash)
 
 
 def _rule(number: int, table: dict[str, Any]) -> Rule:

@@ -15,7 +15,6 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
@@ -77,9 +76,9 @@ class Journal:
         began = self.drafts.get(entry["draft"], {})
         self.drafts[entry["draft"]] = {**began, **entry, "time": began.get("time", entry["time"])}
 
-    def open(self) -> Iterator[dict[str, Any]]:
-        """Yield the drafts of which it isn't known what became of them."""
-        yield from [entry for entry in self.drafts.values() if entry["event"] in ("intent", "signed")]
+    def open(self) -> list[dict[str, Any]]:
+        """Return the drafts of which it isn't known what became of them."""
+        return [entry for entry in self.drafts.values() if entry["event"] in ("intent", "signed")]
 
     def cursor(self, job: str) -> int | None:
         """Return the number of the newest draft of *job* that is dealt with; None for a new job."""
