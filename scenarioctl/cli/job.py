@@ -42,7 +42,7 @@ def job() -> None:
 def start(**fields: Any) -> None:
     """Run a scenario on a schedule: first at once, or at the next time of --cron.
 
-    Without a schedule, a job that was started before has its last one.
+    Without schedule options, a job that was started before keeps its last schedule.
     """
     print_answer(perform(**fields), plain="result")
 
@@ -67,7 +67,7 @@ def pause(**fields: Any) -> None:
 @job.command(operation="job_changes.resume_job")
 @argument("id", metavar="ID", shell_complete=complete_jobs)
 def resume(**fields: Any) -> None:
-    """Resume a paused job. Times that passed meanwhile are left out."""
+    """Resume a paused job. Runs that were due in the meantime are skipped."""
     _print_planned(perform(**fields))
 
 
@@ -77,7 +77,7 @@ def resume(**fields: Any) -> None:
 @argument("id", metavar="ID", shell_complete=complete_jobs)
 @schedule_options
 def reschedule(**fields: Any) -> None:
-    """Change the schedule of a job. What is left out stays as it is."""
+    """Change the schedule of a job. Options that you omit keep their values."""
     _print_planned(perform(**fields))
 
 
@@ -154,10 +154,10 @@ def status(**fields: Any) -> None:
 @page_options
 @state_option
 def list_(**fields: Any) -> None:
-    """List the jobs, those first that were started, stopped, paused or resumed last.
+    """List the jobs, the most recently started, stopped, paused or resumed first.
 
-    Columns: id, state, schedule, next run, runs, failures in a row, how the last run ended and when, drafts that could be
-    signed now, since when the job is in its state.
+    Columns: id, state, schedule, next run, runs, failures in a row, result and time of the last run, drafts that could be
+    signed now, time of the last change of state.
     """
     page = perform(**fields).answer
     rows = (

@@ -38,7 +38,7 @@ COMMANDS = {
     "hrmp": ("hrmp", "hrmp", "Show the HRMP channels between parachains."),
     "info": ("scenario", "info", "Summarize a scenario in one line."),
     "job": ("job", "job", "Run scenarios on a schedule; show their logs and drafts."),
-    "notify": ("notify", "notify", "Try whether notifications of jobs arrive."),
+    "notify": ("notify", "notify", "Test the delivery of job notifications."),
     "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
     "quote": ("quote", "quote", "Quote a swap: what it would buy now."),
     "scenario": ("scenario", "scenario", "List, show, change, import, export and delete scenarios."),

@@ -11,7 +11,7 @@ from scenarioctl.cli.options import argument, complete_targets
 
 @click.group(cls=Group)
 def notify() -> None:
-    """Try whether notifications of jobs arrive."""
+    """Test the delivery of job notifications."""
 
 
 @notify.command(

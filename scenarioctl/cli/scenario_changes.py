@@ -21,7 +21,7 @@ _FLOW = "scenario_changes.scenario_flow"
 @argument("id", metavar="ID")
 @argument("name", metavar="NAME")
 def rename(**fields: Any) -> None:
-    """Give a scenario a name, which lists show and --search finds; an empty one removes it. Its id is printed."""
+    """Give a scenario a name, for lists and --search. An empty name removes it. The id is printed."""
     print_answer(perform(**fields), plain="id")
 
 
@@ -34,7 +34,7 @@ def rename(**fields: Any) -> None:
 @click.argument("tags", metavar="[TAG]...", nargs=-1)
 @click.option("--remove", metavar="TAG", multiple=True, help="Remove this tag; may be repeated.")
 def tag(**fields: Any) -> None:
-    """Add tags to a scenario and remove some, for scenario list --tag. Its tags are printed, one to a line."""
+    """Add tags to a scenario and remove some, for scenario list --tag. Its tags are printed, one per line."""
     answer = perform(**fields).answer
     emit(answer, partial(_print_lines, answer["tags"]))
 

@@ -59,7 +59,7 @@ async def pause_job(app: Application, request: PauseJob) -> Result[Done]:
 
 @dataclass(frozen=True, kw_only=True)
 class ResumeJob:
-    """Resume a paused job. It runs next at the next time of its schedule; times that passed meanwhile are left out."""
+    """Resume a paused job. The next run is at the next time of its schedule. Runs that were due in the meantime are skipped."""
 
     id: str
 

@@ -276,7 +276,7 @@ def _describe_run(run: KeptRun) -> RunRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ListJobs:
-    """List the jobs, a page at a time: those first that were started, stopped, paused or resumed last."""
+    """List the jobs, a page at a time: the most recently started, stopped, paused or resumed first."""
 
     #: Only these, in this order and on one page. Default: all jobs.
     ids: tuple[str, ...] = ()
