@@ -1,4 +1,4 @@
-"""What the signer asks a node of yours, and never the daemon: metadata, runtime version, nonce and blocks."""
+"""The data that the signer reads from your node, never from the daemon: metadata, runtime version, nonce, blocks."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import websocket
 from scalecodec.base import RuntimeConfigurationObject, ScaleBytes
 from scalecodec.type_registry import load_type_registry_preset
 
-#: Blocks for which a signature is good.
+#: Blocks for which a signature is valid.
 PERIOD = 64
 
 

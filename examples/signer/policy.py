@@ -1,4 +1,4 @@
-"""The policy: what the signer may sign. Whatever no rule allows is refused."""
+"""The policy: which calls the signer may sign. It refuses every call that no rule allows."""
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping

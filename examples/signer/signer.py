@@ -302,7 +302,7 @@ def main() -> None:
     parser.add_argument(
         "--key", default="", help="file with a mnemonic or a URI; default: the variable SIGNER_KEY"
     )
-    parser.add_argument("--once", action="store_true", help="deal with what there is, and end")
+    parser.add_argument("--once", action="store_true", help="handle the current drafts, then exit")
     given = parser.parse_args()
     policy = load_policy(given.policy)
     key, _held = read_key(given.key)
