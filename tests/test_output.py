@@ -1,5 +1,6 @@
 """What the options of every command do to its output: fields, files, notes, warnings, JSON, pager, times."""
 
+import codecs
 import json
 import os
 import pty
@@ -348,9 +349,11 @@ class Terminal:
         return shown
 
     def _parts(self) -> Iterator[str]:
+        # A character may come in two reads.
+        decoder = codecs.getincrementaldecoder("utf-8")()
         try:
             while data := os.read(self.screen, 65536):
-                yield data.decode().replace("\r\n", "\n")
+                yield decoder.decode(data).replace("\r\n", "\n")
         except OSError:
             # How Linux says that nobody holds the other end any more.
             pass
